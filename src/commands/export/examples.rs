@@ -10,7 +10,6 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::{Rendition, find_leaked_values};
-use crate::load::LoadOptions;
 use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Kind};
@@ -170,11 +169,7 @@ impl ExampleWriter<'_> {
             }
             input = redacted;
         }
-        let options = LoadOptions {
-            message_spans: true,
-            ..load_options(ui)
-        };
-        let open = OpenSession::from_input(input, options, ui)?;
+        let open = OpenSession::from_input(input, load_options(ui), ui)?;
         let ranges = self.conversations(&open)?;
         let mut count = 0;
         if self.is_single_session {

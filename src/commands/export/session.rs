@@ -174,6 +174,7 @@ fn file_name(input: &Input) -> Option<String> {
 pub fn load_options(ui: &Ui) -> LoadOptions {
     LoadOptions {
         usage: true,
+        message_spans: true,
         ..row_options(ui)
     }
 }

@@ -83,19 +83,23 @@ impl<'a> StepMaker<'a> {
         effort: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
         let PlannedEntry { ix, copied, .. } = *planned;
-        self.reader
-            .with_entry(ix, |line| self.entry_step(ix, line, copied, effort))?
+        if self.contents.session.entry(ix).kind != Kind::Message {
+            return self
+                .reader
+                .with_entry(ix, |line| self.entry_step(ix, line, copied));
+        }
+        self.reader.with_message(ix, |message| {
+            if message.is_object() {
+                self.message_step(ix, message, copied, effort)
+            } else {
+                Ok(None)
+            }
+        })?
     }
 
-    /// Makes the step of an entry from its line. Only messages, summaries, and requests that are
-    /// recorded by their usage have one. `effort` is the thinking level in effect.
-    fn entry_step(
-        &self,
-        ix: EntryIx,
-        line: Raw,
-        copied: CopyState,
-        effort: Option<&str>,
-    ) -> io::Result<Option<TrajectoryStep>> {
+    /// Makes the step of an entry that is not a message from its line: of a summary, or of a
+    /// request that is recorded by its usage. Others have none.
+    fn entry_step(&self, ix: EntryIx, line: Raw, copied: CopyState) -> Option<TrajectoryStep> {
         let kind = self.contents.session.entry(ix).kind;
         // A compaction keeps messages, not the requests for summaries.
         let is_request = matches!(
@@ -103,19 +107,13 @@ impl<'a> StepMaker<'a> {
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
         if copied == CopyState::Kept && is_request {
-            return Ok(None);
+            return None;
         }
 
         match kind {
-            Kind::Message => match line.get("message") {
-                Some(message) if message.is_object() => {
-                    self.message_step(ix, message, copied, effort)
-                }
-                _ => Ok(None),
-            },
             Kind::CustomMessage => {
                 let source = source_of_custom_message(line);
-                Ok(Some(self.plain_step(ix, source, line, copied)))
+                Some(self.plain_step(ix, source, line, copied))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let summary = line
@@ -123,35 +121,27 @@ impl<'a> StepMaker<'a> {
                     .or(line.get("message"))
                     .and_then(decode_string)
                     .unwrap_or_default();
-                let extra = self.begin_extra_with_kind(ix);
-                Ok(Some(self.request_step(
-                    ix,
-                    copied,
-                    RequestContent {
-                        model: None,
-                        message: &summary,
-                        extra,
-                    },
-                )))
+                let content = RequestContent {
+                    model: None,
+                    message: &summary,
+                    extra: self.begin_extra_with_kind(ix),
+                };
+                Some(self.request_step(ix, copied, content))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
-                let model = read_model_name(line);
-                let extra = self.begin_extra_with_kind(ix);
-                Ok(Some(self.request_step(
-                    ix,
-                    copied,
-                    RequestContent {
-                        model,
-                        message: "",
-                        extra,
-                    },
-                )))
+                let content = RequestContent {
+                    model: read_model_name(line),
+                    message: "",
+                    extra: self.begin_extra_with_kind(ix),
+                };
+                Some(self.request_step(ix, copied, content))
             }
-            _ => Ok(None),
+            _ => None,
         }
     }
 
-    /// Makes the step of a message by its role; `None` if it has none.
+    /// Makes the step of a message by its role; `None` if it has none. `effort` is the thinking
+    /// level in effect.
     fn message_step(
         &self,
         ix: EntryIx,
