@@ -203,6 +203,7 @@ impl BlameTarget {
             only_entries: false,
             only_active: false,
             only_failed: false,
+            reports_active: false,
             only_images: false,
             snippets: None,
             tools: None,

@@ -94,6 +94,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// and `:LINE` as REF. For a tool result, the tool and its command, path or pattern replace ROLE,
 /// as in `bash cargo test`.
 ///
+/// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
+/// conversation went on elsewhere. `--json` has `active`, and `--active` leaves such entries out.
+///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
 ///
@@ -313,6 +316,27 @@ impl Args {
         self.failed && self.role.iter().any(|role| role == "toolCall")
     }
 
+    /// Whether rows for people are printed.
+    fn prints_rows_for_people(&self, ui: &Ui) -> bool {
+        let prints_rows = !self.count && !self.only.is_set() && !self.files_without_match;
+        prints_rows && !self.json && ui.stdout_is_terminal()
+    }
+
+    /// Whether each match says if it is on the path to the leaf. With --follow, the whole session
+    /// would be read for each new entry.
+    fn reports_active(&self, ui: &Ui) -> bool {
+        let has_json_rows = self.json && !self.count && !self.files_without_match;
+        let is_needed = has_json_rows && !self.only.is_set() || self.marks_other_branches(ui);
+        is_needed && !self.follow
+    }
+
+    /// Whether rows show that their entry is not on the path to the leaf. With --follow, that
+    /// changes with each entry; with --active, there are none.
+    fn marks_other_branches(&self, ui: &Ui) -> bool {
+        let has_any = !self.active && !self.follow;
+        has_any && !self.only_matching && self.prints_rows_for_people(ui)
+    }
+
     /// Whether only matches are printed that are written from now on.
     fn starts_now(&self) -> bool {
         self.follow && self.period.since.is_none() && self.last.entry_count.is_none()
@@ -357,6 +381,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         period,
         inverted: args.invert_match,
         only_active: args.active,
+        reports_active: args.reports_active(ui),
         only_failed: args.failed,
         only_images: args.with_images,
         texts: TextOptions {
@@ -393,8 +418,7 @@ fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
 /// Returns the format of the output. The matches of several sessions are under headings on a
 /// terminal; elsewhere each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
-    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
-    let is_for_people = prints_rows && !args.json && ui.stdout_is_terminal();
+    let is_for_people = args.prints_rows_for_people(ui);
     // -A and -B override -C.
     let default_context = args.around.unwrap_or(0);
     MatchPainter {
@@ -410,6 +434,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         prefixes_path: !sessions.is_single && !is_for_people,
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
+        marks_other_branches: args.marks_other_branches(ui),
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),
         options: LoadOptions {

@@ -74,7 +74,7 @@ fn a_terminal_gets_headings_and_colours() {
     ./two-branches.jsonl  2026-01-01 00:00  ~/kites
     1a2b3c01:user: Which paper for a kite?
     1a2b3c02:assistant: Tissue paper is light, washi is strong.
-    1a2b3c04:user: Tissue paper then. How big?
+    1a2b3c04:user: Tissue paper then. How big?  (other branch)
     "#);
     let coloured = s
         .pisess("grep midnight ./tour.jsonl")
@@ -148,7 +148,7 @@ fn json_names_the_place_in_utf_16_units() {
         [json!({
             "path": "./s.jsonl", "sessionId": "s", "cwd": "/p", "id": "e0", "line": 2, "role": "user", "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
-            "context": false, "failed": false,
+            "context": false, "failed": false, "active": true,
         })]
     );
     // The position of each match is correct in the entry that it names.
@@ -236,6 +236,54 @@ fn roles_branches_and_data_are_chosen() {
         refused.contains("a similar value exists: 'toolCall'"),
         "{refused}"
     );
+}
+
+/// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts that
+/// read rows from a pipe find nothing new there; JSON has a field.
+#[test]
+fn entries_of_other_branches_are_marked() {
+    let s = Sandbox::with(&["two-branches.jsonl", "omp.jsonl"]);
+    let terminal = |line: &str| {
+        let line = format!("{line} --color never");
+        s.pisess(&line).terminal(70).done().quiet()
+    };
+    assert_snapshot!(terminal("grep -i paper ./two-branches.jsonl"), @r"
+    1a2b3c01:user: Which paper for a kite?
+    1a2b3c02:assistant: Tissue paper is light, washi is strong.
+    1a2b3c04:user: Tissue paper then. How big?  (other branch)
+    ");
+    assert_snapshot!(terminal("grep -C 1 washi ./two-branches.jsonl"), @r"
+    1a2b3c01-user- Which paper for a kite?
+    1a2b3c02:assistant: Tissue paper is light, washi is strong.
+    1a2b3c06-user- Washi then. How big?
+    ");
+    assert_snapshot!(terminal("grep --full 'How big|washi paper' ./two-branches.jsonl"), @r"
+    1a2b3c04:user:   (other branch)
+        Tissue paper then. How big?
+
+    1a2b3c06:user:
+        Washi then. How big?
+    ");
+    for line in [
+        "grep --active -i paper ./two-branches.jsonl",
+        "grep -o -i paper ./two-branches.jsonl",
+        "grep -c -i paper ./two-branches.jsonl",
+        "grep --role title Photos ./omp.jsonl",
+    ] {
+        assert!(!terminal(line).contains("other branch"), "{line}");
+    }
+    let piped = s.run("grep -i paper ./two-branches.jsonl");
+    assert!(!piped.contains("other branch"), "{piped}");
+
+    let found = rows(&s.run("grep --json -i paper ./two-branches.jsonl"));
+    let on_path = rows(&s.run("grep --json --active -i paper ./two-branches.jsonl"));
+    for row in &found {
+        let is_on_path = on_path.iter().any(|other| other["id"] == row["id"]);
+        assert_eq!(row["active"], is_on_path, "{row}");
+    }
+    assert!(found.len() > on_path.len() && !on_path.is_empty());
+    let title = rows(&s.run("grep --json --role title Photos ./omp.jsonl"));
+    assert_eq!(title[0]["active"], Value::Null);
 }
 
 /// Context follows the tree: a match on the branch that was left continues there, one above on the

@@ -46,6 +46,8 @@ pub struct MatchPainter {
     pub puts_tools_last: bool,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
+    /// Whether rows show that their entry is not on the path to the leaf.
+    pub marks_other_branches: bool,
     /// The number of entries to print above each match, and below it.
     pub max_above: usize,
     pub max_below: usize,
@@ -174,13 +176,18 @@ impl MatchPainter {
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 
-        let turn = turn_note(hit);
-        columns += display_width(&turn);
+        let mut branch_note = turn_note(hit);
+        let is_on_other_branch = self.marks_other_branches && hit.is_active == Some(false);
+        let least_columns = columns + display_width(OTHER_BRANCH_NOTE) + LEAST_SNIPPET_COLUMNS;
+        if is_on_other_branch && least_columns <= self.width {
+            branch_note += OTHER_BRANCH_NOTE;
+        }
+        columns += display_width(&branch_note);
         let snippet_width = self.width.saturating_sub(columns);
         if !self.prints_whole_text {
             self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
         }
-        push_styled(&turn, styles.active, out);
+        push_styled(&branch_note, styles.active, out);
 
         let row_len = out[row_start..].trim_ascii_end().len();
         out.truncate(row_start + row_len);
@@ -332,6 +339,7 @@ impl MatchPainter {
             tool: None,
             continuation: None,
             has_failed: session.entry(ix).flags.contains(Flags::FAILED),
+            is_active: Some(drawing.is_active(ix)),
             texts: MatchTexts::default(),
         }
     }
@@ -375,6 +383,12 @@ pub struct FoundIn<'a> {
     /// The prefixes of its ids, if they stand out.
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
+
+/// Follows the row of an entry that is not on the path to the leaf.
+const OTHER_BRANCH_NOTE: &str = "  (other branch)";
+
+/// On a terminal that would leave fewer columns than this for the text, the note is left out.
+const LEAST_SNIPPET_COLUMNS: usize = 12;
 
 /// The indentation of the text of an entry.
 const TEXT_INDENT: usize = 4;
@@ -432,6 +446,7 @@ fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
         .bool("failed", hit.has_failed)
+        .bool_or_null("active", hit.is_active)
         .with(hit.texts.whole.as_ref(), |row, text| {
             row.text("text", &Text::from(&**text))
         })

@@ -43,6 +43,8 @@ pub struct Query {
     pub period: Period,
     /// Search only entries on the path to the leaf.
     pub only_active: bool,
+    /// Whether each match says if its entry is on the path to the leaf.
+    pub reports_active: bool,
     /// Search only entries that failed.
     pub only_failed: bool,
     /// Search only entries with an image.
@@ -78,7 +80,7 @@ impl Query {
     /// Whether the line number of each match is needed: to return it, or to find the entry in a
     /// loaded session.
     fn needs_lines(&self) -> bool {
-        self.snippets.is_some() || self.only_active || self.only_entries
+        self.snippets.is_some() || self.only_active || self.reports_active || self.only_entries
     }
 }
 
@@ -126,6 +128,9 @@ pub struct Match {
     pub continuation: Option<EntryContinuation>,
     /// Whether the tool call, command or reply failed.
     pub has_failed: bool,
+    /// Whether the entry is on the path to the leaf; `None` if that was not requested, or if it is
+    /// in no tree, as the title.
+    pub is_active: Option<bool>,
     /// The text of the entry, as far as it was requested.
     pub texts: MatchTexts,
 }
@@ -506,6 +511,7 @@ impl<'s> FileSearch<'s> {
             tool: None,
             continuation: None,
             has_failed: false,
+            is_active: None,
             texts,
         })
     }
@@ -605,6 +611,7 @@ impl<'s> FileSearch<'s> {
             tool,
             continuation: None,
             has_failed: has_failed(&entry),
+            is_active: None,
             texts: self.collect_texts(&entry),
         }))
     }
@@ -1026,7 +1033,7 @@ impl ActivePath {
     /// the match is not on that path.
     ///
     /// Loads the session for this when a match first needs it, and then gives each match the id
-    /// that its entry has there.
+    /// that its entry has there, and whether it is on that path.
     fn keep_on_path(
         &mut self,
         source: &dyn ReadAt,
@@ -1036,7 +1043,7 @@ impl ActivePath {
     ) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
         let needs_id = query.snippets.is_some() && format == Format::V1;
-        if !query.only_active && !needs_id {
+        if !query.only_active && !query.reports_active && !needs_id {
             return Ok(Some(found));
         }
 
@@ -1049,13 +1056,20 @@ impl ActivePath {
             }
         };
         let Some(ix) = path.session.entry_on_line(found.line) else {
-            return Ok(None);
+            // Only entries of the tree are on a path, or get an id.
+            let is_kept = !query.only_active && !needs_id;
+            return Ok(is_kept.then_some(found));
         };
-        if query.only_active && !path.is_active[ix.index()] {
+        let is_active = path.is_active[ix.index()];
+        if query.only_active && !is_active {
             return Ok(None);
         }
-        let id = path.session.id(ix).into_owned();
-        Ok(Some(Match { id, ..found }))
+        let mut kept = found;
+        kept.is_active = Some(is_active);
+        if query.only_active || needs_id {
+            kept.id = path.session.id(ix).into_owned();
+        }
+        Ok(Some(kept))
     }
 }
 

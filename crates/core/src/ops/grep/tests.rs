@@ -188,6 +188,7 @@ fn query_for(pattern: Pattern) -> Query {
         inverted: false,
         only_active: false,
         only_failed: false,
+        reports_active: false,
         only_images: false,
         only_entries: false,
         snippets: Some(SnippetSize::default()),
