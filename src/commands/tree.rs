@@ -79,9 +79,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Bookkeeping is not counted.
 ///
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
-/// last entry, the number of messages, the last label, the first user message and the age. `pisess
-/// tree SESSION ID`, with this id, draws the tree as if the branch were the current one. --unfold
-/// unfolds all branches.
+/// last entry, the number of messages, the last label, the first user message and the age.
+/// `pisess tree SESSION ID`, with this id, draws the tree as if the branch were the current one.
+/// --unfold unfolds all branches and runs of tool calls. On a terminal, a note names both.
 ///
 /// Given a range, draws only its entries.
 ///
@@ -322,7 +322,11 @@ fn print_drawing(
         clock: args.times.then(|| Clock::new(ui)),
     };
     let painter = TreePainter::new(entry_painter, row_args, ui)?;
-    painter.print_tree(usage, around, pruned_count, ui)
+    painter.print_tree(usage, around, pruned_count, ui)?;
+    if !args.follow && ui.stderr_is_terminal() {
+        painter.note_folds(around, ui);
+    }
+    Ok(())
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.

@@ -626,7 +626,7 @@ fn the_path_stays_at_the_left_however_often_a_conversation_is_rewound() {
         .terminal(80)
         .env("NO_COLOR", "1")
         .done()
-        .quiet();
+        .text();
     let rows: Vec<&str> = drawn.lines().skip(1).collect();
     assert_eq!(rows.len(), 12 + 12 + 1, "{drawn}");
     let mut longest_text = 0;
@@ -686,6 +686,25 @@ fn hundreds_of_branches_are_a_row_each() {
 }
 
 /// What was left is one row if it is longer than three; the row has the id that opens it.
+/// A terminal gets one note on how to open what is folded.
+#[test]
+fn a_note_says_how_to_unfold() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let note = |line: &str| s.pisess(line).terminal(80).done().stderr;
+    assert_snapshot!(note("tree ./tour.jsonl"), @"pisess: note: folded rows (hint: --unfold shows all, --at 5c07d14b a branch)");
+    assert_snapshot!(note("tree --layout pi ./tour.jsonl"), @"");
+    for line in [
+        "tree --unfold ./tour.jsonl",
+        "tree -q ./tour.jsonl",
+        "tree --json ./tour.jsonl",
+        "tree -C 1 ./tour.jsonl",
+        "tree ./two-branches.jsonl",
+    ] {
+        assert_eq!(note(line), "", "{line}");
+    }
+    assert_eq!(s.pisess("tree ./tour.jsonl").done().stderr, "");
+}
+
 #[test]
 fn long_branches_that_were_left_are_folded() {
     let s = Sandbox::with(&["tour.jsonl"]);

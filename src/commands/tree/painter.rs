@@ -228,8 +228,7 @@ impl<'a> TreePainter<'a> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let glyphs = self.entry_painter.glyphs;
-        let entries = self.groups.iter().map(|group| self.shown_entry(group));
-        let shown = self.entry_painter.drawing.rows_around_leaf(entries, around);
+        let shown = self.rows_around_leaf(around);
         let rows_above = shown.start;
         let rows_below = self.groups.len() - shown.end;
         if let Some(usage) = usage {
@@ -267,6 +266,34 @@ impl<'a> TreePainter<'a> {
             self.print_dim_line(&format!("{}{rows} below", glyphs.fold), ui)?;
         }
         Ok(())
+    }
+
+    /// Notes how to see what folded rows stand for, if any of the printed rows is folded.
+    pub fn note_folds(&self, around: Option<usize>, ui: &mut Ui) {
+        let mut folded_branch = None;
+        let mut has_tools = false;
+        for group in &self.groups[self.rows_around_leaf(around)] {
+            match group.kind {
+                GroupKind::Entry => {}
+                GroupKind::Tools => has_tools = true,
+                GroupKind::Branch => folded_branch = Some(self.shown_entry(group)),
+            }
+        }
+        if let Some(tip) = folded_branch {
+            let id = self.entry_painter.drawing.session.id(tip);
+            let id = to_visible(&id.to_string_lossy());
+            ui.warn(&format!(
+                "folded rows (hint: --unfold shows all, --at {id} a branch)"
+            ));
+        } else if has_tools {
+            ui.warn("folded tool calls (hint: --unfold shows each)");
+        }
+    }
+
+    /// Returns the groups to print: those within a distance from the leaf, or all.
+    fn rows_around_leaf(&self, around: Option<usize>) -> Range<usize> {
+        let entries = self.groups.iter().map(|group| self.shown_entry(group));
+        self.entry_painter.drawing.rows_around_leaf(entries, around)
     }
 
     /// Returns the first row of the drawing that a printed row stands for: it has the level and the
