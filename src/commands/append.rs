@@ -53,11 +53,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// present, ids must be new, and ids that an entry refers to must be in the session. The ids of the
 /// new entries are printed; the last one is the new leaf.
 ///
-/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does. The whole
-/// file is then rewritten.
+/// In a session of oh-my-pi, --name also changes the title line at the beginning of the file, as
+/// `/rename` in oh-my-pi does. The whole file is then rewritten.
 ///
-/// If several options are given, each appends an entry, settings before messages. If the text of a
-/// message is `-`, it is read from standard input.
+/// Several options can be combined. Each appends an entry; settings precede messages. If the text
+/// of a message is `-`, it is read from standard input.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

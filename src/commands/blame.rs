@@ -40,9 +40,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print which session and entry wrote the lines of a file.
 ///
-/// Prints a row for each run of lines that one call wrote: the call's entry, the end of the
-/// session's id, the time, and the user message above the call. `pisess show SESSION ENTRY` prints
-/// the call.
+/// Prints a row for each run of lines that one tool call wrote. The row shows the entry with the
+/// call, the end of the session's id, the time, and the user message that led to the call. `pisess
+/// show SESSION ENTRY` prints the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
@@ -50,8 +50,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// several times. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. It also matches if
-/// its path within the session's directory equals FILE's path within the current directory.
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A call also
+/// matches if it wrote the same path relative to the session's directory as FILE has relative to
+/// the current directory. So a moved or cloned project matches, too.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -46,16 +46,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the age of that entry; after a `switch`, the age of the switch
 /// - the number of entries after the branch point
 /// - the size of its context in tokens, as the agent counts it (`~`: an estimate,
-///   shown if the provider's count is less than a quarter of the estimate)
+///   because the provider's count is less than a quarter of it)
 /// - its last user message, with the label of that message
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.
 ///
-/// A branch ends at an entry that is followed by nothing, or only by
-/// bookkeeping: labels, names, marks of `switch` and other entries that do not
-/// change what a model sees. The leaf also ends a branch, even in the middle of
-/// a conversation.
+/// A branch ends at its last entry; bookkeeping is not counted. Bookkeeping is
+/// labels, names, marks of `switch` and other entries that do not change what a
+/// model sees. The leaf also ends a branch, even in the middle of a conversation.
 ///
 /// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]

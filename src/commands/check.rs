@@ -53,18 +53,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// printed once, above them. A directory is searched recursively.
 ///
 /// On a terminal, each session with findings has a heading, and each finding is a row. Notes are
-/// only counted, and if there are several sessions, consequences are left out. -v prints both.
+/// only counted. If there are several sessions, consequences are left out. -v prints notes and
+/// consequences.
 ///
 /// An error means that data is lost, that an agent hangs, or that the session does not open. A
-/// warning means that the session opens incomplete or is displayed wrongly. A note does not affect
-/// the exit code. -q leaves out notes.
+/// warning means that the session opens incomplete or is displayed wrongly. A note is only
+/// informational, and does not affect the exit code. -q suppresses notes.
 ///
 /// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
 /// a directory, it repairs the *.jsonl files directly in it; -r includes its subdirectories, except
 /// hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1 if the repaired file
 /// still has a warning or an error, else 0.
 ///
-/// A note names files that are copies of one session. `pisess join` joins two copies.
+/// If several files are copies of one session, a note names them. `pisess join` joins two copies.
 ///
 /// A missing header is rebuilt. Its time and id come from the file's name. Its working directory
 /// comes from --cwd, other sessions in the same directory, or the name of that directory.
@@ -82,7 +83,7 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with_all = ["sessions", "repair"])]
     pub all: bool,
-    /// Include subdirectories (a check always does)
+    /// Include subdirectories (without --repair, they always are)
     #[arg(short, long)]
     pub recursive: bool,
     /// Print notes and consequences, too (on a terminal)

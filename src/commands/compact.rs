@@ -57,16 +57,16 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// The summary lists the requests, the work done, the files concerned, the failures and what
-/// remains to be done. Prints the new id; reports the context's size before and after on stderr,
-/// also with -n.
+/// remains to be done. Prints the id of the new entry. The size of the context before and after is
+/// reported on standard error, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. For oh-my-pi, it
-/// counts tokens as the provider does: if the provider counts five times the estimate, 20k keeps
-/// text estimated at 4k.
+/// --keep-recent-tokens limits the text to keep. In sessions of pi, the limit applies to the
+/// agent's estimate of the text. In sessions of oh-my-pi, it applies to the provider's count: if
+/// that is five times the estimate, 20k keeps text estimated at 4k.
 ///
-/// --if-over compares the size that the provider reported, including system prompt and tools. If
-/// none was reported, it compares the estimate. After compacting, the context has the kept entries
-/// and a summary of up to about 2,000 tokens.
+/// --if-over compares TOKENS with the size that the provider reported, which includes system prompt
+/// and tools. If the provider reported none, TOKENS is compared with the agent's estimate. After
+/// compacting, the context has the kept entries and a summary of up to about 2,000 tokens.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

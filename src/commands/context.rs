@@ -56,7 +56,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context --as anthropic --max-tokens 4096 session.jsonl",
     ),
     Example::new(
-        "Print a request to a server with OpenAI's API, for another model",
+        "Print a request in the form of OpenAI's API, for a model of your own",
         "pisess context --as openai --model local/small session.jsonl",
     ),
 ])
@@ -64,16 +64,16 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print what the model would see at an entry.
 ///
-/// The context is what the file's agent would build from the path to REF. It contains the settings,
-/// and the messages since the last compaction, with summaries in place of the entries they replace.
+/// The context is what the session's agent builds from the entries up to REF: the settings, and the
+/// messages that the model would receive. Summaries replace the entries that were compacted.
 ///
 /// --tokens --by prints the tokens of each role, tool, file or entry, as the agent estimates them.
-/// With --by entry, rows show ids, which `edit` accepts. The last row is the rest of the context: a
-/// system prompt and tools that the session does not record, and the error of the estimates. With
-/// --json, it may be negative.
+/// With --by entry, rows show ids, which `edit` accepts. The last row is the difference between the
+/// size of the context and all these estimates. It includes a system prompt and tools that the
+/// session does not record. With --json, the difference may be negative.
 ///
-/// Given a range, prints only the messages of its entries. --tokens then prints the sum of their
-/// estimates.
+/// Given a range, prints only the messages in the range. --tokens then prints the sum of the
+/// estimates of these messages.
 ///
 /// With `--as` and the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a

@@ -27,15 +27,16 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Change what the model sees of an entry, not the entry itself.
 ///
-/// Appends a `context_edit` entry of pi under the leaf. It applies to this branch from there on. If
-/// an entry is edited several times, the last edit applies. Only user, assistant, tool result and
-/// custom messages in the context can be edited. --restore shows the model the original again.
+/// Appends a `context_edit`, an entry type of pi, under the leaf. The edit applies from there on,
+/// only on this branch. If an entry is edited several times, the last edit applies. Only user,
+/// assistant, tool result and custom messages in the context can be edited. --restore shows the
+/// model the original again.
 ///
 /// A tool call and its result belong together, so give both: an edit that would separate them is
 /// refused.
 ///
-/// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at
-/// REF^`.
+/// oh-my-pi has no such entries. There, start a branch instead: append the changed message with
+/// `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 #[command(override_usage = concat!(
@@ -55,7 +56,7 @@ pub struct Args {
     /// Show the model TEXT instead (- for standard input)
     #[arg(long, value_name = "TEXT", group = "wanted")]
     pub replace: Option<String>,
-    /// Restore what an earlier run changed (the model sees the original again)
+    /// Restore what an earlier run changed (so that the model sees the original again)
     #[arg(long, alias = "undo", group = "wanted")]
     pub restore: bool,
     #[command(flatten)]

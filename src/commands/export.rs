@@ -38,7 +38,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess export --max-size 65536 -o issue.md session.jsonl",
     ),
     Example::new(
-        "Show what was asked and answered",
+        "Export only questions and answers",
         "pisess export --no-tools --no-thinking session.jsonl",
     ),
     Example::new(
@@ -75,43 +75,45 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
 /// the right. The file is named after the session, in the current directory. Its path is printed.
-/// An earlier page of the same session is replaced. --force is required to replace any other file,
-/// a page that was changed, or a page with the session attached. It is also required to replace a
-/// redacted page by a page that is not redacted.
+/// An earlier page of the same session is replaced. To replace any other file, a page that was
+/// changed, or a page with an attached session, use --force. To replace a redacted page by a page
+/// with secrets, use --force as well.
 ///
-/// Only you can read the file, and `chmod` shares it. A file that replaces another gets the
-/// permissions of that file.
+/// Only you can read the new file; use `chmod` to let others read it. A file that replaces another
+/// gets the permissions of that file.
 ///
-/// --as markdown and --static write a document. A document contains one path and says how many
-/// branches it leaves out. With REF, a page is limited to the path to REF, too. With a range or
-/// --last, an export contains only these entries. The extension of the file chooses the format:
-/// `-o x.md` writes Markdown.
+/// --as markdown and --static write a document. A document contains only one path, and says how
+/// many branches it leaves out. A page contains all branches; with REF, it contains only the path
+/// to REF, too. With a range or --last, an export contains only these entries. The extension of the
+/// file selects the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
-/// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
-/// bookkeeping and hidden messages, unless --filter asks for them.
+/// typed; only fences, code spans and URLs are marked. Markdown leaves out settings, bookkeeping
+/// and hidden messages, unless --filter asks for them.
 ///
 /// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
-/// calls, then entries in the middle. The result reports how many parts were left out. Markdown
-/// also marks each place.
+/// calls, then entries in the middle. The exported file says what was left out. Markdown also marks
+/// each place.
 ///
 /// --as atif writes the path as a trajectory for evaluation and training: the Agent Trajectory
-/// Interchange Format, version 1.7. It embeds the sub-agent sessions that tool results name.
+/// Interchange Format, version 1.7. The trajectory embeds the sessions of sub-agents that tool
+/// results name.
 ///
 /// --as messages writes one JSON line per conversation, `{"messages":[…],"tools":[…]}`, for
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
-/// whole path; with --context, summaries replace the entries that were compacted. Thinking, failed
-/// replies and results without a call are left out. `tools` contains the definitions that the
-/// session records. All conversations are written to one file, even if several sessions or
-/// directories are given.
+/// whole path, including entries that were compacted; with --context, summaries replace these
+/// entries. Thinking, failed replies and results without a call are left out. `tools` contains the
+/// definitions that the session records. All conversations are written to one file, even if several
+/// sessions or directories are given.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. Pages and documents are named after the day and the title of the session. Existing
-/// exports with the same content are kept, so the same command completes an interrupted run.
+/// exports with the same content are kept. So if a run is interrupted, the same command completes
+/// it.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again,
-/// decompressed, and searched for every secret that was found. If one is left, the export is
+/// decompressed, and searched for every secret that was found. If a secret is left, the export is
 /// deleted, and the command fails.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -160,7 +162,7 @@ pub struct Args {
     /// Leave out as much as necessary to write at most SIZE bytes, such as 65536 or 10M
     #[arg(long, value_name = "SIZE", value_parser = parse_positive_amount)]
     pub max_size: Option<u64>,
-    /// Add the exported entries to the page, as a session that the reader can save
+    /// Attach the exported entries to the page, as a session file that readers can save
     #[arg(long)]
     pub attach: bool,
     #[command(flatten)]

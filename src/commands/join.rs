@@ -22,8 +22,8 @@ pub const GUIDE: Guide = Guide::new(&[Example::new(
 ///
 /// Writes a session with all entries of both copies, each once. Entries that were appended to only
 /// one copy become a branch. The conversation continues where the first copy ends. If the second
-/// copy only extends the first, it continues where the second ends. The header comes from the
-/// first.
+/// copy only extends the first, the conversation continues where the second ends. The header comes
+/// from the first.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from

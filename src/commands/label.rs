@@ -41,9 +41,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Set, clear or list labels.
 ///
-/// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
-/// the labels in effect: all of them, or the label of REF. If REF has the label already, nothing
-/// changes.
+/// With NAME, sets the label of REF; other commands then accept the label as a reference. Without
+/// NAME, lists all labels in effect, or with REF only the label of REF. If REF has the label
+/// already, nothing changes.
 ///
 /// `@` skips labels, so labelling it twice labels the same entry. If another entry has the label,
 /// NAME is refused unless --move is given. A label in the form of a reference (such as `@`, `root`,

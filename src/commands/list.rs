@@ -77,45 +77,45 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The columns are as follows; a narrow terminal shows fewer:
 ///
 /// - the age of the last user or assistant message
-/// - the short id: the last 8 characters of the session's id, or 12 if 8 are
-///   not distinct. Other commands accept it as SESSION; its highlighted start
-///   suffices
+/// - the short id: the last 8 characters of the session's id, or 12 if 8 are not
+///   distinct. Other commands accept the short id, or only its highlighted start,
+///   as SESSION
 /// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are
 ///   several
 /// - the numbers of messages and branches
 /// - the size of the file
-/// - the size of the context at the leaf, in tokens (`~`: an estimate, shown if the
-///   provider's count is less than a quarter of the estimate)
+/// - the size of the context at the leaf, in tokens, as the agent counts it (`~`:
+///   an estimate, because the provider's count is less than a quarter of it)
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
 /// Sessions of sub-agents and advisors are listed below the session that
 /// started them.
 ///
-/// --forks lists forks below the session they were copied from, indented,
-/// oldest first. A fork that has the newest message comes last, with an arrow
-/// and no indent: the conversation continues there. --json and --files always
-/// list the oldest fork first.
+/// --forks lists the forks of a session below it, indented, oldest first. If a
+/// fork has the newest message, it comes last, with an arrow and no indent: the
+/// conversation continues there. --json and --files always list the oldest fork
+/// first.
 ///
-/// Rows are sorted by the last message. The --sort column is shown at any
-/// width. `*` marks `last`, the file that changed most recently. A label counts
-/// as a change, so the first row may be another session. If --limit leaves out
-/// `last`, a note names it.
+/// Rows are sorted by the last message. The column that --sort names is always
+/// shown. `*` marks the session that `last` refers to: the one whose file changed
+/// most recently. A label counts as a change, so the first row may be another
+/// session. If --limit leaves out that session, a note names it.
 ///
 /// `●` marks a running session: another process has its file open for writing,
 /// or an agent wrote to it within the last minute.
 ///
 /// `--source claude` lists what you could import.
 ///
-/// --repo lists the sessions of the current repository, in all of its
-/// worktrees. With --all or SESSION, it groups sessions by repository. If a
-/// session's directory no longer exists, the nearest parent directory that
-/// exists is used.
+/// --repo lists the sessions of the current repository, in all of its worktrees.
+/// With --all or SESSION, it groups sessions by repository. If the directory of a
+/// session no longer exists, its nearest parent directory that exists counts
+/// instead.
 ///
 /// If many first messages have the same beginning, such as `[cron:ID …]` of a
-/// scheduler, `…` replaces it. Ids and numbers in it may differ. --json prints
-/// every message in full. On a terminal, a project is shown by the shortest end
-/// of its path that is distinct.
+/// scheduler, `…` replaces the beginning, even if ids and numbers in it differ.
+/// --json prints the beginning, too. On a terminal, only the end of a project's
+/// path is shown, as far as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]
@@ -148,8 +148,8 @@ pub struct Args {
     /// List at most N sessions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// List forks below the session they were copied from, counting only what
-    /// each fork adds
+    /// List the forks of a session below it; in the row of a fork, count only
+    /// what it adds
     #[arg(long)]
     pub forks: bool,
     #[command(flatten)]

@@ -45,9 +45,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Migrate old session files to version 3.
 ///
 /// Converts files in version 1, version 2 or the draft tree format to version 3, which both agents
-/// read. The draft tree format was a proposal that preceded version 2. Only lines that need it are
-/// changed; all others are copied byte for byte. A version 3 file is not changed. Old entries get
-/// the same ids every time.
+/// read. The draft tree format was a proposal that preceded version 2. Only lines that differ in
+/// version 3 are changed; all others are copied byte for byte. A version 3 file is not changed. Old
+/// entries get the same ids every time.
 ///
 /// Given a directory, migrates the *.jsonl files directly in it; -r includes its subdirectories,
 /// except hidden ones. --check and -n, which write nothing, always include subdirectories. With -r,
@@ -75,7 +75,7 @@ pub struct Args {
     /// Keep the old file, with SUFFIX appended to its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// Include subdirectories (--check and -n always do)
+    /// Include subdirectories (--check and -n always read them)
     #[arg(short, long)]
     pub recursive: bool,
     #[command(flatten)]

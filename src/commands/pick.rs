@@ -21,16 +21,17 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
 ]);
 
-/// Append copies of entries under the leaf, or under another entry.
+/// Append copies of entries to the current branch, or under another entry.
 ///
-/// The copies are new entries with their own ids and entry times; times inside the messages stay.
-/// They form a chain, in the order of the originals in the tree. The originals are kept. The ids of
-/// the copies are printed; the last new entry becomes the leaf.
+/// The copies are new entries with new ids and times; only the times inside the messages stay the
+/// same. The copies form a chain, in the order of the originals in the tree. The originals are
+/// kept. The ids of the copies are printed; the last copy becomes the leaf.
 ///
-/// A tool call and its results are always copied together; a note names any that you did not list.
-/// Labels stay on the originals, because a label names one entry. References between copied entries
-/// lead to the copies. An entry is refused if it would refer to an entry that is not on the new
-/// path. Entries are copied as stored: to copy an edit of an entry, pick the edit, too.
+/// A tool call and its results are always copied together, even if you list only one of them; a
+/// note names the others. Labels stay on the originals, because a label names one entry. If a
+/// copied entry refers to another copied entry, its copy refers to the copy. An entry is refused if
+/// its copy would refer to an entry that is not on the new path. Entries are copied as stored: to
+/// copy an edit of an entry, pick the edit, too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

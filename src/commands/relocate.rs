@@ -37,13 +37,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
 /// moves to the store's directory for DIR, without overwriting any file. Its files move, too:
 /// SESSION.pruned, and the files that oh-my-pi keeps beside it, including sub-agents. A session
-/// elsewhere is not moved. Forks in the stores get the new path in their headers. The command
-/// reports what stays behind: other files whose names begin with the session's name, such as
-/// backups. It also reports a store directory that is now empty.
+/// elsewhere is not moved. Forks in the stores get the new path in their headers. Other files whose
+/// names begin with the session's name, such as backups, stay and are reported. A store directory
+/// that is empty afterwards is also reported.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
-/// and the fork is reported (exit 4). For a session that is already in DIR, forks that still name
-/// an old path are updated.
+/// and the fork is reported (exit 4). If a session is in DIR already, its forks are updated if
+/// their headers still name an old path.
 ///
 /// Given two directories, or with --moved-from, moves all sessions of the first and of its
 /// subdirectories. Use this form after you moved or renamed a directory. The last argument is its

@@ -32,14 +32,14 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print the command that continues a session in its agent.
 ///
-/// The command changes to the directory of the session and starts the agent that wrote it: `pi`,
-/// `omp`, `claude` or `codex`. It is quoted for a POSIX shell.
+/// The printed command changes to the directory of the session and starts the agent that wrote the
+/// session: `pi`, `omp`, `claude` or `codex`. The command is quoted for a POSIX shell.
 ///
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
 ///
-/// Of a session of Claude Code or Codex that was imported, the command continues the original. A note
-/// names the imported session.
+/// A session of Claude Code or Codex is continued in that agent, even if it was imported. A note
+/// then names the imported session.
 ///
 /// The conversation continues at the leaf. To continue elsewhere, move the leaf first, with
 /// `pisess switch`.

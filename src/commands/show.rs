@@ -117,7 +117,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// -C, -A and -B also show entries around each REF. They follow the conversation, as in `grep`.
 ///
 /// --code prints the fenced code blocks of REF unchanged. Without REF, it takes the last answer.
-/// `--code=rust` prints only blocks in that language, and -1 only the last block.
+/// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
 ///
 /// --images writes the images of REF to files, and prints their paths. Without REF, it takes the
 /// whole conversation. Each file is named after the entry and the number of the image in it. An
@@ -126,16 +126,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --file prints a file as the calls up to REF left it: the newest write or complete read, with all
 /// later edits. Failed calls are ignored. If only a part of the file is known, a note says which,
 /// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
-/// or the current one. --files lists the files, and how much of each is known: `whole`, `part`,
-/// `nothing` or `outdated`. A file is outdated if an edit no longer applies, or if its
-/// result is not recorded in a known form. Changes made by commands are not known.
+/// or the current one. --files lists the files, and how much of the content of each is known:
+/// `whole`, `part`, `nothing` or `outdated`. A file is outdated if an edit no longer applies, or if
+/// the result of an edit is not recorded in a known form. Changes made by commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. Each file is compared before its first change and at the end; changes made
 /// by commands are included only if a later read shows them. A file whose first call is a write
 /// counts as new. If the content of a file is only partly known, the diffs that its edits recorded
-/// are printed, with a note. If one recorded none, the file is left out, and the exit code is 1.
-/// Paths are relative to the session's directory; those of files outside of it are absolute.
+/// are printed, with a note. If an edit recorded no diff, the file is left out, and the exit code
+/// is 1. Paths are relative to the session's directory; a file outside of that directory has its
+/// absolute path.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -184,7 +185,8 @@ pub struct Args {
     /// Print the content of a file as the conversation left it at REF
     #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context", "entry_count"])]
     pub file: Option<String>,
-    /// List files (that tools read or wrote up to REF, and how much of each is known)
+    /// List files (that tools read or wrote up to REF, and how much of the content of each is
+    /// known)
     #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context", "entry_count"])]
     pub files: bool,
     /// Print what the calls changed in files, as a unified diff

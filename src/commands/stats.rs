@@ -63,19 +63,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --prices, their cost is estimated, and `~` marks sums that include estimates. Reasoning counts
 /// as output.
 ///
-/// `--by file` lists each file that `read`, `write` or `edit` names, or a tool like them in an
-/// imported session, with the number of calls and of sessions. `--by file,session` has a row for
-/// each file and session.
+/// `--by file` lists each file that the tools `read`, `write` and `edit` name, with the number of
+/// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
+/// row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. `--by
-/// entry` prints every copy, and also the usage of sub-agents that tool results report. Messages
-/// copied by `pisess pick` cost nothing.
+/// entry` prints every copy, and also each tool result that reports the usage of sub-agents.
+/// Messages copied by `pisess pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the request to the first reply without tool
-/// calls; gaps of over an hour are not counted. The number of files includes only files that the
-/// tools for files wrote or edited. Days are local, and weeks begin on Monday. The usage of
-/// sub-agents is read from their sessions if these are included, else from the tool results that
-/// report it.
+/// calls; gaps of over an hour are not counted. Files are counted if such a tool wrote or edited
+/// them, but not if a command did. Days are local, and weeks begin on Monday. The usage of
+/// sub-agents comes from their sessions if these are read, too; otherwise it comes from the tool
+/// results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a request or a result to the next reply. TOOLS is the time from the previous entry to
@@ -89,7 +89,7 @@ pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Print a row for each KEY (session, model, day, week, month, project, tool or file, or two of
-    /// these, such as `day,model`; entry, for each recorded request; time, for the times of each
+    /// these, such as `day,model`; `entry`: each recorded request; `time`: the times of each
     /// session)
     #[arg(
         long,

@@ -36,14 +36,14 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Summarize the conversation, or the branch that you leave.
 ///
-/// Without REF, prints a summary of the whole conversation, and writes nothing. With --print,
-/// prints the summary that a move to REF would append. The fixed sentence that the agent puts
-/// before a summary is left out.
+/// Without REF, prints a summary of the whole conversation, and writes nothing. With REF and
+/// --print, prints the summary that would be appended, and writes nothing. A printed summary lacks
+/// the fixed sentence with which the agents introduce each summary.
 ///
-/// With REF, the session continues from REF, and a summary of the branch you leave is appended
-/// there. The summary covers the entries from the branch point to the leaf. If REF is a user
-/// message, the session continues from before the message. Its text is printed, so that you can
-/// edit and send it again.
+/// With REF alone, the session continues from REF, and a summary of the branch you leave is
+/// appended there. The summary covers the entries from the branch point to the leaf. If REF is a
+/// user message, the session continues from before the message. Its text is printed, so that you
+/// can edit and send it again.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// After a move, the id of the new entry is printed.

@@ -38,13 +38,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Switch to another branch or entry.
 ///
-/// Agents continue from the file's last entry, so `switch` appends a mark under REF. No model sees
-/// it. If REF is a user message, the session continues from before the message. Its text is
-/// printed, so that you can edit and send it again. If REF is already the leaf, nothing is written;
-/// to undo a user message at the leaf, use `pisess pop`.
+/// Agents continue from the last entry of the file, so `switch` appends an entry, the mark, under
+/// REF. No model sees a mark. If REF is a user message, the session continues from before the
+/// message. Its text is printed, so that you can edit and send it again. If REF is already the
+/// leaf, nothing is written; to undo a user message at the leaf, use `pisess pop`.
 ///
-/// As REF, `-` is the leaf before the last move, whichever program made it. A second `switch -`
-/// returns. (To name an entry with the id `-`, use `id:-`.)
+/// As REF, `-` is the leaf before the last move, even if another program made the move. A second
+/// `switch -` returns. (To name an entry with the id `-`, use `id:-`.)
 ///
 /// With --summarize or a summary option, a summary of the branch you leave is appended instead of
 /// the mark, as by `pisess summarize`. If there is nothing to summarize, the mark is appended. A

@@ -29,7 +29,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess undo --list session.jsonl",
     ),
     Example::new(
-        "Label the leaf, and undo that",
+        "Set a label, and undo that",
         "pisess label session.jsonl @ wrong && pisess undo session.jsonl",
     ),
     Example::new(
@@ -43,24 +43,24 @@ pub const GUIDE: Guide = Guide::new(&[
 ])
 .with_found("there is nothing to undo, or the last entry is a reply or a tool result");
 
-/// Undo the last operation, by appending.
+/// Undo the last operation, without removing any entry.
 ///
-/// `undo` looks at the last entry, whoever wrote it. It restores the old label, name or edit. It
-/// moves back from a compaction, a branch summary, a switch, and picked or appended entries.
-/// Entries written together count as one operation.
+/// `undo` reverses what the last entry of the file did, whichever program wrote the entry. For a
+/// label, a name or a context edit, it restores the old state. For a compaction, a branch summary,
+/// a switch, or entries that `pick` or `append` wrote, it moves back to the leaf before. Entries
+/// written together count as one operation.
 ///
 /// Run `undo` again to go further back, past changes of other programs too. `undo SESSION 3` undoes
-/// three operations in one write. If there are fewer, it undoes none. --list lists what can be
-/// undone, and in which order. Nothing is removed: if
-/// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries;
-/// reports on stderr what was undone.
+/// three operations in one write. If fewer than three can be undone, nothing is. --list lists what
+/// can be undone, and in which order. Nothing is removed: if the leaf moved, `pisess switch SESSION
+/// -` moves it back. Prints the ids of the new entries; reports on stderr what was undone.
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`; these have their own
-/// way back. `prune --restore` restores pruned parts. `migrate --backup` and `check --repair
-/// --backup` keep the old file. `relocate` can move the session back. If the last operation was
-/// `prune` or `check --repair`, undo refuses unless --force is given.
+/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`. Use `prune --restore`
+/// to restore pruned parts, the old file that `migrate --backup` and `check --repair --backup`
+/// keep, and `relocate` to move the session back. If the last operation was `prune` or `check
+/// --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
