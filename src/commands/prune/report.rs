@@ -107,16 +107,14 @@ impl PruneJob<'_> {
         };
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&plan, ui)?;
-            let token_counts = plan.context_tokens(session, source, self.open.worker_count());
-            let [tokens_before, tokens_after] = self
-                .open
-                .input
-                .map_read_error(token_counts)?
-                .map(|count| format_tokens(count as f64));
+            let context_tokens = plan.context_tokens(session, source, self.open.worker_count());
+            let context_tokens = self.open.input.map_read_error(context_tokens)?;
+            let before = format_tokens(context_tokens.before as f64);
+            let after = format_tokens(context_tokens.after as f64);
             summary += &if outcome.is_empty() {
-                format!("; context {tokens_before} tokens")
+                format!("; context {before} tokens")
             } else {
-                format!("; context {tokens_before} to {tokens_after} tokens")
+                format!("; context {before} to {after} tokens")
             };
         } else {
             self.print_entries(&plan, ui)?;

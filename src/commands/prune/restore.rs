@@ -7,7 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::pruned_failure;
 use crate::cli::transaction::AttemptResult;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restoration, read_pruned_file};
+use crate::ops::prune::{Restoration, UnplacedRecord, read_pruned_file};
 use pisess_store::{self as store, Cause, Committed, Locked, ReadAt, SessionFile, StoreError};
 use std::io::Write;
 
@@ -177,7 +177,7 @@ impl PruneJob<'_> {
         if self.write.change.force {
             return Ok(restoration);
         }
-        let Some((id, field)) = restoration.unplaced.first() else {
+        let Some(UnplacedRecord { entry_id, field }) = restoration.unplaced.first() else {
             return Ok(restoration);
         };
         let missing = match restoration.unplaced.len() {
@@ -185,7 +185,7 @@ impl PruneJob<'_> {
             count => format!("{count} placeholders for {name} are not"),
         };
         let failure = open.input.failure(format_args!(
-            "{missing} in the session, such as {field} of {id}"
+            "{missing} in the session, such as {field} of {entry_id}"
         ));
         Err(failure.with_hint("--force puts the others back and keeps SESSION.pruned"))
     }

@@ -29,6 +29,8 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
         is_uncompacted,
         compactions,
     } = find_uncompacted_entries(session);
+    // What a branch contains from its last compaction on, and what each compaction uses of its
+    // ancestors.
     let mut is_needed = is_uncompacted;
     let mut is_above_compaction = vec![false; session.entries.len()];
     for compaction in compactions {
@@ -41,6 +43,7 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
             is_needed[ix.index()] = true;
         }
     }
+
     let mut is_removed = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
         let may_be_pruned = session.entry(ix).kind.schema().may_be_pruned;
@@ -57,6 +60,7 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
             is_removed[target.index()] = false;
         }
     }
+
     // Last: which labels are kept depends on which entries stay.
     for ix in find_bookkeeping_to_keep(session, |ix| is_removed[ix.index()]) {
         is_removed[ix.index()] = false;
@@ -74,12 +78,14 @@ struct Uncompacted {
 
 /// Walks each branch upwards from its tip to its last compaction.
 fn find_uncompacted_entries(session: &Session) -> Uncompacted {
-    let tips = find_branches(session, &Tree::new(session))
-        .into_iter()
-        .map(|branch| branch.tip);
+    let branches = find_branches(session, &Tree::new(session));
+    let mut tips: Vec<EntryIx> = branches.iter().map(|branch| branch.tip).collect();
+    // The leaf need not be a tip: bookkeeping may follow it.
+    tips.extend(session.leaf);
+
     let mut is_uncompacted = vec![false; session.entries.len()];
     let mut compactions = BTreeSet::new();
-    for tip in tips.chain(session.leaf) {
+    for tip in tips {
         for ix in session.ancestors(Some(tip)) {
             if is_uncompacted[ix.index()] {
                 // Another branch contains this entry, so the walk from its tip went on from here.

@@ -25,7 +25,7 @@ pub use branch::{PrunableBranch, find_prunable_branch};
 pub use compacted::find_compacted_entries;
 pub use payload::ValueKind;
 pub use removal::PruneBlocker;
-pub use restore::Restoration;
+pub use restore::{Restoration, UnplacedRecord};
 pub use side::{
     Operation, OperationRecords, PrunedFileError, PrunedRecord, read_operations, read_pruned_file,
 };
@@ -59,9 +59,25 @@ pub struct PrunePlan {
     values: Vec<PrunableValue>,
     /// The agent's estimates of messages with these values replaced, in tokens, as far as they were
     /// made when the values were found; in file order.
-    pruned_message_tokens: Vec<(EntryIx, u64)>,
+    pruned_message_tokens: Vec<MessageTokens>,
     /// The mark to append, if an agent would otherwise find another leaf.
     mark: Option<NewEntry>,
+}
+
+/// The agent's estimate of the message of an entry.
+#[derive(Clone, Copy, Debug)]
+struct MessageTokens {
+    entry: EntryIx,
+    tokens: u64,
+}
+
+/// The size of the context at the leaf, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextTokens {
+    /// As the session is.
+    pub before: u64,
+    /// With the values of a plan replaced.
+    pub after: u64,
 }
 
 /// A value to replace.
@@ -125,6 +141,7 @@ impl PrunePlan {
             .payloads()
             .map(|payload| payload.span.len - payload.placeholder.len() as u64)
             .sum();
+        // Each line with its newline.
         let removed: u64 = self
             .entries
             .iter()
@@ -187,7 +204,7 @@ impl PrunePlan {
             line: session.header.line,
             id: None,
         };
-        // Both are in file order, so each is consumed as its entries are passed.
+        // Both have the file order, so the next one is always at the front.
         let mut removed_entries = self.entries.iter().copied().peekable();
         let mut values = self.values.iter().peekable();
         for ix in session.entry_indexes() {
@@ -204,6 +221,7 @@ impl PrunePlan {
                     id: if id.is_empty() { None } else { Some(id) },
                 };
             }
+
             while let Some(value) = values.next_if(|value| value.entry == ix) {
                 let members = value.to_record(session);
                 side::write_record(members, &reader.read_stored(value.span)?, out)?;
@@ -216,9 +234,9 @@ impl PrunePlan {
         Ok(())
     }
 
-    /// Returns the number of tokens of the context at the leaf: first as it is, then with the
-    /// values of this plan replaced. The session must have been loaded with estimates of its
-    /// messages. Lines are read on up to `workers` threads.
+    /// Returns the size of the context at the leaf, before and after this plan replaces its values.
+    /// The session must have been loaded with estimates of its messages. Lines are read on up to
+    /// `workers` threads.
     ///
     /// # Errors
     /// If a line cannot be read.
@@ -227,51 +245,68 @@ impl PrunePlan {
         session: &Session,
         source: &dyn ReadAt,
         workers: usize,
-    ) -> io::Result<[u64; 2]> {
+    ) -> io::Result<ContextTokens> {
         let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
-        let changed: Vec<EntryIx> = self.values.iter().map(|value| value.entry).collect();
-        let estimate_after = |ix: EntryIx| {
-            if changed.binary_search(&ix).is_err() {
-                return session.message_tokens(ix);
-            }
-            let estimates = &self.pruned_message_tokens;
-            let index = estimates.binary_search_by_key(&ix, |(entry, _)| *entry);
-            index.ok().map(|index| estimates[index].1)
-        };
 
         let read_before = || EntryReader::new(session, source);
+        let before = sum_context_tokens(
+            session,
+            read_before,
+            |ix| session.message_tokens(ix),
+            workers,
+        )?;
+
         let read_after = || EntryReader::new(session, source).with_replacements(&replacements);
-        let estimate_before = |ix| session.message_tokens(ix);
-        let tokens_before = context_tokens(session, read_before, estimate_before, workers)?;
-        let tokens_after = context_tokens(session, read_after, estimate_after, workers)?;
-        Ok([tokens_before, tokens_after])
+        let after = sum_context_tokens(
+            session,
+            read_after,
+            |ix| self.message_tokens_after(session, ix),
+            workers,
+        )?;
+        Ok(ContextTokens { before, after })
+    }
+
+    /// Returns the estimate of a message once the values are replaced; `None` if it is not known.
+    fn message_tokens_after(&self, session: &Session, ix: EntryIx) -> Option<u64> {
+        let is_changed = self
+            .values
+            .binary_search_by_key(&ix, |value| value.entry)
+            .is_ok();
+        if !is_changed {
+            return session.message_tokens(ix);
+        }
+        let estimates = &self.pruned_message_tokens;
+        let index = estimates
+            .binary_search_by_key(&ix, |estimate| estimate.entry)
+            .ok()?;
+        Some(estimates[index].tokens)
     }
 
     /// Returns the session without what is pruned: lines are removed with their newlines, values
     /// are replaced by their placeholders, and the mark is appended.
     pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
-        // Ranges of the session and the bytes that replace them.
-        let mut changes: Vec<(Span, &[u8])> = Vec::new();
+        let mut replacements: Vec<Replacement> = Vec::new();
         for &ix in &self.entries {
             let Span { start, len } = session.entry(ix).span;
             // The last line may have no newline.
             let len = (len + 1).min(source.len() - start);
-            changes.push((Span { start, len }, &[]));
+            replacements.push(Replacement {
+                span: Span { start, len },
+                json: &[],
+            });
         }
-        for value in &self.values {
-            changes.push((value.span, &value.placeholder));
-        }
-        changes.sort_by_key(|(span, _)| span.start);
+        replacements.extend(self.values.iter().map(PrunableValue::replacement));
+        replacements.sort_by_key(|replacement| replacement.span.start);
 
         let mut pruned = PieceTable::default();
         let mut kept_end = 0;
-        for (span, replacement) in changes {
+        for Replacement { span, json } in replacements {
             pruned.push_source(Span {
                 start: kept_end,
                 len: span.start - kept_end,
             });
-            pruned.push_new_bytes(replacement);
+            pruned.push_new_bytes(json);
             kept_end = span.end();
         }
         pruned.push_source(Span {
@@ -334,11 +369,11 @@ fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     }
 }
 
-/// Returns the size of a context, as the sum of the agent's estimates for its messages.
+/// Returns the size of the context at the leaf, as the sum of the agent's estimates of its messages.
 ///
-/// `known_estimate` returns that of a stored message, as far as it is known. Other messages, and
-/// those that the agent builds, are read and estimated here, on up to `workers` threads.
-fn context_tokens<'a>(
+/// `known_estimate` returns the estimate of a stored message, as far as it is known. Other messages,
+/// and those that the agent builds, are read and estimated here, on up to `workers` threads.
+fn sum_context_tokens<'a>(
     session: &Session,
     reader: impl Fn() -> EntryReader<'a> + Sync,
     known_estimate: impl Fn(EntryIx) -> Option<u64>,

@@ -6,7 +6,7 @@
 //! that providers verify or agents compute with are kept: signatures, thinking, summaries with
 //! their details, data of `custom` entries.
 
-use super::{PrunableValue, PrunePlan, locate_part, side};
+use super::{MessageTokens, PrunableValue, PrunePlan, locate_part, side};
 use crate::format::format_bytes;
 use crate::session::Session;
 use crate::session::content::find_members;
@@ -88,20 +88,18 @@ impl PrunePlan {
 
         let filter = PayloadFilter { threshold, kinds };
         let readers = Pool::new(|| EntryReader::new(session, source));
-        let find = |batch: Range<usize>| {
-            readers.with(|reader| find_payloads_of(&entries[batch], reader, filter))
-        };
-        let mut values = Vec::new();
-        let mut pruned_message_tokens = Vec::new();
         let batches = split_batches(&entries, BatchSize::default(), line_length);
+        let mut all = FoundPayloads::default();
         in_order(
             batches,
             workers,
-            find,
-            |found: io::Result<FoundPayloads>| {
-                let mut found = found?;
-                values.append(&mut found.values);
-                pruned_message_tokens.append(&mut found.message_tokens);
+            |batch: Range<usize>| {
+                readers.with(|reader| find_payloads_of(&entries[batch], reader, filter))
+            },
+            |batch_found: io::Result<FoundPayloads>| {
+                let mut found = batch_found?;
+                all.values.append(&mut found.values);
+                all.message_tokens.append(&mut found.message_tokens);
                 Ok::<(), io::Error>(())
             },
         )?;
@@ -109,8 +107,8 @@ impl PrunePlan {
             name: side::PAYLOADS_OPERATION,
             entries: Vec::new(),
             branch_count: 0,
-            values,
-            pruned_message_tokens,
+            values: all.values,
+            pruned_message_tokens: all.message_tokens,
             mark: None,
         })
     }
@@ -121,7 +119,7 @@ impl PrunePlan {
 struct FoundPayloads {
     values: Vec<PrunableValue>,
     /// See [`PrunePlan::pruned_message_tokens`].
-    message_tokens: Vec<(EntryIx, u64)>,
+    message_tokens: Vec<MessageTokens>,
 }
 
 /// Finds the payloads of several entries.
@@ -141,7 +139,7 @@ fn find_payloads_of(
             }
             let tokens = estimate_pruned_message(session, entry, stored_line, &values);
             if let Some(tokens) = tokens {
-                found.message_tokens.push((entry, tokens));
+                found.message_tokens.push(MessageTokens { entry, tokens });
             }
             found.values.append(&mut values);
         })?;
@@ -157,7 +155,10 @@ fn estimate_pruned_message(
     stored_line: &[u8],
     values: &[PrunableValue],
 ) -> Option<u64> {
-    session.message_tokens(entry)?;
+    let are_estimates_requested = session.message_tokens(entry).is_some();
+    if !are_estimates_requested {
+        return None;
+    }
     let line_start = session.entry(entry).span.start;
     let message_span = session.message_span(entry)?;
     let message_start = (message_span.start - line_start) as usize;
@@ -184,6 +185,19 @@ fn find_payloads(
     line_span: Span,
     filter: PayloadFilter,
 ) -> Vec<PrunableValue> {
+    let line = Raw::from_checked(stored_line.trim_ascii());
+    let Some(message) = find_message(line) else {
+        return Vec::new();
+    };
+    let StoredMessage {
+        object,
+        prefix,
+        is_custom,
+    } = message;
+    let names = ["role", "toolName", "content", "output", "details"];
+    let [role, tool, content, output, details] = find_members(object, names);
+    let role = Role::from_member(role);
+    let writer = describe_writer(role, tool);
     let mut finder = PayloadFinder {
         entry,
         stored_line,
@@ -191,25 +205,13 @@ fn find_payloads(
         filter,
         values: Vec::new(),
     };
-    let line = Raw::from_checked(stored_line.trim_ascii());
-    let Some(StoredMessage {
-        object,
-        prefix,
-        is_custom,
-    }) = find_message(line)
-    else {
-        return Vec::new();
-    };
-    let names = ["role", "toolName", "content", "output", "details"];
-    let [role, tool, content, output, details] = find_members(object, names);
-    let role = Role::from_member(role);
-    let writer = describe_writer(role, tool);
 
     if let Some(content) = content
         && role != Role::Assistant
     {
         finder.add_content(content, prefix, writer.as_deref());
     }
+    // The output of a command that the user ran is not in its content.
     if let Some(writer) = &writer
         && let Some(output) = output
         && output.is_string()
@@ -219,10 +221,11 @@ fn find_payloads(
             text_placeholder(writer, output)
         });
     }
-    let has_details =
+    // Details of other roles may be what the agent computes with.
+    let has_prunable_details =
         is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
     if let Some(details) = details
-        && has_details
+        && has_prunable_details
     {
         let field = format!("{prefix}details");
         finder.try_add(ValueKind::Details, field, details, || {
@@ -282,16 +285,17 @@ impl PayloadFinder<'_> {
                 text_placeholder(writer, content)
             });
         }
-        for (index, item) in content.items().enumerate() {
-            if item.bytes().len() as u64 <= self.filter.threshold {
+        for (index, block) in content.items().enumerate() {
+            // No part of a short block is long enough.
+            if block.bytes().len() as u64 <= self.filter.threshold {
                 continue;
             }
-            if let Some(placeholder) = image_placeholder(item) {
+            if let Some(placeholder) = image_placeholder(block) {
                 let field = format!("{prefix}content[{index}]");
-                self.try_add(ValueKind::Image, field, item, || placeholder);
+                self.try_add(ValueKind::Image, field, block, || placeholder);
                 continue;
             }
-            let [kind, text] = find_members(item, ["type", "text"]);
+            let [kind, text] = find_members(block, ["type", "text"]);
             let is_text = kind.is_some_and(|kind| kind.is("text"));
             if let Some(writer) = writer
                 && let Some(text) = text
@@ -332,17 +336,19 @@ impl PayloadFinder<'_> {
     }
 }
 
-/// Returns the value at a path, such as `message.content[1].text`: see [`PrunableValue::field`].
+/// Returns the value at a path in a line, such as `message.content[1].text`, as the finder above
+/// writes them to [`PrunableValue::field`]. `None` if the line has no such value.
 pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     let mut value = line;
     for part in path.split('.') {
+        // A part is `key` or `key[index]`.
         let key_and_index = part.strip_suffix(']').and_then(|part| part.split_once('['));
         value = match key_and_index {
-            Some((key, index)) => {
-                let index = index.parse().ok()?;
-                value.get(key)?.items().nth(index)?
-            }
             None => value.get(part)?,
+            Some((key, index)) => {
+                let array = value.get(key)?;
+                array.items().nth(index.parse().ok()?)?
+            }
         };
     }
     Some(value)
@@ -353,20 +359,19 @@ pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
 fn describe_writer(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
-            let name = tool.and_then(Raw::text).filter(|name| !name.is_empty());
-            Some(match name {
-                Some(name) => {
-                    let name = name.head_whole(MAX_TOOL_NAME);
-                    name.to_string_lossy().into_owned()
-                }
-                None => "a tool".to_owned(),
-            })
+            let name = tool.and_then(Raw::text).unwrap_or_default();
+            if name.is_empty() {
+                return Some("a tool".to_owned());
+            }
+            let name = name.head_whole(MAX_TOOL_NAME);
+            Some(name.to_string_lossy().into_owned())
         }
         Role::BashExecution | Role::PythonExecution => Some("a command".to_owned()),
         _ => None,
     }
 }
 
+/// Returns the placeholder for details: an object, as the agents expect.
 fn details_placeholder(details: Raw) -> Vec<u8> {
     let text = format!("[details removed, {}]", format_bytes(details.bytes().len()));
     Object::new().str("pruned", &text).finish()
@@ -395,11 +400,8 @@ fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
         .unwrap_or_default()
         .into_string_lossy();
     let format = mime_type.rsplit('/').next().unwrap_or_default();
-    let text = format!(
-        "[image removed, {} {}]",
-        format_bytes(bytes),
-        format.chars().take(MAX_IMAGE_FORMAT).collect::<String>()
-    );
+    let format: String = format.chars().take(MAX_IMAGE_FORMAT).collect();
+    let text = format!("[image removed, {} {format}]", format_bytes(bytes));
     // Without a format, there is a space before the bracket.
     let text = text.replace(" ]", "]");
     Some(

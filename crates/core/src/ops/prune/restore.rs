@@ -26,10 +26,19 @@ pub struct Restoration {
     session_lines: Vec<Option<LineNo>>,
     /// What was put in its place, without links and marks, in the order of the pruned file.
     pub restored_records: Vec<PrunedRecord>,
-    /// What has no place in the session: the ids of its entries, and its fields.
-    pub unplaced: Vec<(String, String)>,
+    /// What has no place in the session any more.
+    pub unplaced: Vec<UnplacedRecord>,
     /// What the session does not contain, by operation.
     pub(super) missing: Vec<MissingPart>,
+}
+
+/// A record that has no place in the session.
+#[derive(Clone, Debug)]
+pub struct UnplacedRecord {
+    /// The id of its entry; empty if that has none.
+    pub entry_id: String,
+    /// The path of its value in the line, or `the entry` for a whole line.
+    pub field: String,
 }
 
 /// The part of an operation that the session does not contain.
@@ -100,6 +109,7 @@ impl Restoration {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restoration> {
         let mut lines = RestoredLines::read(session, source, &operations, &*pruned)?;
+        // By operation, the fate of each of its records.
         let mut fates_by_operation = Vec::with_capacity(operations.len());
         for operation in operations.iter().rev() {
             fates_by_operation.push(lines.undo_operation(&operation.records)?);
@@ -110,8 +120,8 @@ impl Restoration {
         let mut restored_records = Vec::new();
         let mut unplaced = Vec::new();
         let mut missing = Vec::new();
-        for (pruned_by, fates) in operations.into_iter().zip(fates_by_operation) {
-            let OperationRecords { operation, records } = pruned_by;
+        for (operation_records, fates) in operations.into_iter().zip(fates_by_operation) {
+            let OperationRecords { operation, records } = operation_records;
             missing.extend(missing_part(operation, &records, &fates));
             for (record, fate) in records.into_iter().zip(fates) {
                 match fate {
@@ -120,10 +130,10 @@ impl Restoration {
                     Fate::Restored => {}
                     // Nothing is lost with a mark, which only sets the leaf.
                     Fate::Lost if matches!(record.kind, RecordKind::Mark) => {}
-                    Fate::Lost => unplaced.push((
-                        record.id.to_string_lossy().into_owned(),
-                        record.field().unwrap_or("the entry").to_owned(),
-                    )),
+                    Fate::Lost => unplaced.push(UnplacedRecord {
+                        entry_id: record.id.to_string_lossy().into_owned(),
+                        field: record.field().unwrap_or("the entry").to_owned(),
+                    }),
                 }
             }
         }
@@ -451,19 +461,23 @@ impl<'a> RestoredLines<'a> {
         let mut fate = Fate::Lost;
         for index in self.candidate_lines(record) {
             let line = self.lines[index];
-            // Later operations were undone before. A payload that one of them put back at this path
-            // may be the placeholder.
-            let later_payload = self.last_payload(line, field);
-            let bytes = match later_payload {
-                Some(payload) => self.pruned.read_range(payload.range())?,
-                None => self.read_line(line)?,
-            };
-            let root = Raw::parse(bytes.trim_ascii())?;
-            let value = match later_payload {
-                // All bytes are this value.
-                Some(_) => Some(root),
-                None if may_be_line_of(root, record) => find_at_path(root, field),
-                None => None,
+            let bytes;
+            let value = match self.last_payload(line, field) {
+                // Later operations were undone before this one. What one of them put back at this
+                // path is the value there now, and may be the placeholder.
+                Some(later_payload) => {
+                    bytes = self.pruned.read_range(later_payload.range())?;
+                    Some(Raw::parse(bytes.trim_ascii())?)
+                }
+                None => {
+                    bytes = self.read_line(line)?;
+                    let stored_line = Raw::parse(bytes.trim_ascii())?;
+                    if may_be_line_of(stored_line, record) {
+                        find_at_path(stored_line, field)
+                    } else {
+                        None
+                    }
+                }
             };
             let Some(value) = value else {
                 continue;
@@ -535,6 +549,7 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
+    /// Reads the bytes of a line as they are in its file, before values are put back.
     fn read_line(&self, line: RestoredLine) -> io::Result<Vec<u8>> {
         match line.record {
             Some(_) => self.pruned.read_range(line.span.range()),

@@ -187,6 +187,7 @@ fn parse_operations(
     let Some(operations) = line.get("operations") else {
         return Ok(None);
     };
+
     let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
     let is_damaged = match checksum::strip_checksum(beginning) {
         Ok(checked) if checked.had_checksum => false,
@@ -333,20 +334,13 @@ impl PrunedRecord {
             return Err(PrunedFileError::Damaged { line: number });
         }
 
+        // The closing brace is after the payload.
         let object = [members, b"}"].concat();
         let fields = Raw::parse(&object).map_err(|_| not_a_payload())?;
-        match fields.get("crc") {
-            Some(crc) => {
-                let actual_crc = crc32fast::hash(payload) as usize;
-                if crc.as_index() != Some(actual_crc) {
-                    return Err(PrunedFileError::Damaged { line: number });
-                }
-            }
-            // An earlier version wrote no checksum of the payload, so only its syntax can be
-            // checked.
-            None => {
-                Raw::parse(payload).map_err(|_| not_a_payload())?;
-            }
+        match check_payload(fields, payload) {
+            PayloadCheck::Valid => {}
+            PayloadCheck::WrongChecksum => return Err(PrunedFileError::Damaged { line: number }),
+            PayloadCheck::NotJson => return Err(not_a_payload()),
         }
 
         let kind = RecordKind::from_members(fields).ok_or_else(not_a_payload)?;
@@ -368,6 +362,27 @@ impl PrunedRecord {
                 },
             },
         })
+    }
+}
+
+/// The result of checking the payload of a record.
+enum PayloadCheck {
+    Valid,
+    WrongChecksum,
+    /// There is no checksum, and the payload is not JSON.
+    NotJson,
+}
+
+/// Checks a payload by the checksum in the other members of its record. An earlier version wrote
+/// none: of such a payload, only the syntax can be checked.
+fn check_payload(fields: Raw, payload: &[u8]) -> PayloadCheck {
+    match fields.get("crc") {
+        Some(crc) if crc.as_index() == Some(crc32fast::hash(payload) as usize) => {
+            PayloadCheck::Valid
+        }
+        Some(_) => PayloadCheck::WrongChecksum,
+        None if Raw::parse(payload).is_ok() => PayloadCheck::Valid,
+        None => PayloadCheck::NotJson,
     }
 }
 
@@ -428,7 +443,7 @@ pub fn write_operations_line(
 /// Returns the members with which each record begins: the id of the entry, and its line.
 pub fn begin_record(id: &Text, line: LineNo) -> Object {
     Object::new()
-        .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
+        .text_or_null("id", if id.is_empty() { None } else { Some(id) })
         .number("line", f64::from(line.0))
 }
 

@@ -13,11 +13,19 @@ use std::sync::LazyLock;
 #[derive(Debug, Default)]
 pub struct PriceTable {
     by_name: HashMap<String, Vec<Rates>>,
-    /// By each suffix after a slash of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if
-    /// the models with this suffix differ in price.
-    by_suffix: HashMap<String, Option<Vec<Rates>>>,
+    /// By each suffix after a slash of a longer name, such as `bedrock/us-east-1/MODEL`.
+    by_suffix: HashMap<String, SuffixRates>,
     /// By the name without its date.
     by_undated_name: HashMap<String, DatedModel>,
+}
+
+/// The rates of the models whose names end with a suffix.
+#[derive(Debug)]
+enum SuffixRates {
+    /// All have the same.
+    Common(Vec<Rates>),
+    /// They differ, so that a model cannot be priced by its suffix.
+    Ambiguous,
 }
 
 /// Of models whose names differ only in their date: the one without a date, or else the latest.
@@ -107,7 +115,7 @@ impl PriceTable {
             }
         }
         for name in &names {
-            if let Some(Some(rates)) = self.by_suffix.get(name) {
+            if let Some(SuffixRates::Common(rates)) = self.by_suffix.get(name) {
                 return Some(rates);
             }
         }
@@ -120,15 +128,17 @@ impl PriceTable {
     }
 }
 
-/// Adds the suffixes after each slash of a model's name. Models with the same suffix but other
-/// rates make the suffix ambiguous: it then has no rates.
-fn add_suffixes(by_suffix: &mut HashMap<String, Option<Vec<Rates>>>, name: &str, rates: &[Rates]) {
+/// Adds the suffixes after each slash of a model's name. A suffix that another model has with other
+/// rates becomes ambiguous.
+fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates: &[Rates]) {
     for suffix in name_suffixes(name).skip(1) {
-        let stored = by_suffix
+        let known = by_suffix
             .entry(suffix.to_owned())
-            .or_insert_with(|| Some(rates.to_vec()));
-        if stored.as_deref() != Some(rates) {
-            *stored = None;
+            .or_insert_with(|| SuffixRates::Common(rates.to_vec()));
+        if let SuffixRates::Common(known_rates) = known
+            && known_rates != rates
+        {
+            *known = SuffixRates::Ambiguous;
         }
     }
 }
@@ -144,8 +154,9 @@ fn add_undated_name(
     let is_better = match by_undated_name.get(undated_name) {
         None => true,
         Some(_) if name == undated_name => true,
+        Some(known) if known.name == undated_name => false,
         // Dates of one form sort as texts do.
-        Some(known) => known.name != undated_name && *known.name < *name,
+        Some(known) => *known.name < *name,
     };
     if is_better {
         let model = DatedModel {
@@ -162,10 +173,13 @@ fn add_undated_name(
 /// each slash in it. Each of these is combined with the provider, with the provider's name in the
 /// table, and with neither.
 fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
-    let table_provider = PROVIDERS
-        .iter()
-        .find(|(agent_name, _)| Some(*agent_name) == provider)
-        .map(|(_, table_name)| *table_name);
+    let mut providers = Vec::new();
+    providers.extend(provider);
+    for (agent_name, table_name) in PROVIDERS {
+        if provider == Some(agent_name) {
+            providers.push(table_name);
+        }
+    }
     let without_region = REGION_PREFIXES
         .iter()
         .find_map(|region| model.strip_prefix(region))
@@ -175,7 +189,7 @@ fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     variants.extend(name_suffixes(model).skip(1));
     let mut names = Vec::new();
     for variant in variants {
-        for provider in [provider, table_provider].into_iter().flatten() {
+        for provider in &providers {
             names.push(format!("{provider}/{variant}"));
         }
         names.push(variant.to_owned());
@@ -210,8 +224,11 @@ fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     let usual = match Rates::from_row(row, "", None) {
         Some(rates) => rates,
         None => {
-            let first = steps.iter().find(|step| step_start(**step) == Some(0.0))?;
-            Rates::from_row(*first, "", None)?
+            let first_step = steps
+                .iter()
+                .copied()
+                .find(|&step| step_start(step) == Some(0.0));
+            Rates::from_row(first_step?, "", None)?
         }
     };
 
@@ -322,6 +339,7 @@ struct Limit<'k> {
 }
 
 impl Limit<'_> {
+    /// Parses a key such as `input_cost_per_token_above_200k_tokens`; `None` for any other key.
     fn parse_key(key: &str) -> Option<Limit<'_>> {
         let suffix = key.strip_prefix("input_cost_per_token")?;
         let thousands = suffix.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
