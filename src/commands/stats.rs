@@ -258,8 +258,7 @@ impl StatsOfFile {
             warn_uncounted(failure, ui);
         }
         if let Some(malformed) = self.stats.malformed {
-            let (count, first_line) = malformed;
-            let lines = FindingKind::MalformedLine.describe_lines(first_line, count);
+            let lines = FindingKind::MalformedLine.describe_damaged(malformed);
             ui.warn(&format!("{}: {lines} {CHECK_HINT}", self.name));
         }
     }

@@ -182,8 +182,8 @@ impl Searcher {
         } = collector;
         let keys = std::mem::take(&mut collected.keys);
         let rows = self.finish_rows(collected, source, &searched.header, state)?;
-        let warning = searched.unread.map(|(count, first_line)| {
-            let lines = FindingKind::MalformedLine.describe_lines(first_line, count);
+        let warning = searched.unread.map(|unread| {
+            let lines = FindingKind::MalformedLine.describe_damaged(unread);
             format!("{name}: {lines}, but may match {CHECK_HINT}")
         });
 

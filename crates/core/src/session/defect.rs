@@ -33,7 +33,16 @@ macro_rules! kinds {
             $($(#[$doc])* $kind,)*
         }
 
-        impl FindingKind {
+        /// Lines of a file that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedLines {
+    /// Their number, at least 1.
+    pub count: u32,
+    /// The first of them.
+    pub first: LineNo,
+}
+
+impl FindingKind {
             /// All kinds.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
 
@@ -150,6 +159,11 @@ impl FindingKind {
             FindingKind::SelfParent | FindingKind::ParentCycle => "is its own ancestor",
             _ => "is damaged",
         }
+    }
+
+    /// Returns what is wrong with damaged lines, as [`FindingKind::describe_lines`] does.
+    pub fn describe_damaged(self, lines: DamagedLines) -> String {
+        self.describe_lines(lines.first, lines.count)
     }
 
     /// Returns what is wrong with `count` lines of which `first` is the first, as in `line 5 is not

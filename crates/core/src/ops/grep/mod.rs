@@ -7,9 +7,12 @@
 //! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and
 //! their texts are decoded one by one, up to the first that matches.
 
+mod active_path;
 mod around;
+mod entry_search;
 mod ids;
 mod pattern;
+mod query;
 mod search;
 mod tool;
 mod trail;
@@ -17,10 +20,8 @@ mod trail;
 pub use around::{NearbyEntry, entries_around_matches};
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
-pub use search::{
-    Match, MatchTexts, Query, ResumePoint, SearchOutcome, TextOptions, ToolOptions, search_file,
-    searchable_roles,
-};
+pub use query::{Match, MatchTexts, Query, TextOptions, ToolOptions, searchable_roles};
+pub use search::{ResumePoint, SearchOutcome, search_file};
 pub use tool::ToolUse;
 pub use trail::{EntryContinuation, Trail};
 

@@ -293,7 +293,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let unread = searched
         .unwrap()
         .unread
-        .map(|(count, line)| (count, line.0));
+        .map(|lines| (lines.count, lines.first.0));
     assert_eq!((count, unread), (1, Some((2, 4))));
 }
 
@@ -359,7 +359,7 @@ fn several_threads_find_what_one_finds() {
         };
         let (hits, unread) = search_with(1);
         assert!(!hits.is_empty(), "{name}");
-        assert_eq!(unread.map(|(count, _)| count), Some(4), "{name}");
+        assert_eq!(unread.map(|lines| lines.count), Some(4), "{name}");
         for _ in 0..5 {
             assert_eq!(search_with(3), (hits.clone(), unread), "{name}");
         }

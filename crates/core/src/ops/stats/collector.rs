@@ -5,8 +5,8 @@ use crate::ops::prune::Restoration;
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::Attribution;
-use crate::session::defect::FindingKind;
-use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice};
+use crate::session::defect::{DamagedLines, FindingKind};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role, Slice};
 use crate::session::usage::{BilledRequest, SubAgents};
 use pisess_store::ReadAt;
 use std::iter::Peekable;
@@ -68,12 +68,11 @@ fn count_requests_and_messages(
     counter.entries
 }
 
-/// Returns the number of lines below the header that are not JSON, and the number of the first of
-/// them; `None` if there are none.
+/// Returns the lines below the header that are not JSON; `None` if there are none.
 ///
 /// `session` was loaded with what was pruned from it, but the line number is that in the file as it
 /// is now. A first line that was pruned has its number in the restored file.
-fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<(u32, LineNo)> {
+fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<DamagedLines> {
     let mut count = 0;
     let mut first = None;
     for problem in &session.problems {
@@ -90,7 +89,10 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<(u
     }
     let first = first?;
     let current_line = pruned.and_then(|pruned| pruned.session_line(first));
-    Some((count, current_line.unwrap_or(first)))
+    Some(DamagedLines {
+        count,
+        first: current_line.unwrap_or(first),
+    })
 }
 
 /// Counts the entries of a session, one after the other.
@@ -111,6 +113,7 @@ struct Counter<'s> {
 }
 
 impl<'s> Counter<'s> {
+    /// Returns a counter before the first entry.
     fn new(session: &'s Session, pruned: Option<&'s Restoration>) -> Self {
         Counter {
             session,
@@ -144,6 +147,7 @@ impl<'s> Counter<'s> {
             None
         };
         if role.is_none() && request.is_none() {
+            // Such a custom message is a request of the user, which begins a turn.
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
                 self.turn = TurnState::after_request(entry.time_ms);
             }
@@ -163,13 +167,11 @@ impl<'s> Counter<'s> {
         }
 
         let calls = self.take_calls(ix);
-        let is_since_last =
-            |&began_ms: &i64| self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
         let took_ms = self.turn.advance_to(&TurnEntry {
             role: entry.role,
             time_ms: entry.time_ms,
             is_copy,
-            began_ms: attribution.began_ms.filter(is_since_last),
+            began_ms: self.began_since_last_message(&attribution),
             has_calls: !calls.is_empty(),
         });
         if role.is_some() {
@@ -201,6 +203,13 @@ impl<'s> Counter<'s> {
             line,
             calls,
         });
+    }
+
+    /// Returns when a reply began, unless a message was written since then.
+    fn began_since_last_message(&self, attribution: &Attribution) -> Option<i64> {
+        let began_ms = attribution.began_ms?;
+        let is_since_last = self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
+        if is_since_last { Some(began_ms) } else { None }
     }
 
     /// Counts an entry that was pruned: only what it used, if it was billed.

@@ -3,6 +3,7 @@
 use crate::ops::stats::prices::PriceTable;
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
+use crate::session::defect::DamagedLines;
 use crate::session::entry::{LineNo, Role, Slice};
 use crate::session::usage::{Usage, model_name};
 use std::borrow::Cow;
@@ -15,8 +16,8 @@ pub struct SessionStats {
     pub session: Session,
     /// Its messages and billed entries, in file order.
     pub entries: Vec<CountedEntry>,
-    /// The number of lines that are not JSON, and the first of them.
-    pub malformed: Option<(u32, LineNo)>,
+    /// The lines that are not JSON; `None` if there are none.
+    pub malformed: Option<DamagedLines>,
 }
 
 /// An entry that is counted.

@@ -191,7 +191,7 @@ fn damaged_lines_are_passed_and_counted() {
     made.lines += "{\"type\":\"mess";
     let stats = made.collect();
     assert_eq!(
-        stats.malformed.map(|(count, line)| (count, line.0)),
+        stats.malformed.map(|lines| (lines.count, lines.first.0)),
         Some((2, 3))
     );
     assert_eq!(stats.entries.len(), 4);

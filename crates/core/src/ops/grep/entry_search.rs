@@ -1,0 +1,503 @@
+//! Searches one entry, or the title of a session: whether the query includes it, and where it matches.
+
+use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE, ToolOptions};
+use super::search::{ChunkState, FileSearch};
+use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse};
+use crate::agents::readable::Folders;
+use crate::load::{LoadError, has_failed, has_image, message_role};
+use crate::session::entry::{Entry, Kind, LineNo, Role};
+use crate::session::fields::{Field, visit_fields};
+use crate::session::period::Period;
+use crate::session::read::record::{Block, Content, Member, ParsedEntry, Record};
+use crate::session::search::Hit;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use std::io;
+use std::ops::{ControlFlow, Range};
+
+impl FileSearch<'_> {
+    /// Searches the title of the session: that of oh-my-pi's title line, else that of the header.
+    /// Returns a match with the role `title`, on the line of the title.
+    pub(super) fn find_in_title(&self) -> Option<Match> {
+        // The title is not on a path, and is no entry that failed or has an image or a tool.
+        let is_excluded = self.query.only_active
+            || self.query.only_entries
+            || self.query.only_failed
+            || self.query.only_images
+            || !self.query.tool_names.is_empty();
+        if is_excluded {
+            return None;
+        }
+
+        let (line, json) = match &self.preamble.title_slot {
+            Some(slot) => (LineNo(1), slot.trim_ascii()),
+            None => (
+                LineNo(self.preamble.line_count),
+                &*self.preamble.header.bytes,
+            ),
+        };
+        let json = Raw::from_checked(json);
+        let role = Text::from(TITLE_ROLE);
+        let timestamp = json
+            .get_text("updatedAt")
+            .or_else(|| json.get_text("timestamp"))
+            .map(Text::into_owned);
+        if !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
+            return None;
+        }
+
+        let title = json.get_text("title")?;
+        let matched = self.query.pattern.find(title.as_bytes());
+        let range = if self.query.inverted {
+            if matched.is_some() {
+                return None;
+            }
+            0..0
+        } else {
+            matched?
+        };
+        let hit = self.hit_at("title".to_owned(), &title, range);
+        let mut texts = MatchTexts::default();
+        self.add_field_text(&title, &mut texts);
+        Some(Match {
+            line,
+            id: Text::default(),
+            role,
+            timestamp,
+            hit,
+            tool: None,
+            continuation: None,
+            has_failed: false,
+            is_active: None,
+            texts,
+        })
+    }
+
+    /// Searches the entry that a record is; `line` is its line, and `state` has its blocks. Returns
+    /// its match; in an inverted search, the entry if it does not match.
+    pub(super) fn search_record(
+        &mut self,
+        record: &Record,
+        state: &ChunkState,
+        line: ChunkLine,
+    ) -> Result<Option<Match>, LoadError> {
+        let is_header = record.kind.is_some_and(|kind| kind.is("session"));
+        if !record.is_object || is_header {
+            return Ok(None);
+        }
+
+        let kind = Kind::from_string(record.kind);
+        let role = message_role(kind, record, self.preamble.format);
+        let entry = ParsedEntry {
+            kind,
+            role,
+            record,
+            blocks: &state.blocks,
+        };
+        let role_name = role_name(&entry);
+        let timestamp = record.timestamp.map(|text| text.text());
+        if !self.is_in_scope(role, &role_name, timestamp.as_ref()) || !self.is_selected(&entry) {
+            return Ok(None);
+        }
+        let Some(hit) = self.find_hit(&entry) else {
+            return Ok(None);
+        };
+
+        let line_no = if self.query.needs_lines() {
+            self.count_lines_to(line)?
+        } else {
+            LineNo(0)
+        };
+        let tool = match &self.query.tools {
+            Some(options) => self.find_tool(&entry, &hit, options, &state.calls, line)?,
+            None => None,
+        };
+        let id = record.id.map(|text| text.text()).unwrap_or_default();
+        Ok(Some(Match {
+            line: line_no,
+            id: id.into_owned(),
+            role: role_name.into_owned(),
+            timestamp: timestamp.map(Text::into_owned),
+            hit,
+            tool,
+            continuation: None,
+            has_failed: has_failed(&entry),
+            is_active: None,
+            texts: self.collect_texts(&entry),
+        }))
+    }
+
+    /// Whether an entry passes the filters of the query other than roles and the period.
+    fn is_selected(&self, entry: &ParsedEntry) -> bool {
+        if self.query.only_failed && !has_failed(entry) {
+            return false;
+        }
+        if self.query.only_images && !has_image(entry) {
+            return false;
+        }
+        self.is_of_wanted_tool(entry)
+    }
+
+    /// Returns the first match in an entry; in an inverted search, a hit if nothing matches.
+    fn find_hit(&self, entry: &ParsedEntry) -> Option<Hit> {
+        if !self.is_certain_match(entry) {
+            return self.find_in_fields(entry);
+        }
+        if self.query.inverted {
+            None
+        } else {
+            Some(empty_hit())
+        }
+    }
+
+    /// Returns the tool that printed what matches, or that a reply calls there. `line` is the line
+    /// of the entry, and `calls` are those on it and on earlier lines of its chunk.
+    fn find_tool(
+        &mut self,
+        entry: &ParsedEntry,
+        hit: &Hit,
+        options: &ToolOptions,
+        calls: &KnownCalls,
+        line: ChunkLine,
+    ) -> io::Result<Option<ToolUse>> {
+        let Some(message) = &entry.record.message else {
+            return Ok(None);
+        };
+        let folders = Folders {
+            cwd: self.preamble.header.cwd.as_ref(),
+            home: options.home.as_ref(),
+        };
+        match entry.role {
+            Role::Assistant => Ok(ToolUse::from_reply_field(&hit.field, entry.blocks, folders)),
+            Role::ToolResult => {
+                let mut search = CallSearch {
+                    source: self.source,
+                    keys: &mut self.keys,
+                    folders,
+                };
+                search.find_tool(message, calls, line).map(Some)
+            }
+            Role::BashExecution | Role::PythonExecution => {
+                Ok(Some(ToolUse::from_execution(message, folders)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the query includes entries with this role, the name of the role or type, and this
+    /// timestamp. The tool calls of the model are in its replies.
+    fn is_in_scope(&self, role: Role, role_name: &Text, timestamp: Option<&Text>) -> bool {
+        let has_role = |wanted: &String| {
+            let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
+            is_caller || wanted.as_bytes() == role_name.as_bytes()
+        };
+        if !self.query.roles.is_empty() && !self.query.roles.iter().any(has_role) {
+            return false;
+        }
+
+        // Without a period, no timestamp has to be parsed.
+        if self.query.period == Period::default() {
+            return true;
+        }
+        let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
+        self.query
+            .period
+            .contains(time_ms.unwrap_or(Entry::NO_TIME))
+    }
+
+    /// Whether an entry is the result of a tool that the query names, or a reply that calls one.
+    fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
+        if self.query.tool_names.is_empty() {
+            return true;
+        }
+        let tool_name = match (entry.role, &entry.record.message) {
+            (Role::Assistant, _) => {
+                return entry.blocks.iter().any(|block| self.is_wanted_call(block));
+            }
+            (Role::ToolResult, Some(message)) => message.get(Member::ToolName),
+            _ => None,
+        };
+        tool_name.is_some_and(|name| self.is_wanted_tool(name))
+    }
+
+    /// Whether a block is a call of a tool that the query names.
+    fn is_wanted_call(&self, block: &Block) -> bool {
+        block.is_call() && block.name.is_some_and(|name| self.is_wanted_tool(name))
+    }
+
+    fn is_wanted_tool(&self, name: Raw) -> bool {
+        self.query.tool_names.iter().any(|wanted| name.is(wanted))
+    }
+
+    /// Returns which fields of an entry are searched. Those of a reply depend on the query: its text
+    /// is not searched if only tools or only tool calls are.
+    fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
+        if entry.role != Role::Assistant {
+            return SearchedFields::All;
+        }
+        if !self.query.tool_names.is_empty() {
+            let mut call_indexes = Vec::new();
+            for block in entry.blocks {
+                if self.is_wanted_call(block) {
+                    call_indexes.push(block.index);
+                }
+            }
+            return SearchedFields::OfSomeCalls(call_indexes);
+        }
+        let roles = &self.query.roles;
+        let has_role_of_replies = roles
+            .iter()
+            .any(|role| Some(&**role) == Role::Assistant.name());
+        if roles.is_empty() || has_role_of_replies {
+            SearchedFields::All
+        } else {
+            SearchedFields::OfCalls
+        }
+    }
+
+    /// Whether the undecoded text of a message already shows that the entry matches, which saves a
+    /// visit of its fields. Always false if snippets are returned: they need the decoded text.
+    fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
+        if self.query.snippets.is_some()
+            || entry.kind != Kind::Message
+            || self.searched_fields(entry) != SearchedFields::All
+        {
+            return false;
+        }
+        let Some(prefilter) = self.query.pattern.prefilter() else {
+            return false;
+        };
+        let Some(message) = &entry.record.message else {
+            return false;
+        };
+
+        if let Content::Text(text) = message.content
+            && prefilter.must_match(text.bytes)
+        {
+            return true;
+        }
+        for block in entry.blocks {
+            let text = block.text.and_then(|text| text.raw_string());
+            if text.is_some_and(|text| prefilter.must_match(text)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
+    /// text of an entry without a match.
+    fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
+        let mut fields = FieldSearch {
+            search: self,
+            searched: self.searched_fields(entry),
+            found: None,
+            first_text: None,
+        };
+        // The visitor breaks at the first match, which `fields` has then.
+        let _ = visit_fields(
+            Raw::from_checked(entry.record.bytes),
+            entry.kind,
+            entry.role,
+            self.query.scope,
+            &mut |field| fields.search_field(field),
+        );
+
+        if !self.query.inverted {
+            return fields.found;
+        }
+        if fields.found.is_some() {
+            return None;
+        }
+        if fields.first_text.is_none() && fields.searched == SearchedFields::All {
+            return Some(empty_hit());
+        }
+        // An entry without any of the searched tool calls does not count as one without a match.
+        fields.first_text
+    }
+
+    /// Returns the text of an entry that matches, as far as the query requests it.
+    fn collect_texts(&self, entry: &ParsedEntry) -> MatchTexts {
+        let mut texts = MatchTexts::default();
+        let wanted = self.query.texts;
+        if !wanted.whole && !wanted.every_match {
+            return texts;
+        }
+        let searched = self.searched_fields(entry);
+        // The visitor never breaks, so its result says nothing.
+        let _ = visit_fields(
+            Raw::from_checked(entry.record.bytes),
+            entry.kind,
+            entry.role,
+            self.query.scope,
+            &mut |field| {
+                if searched.contains(field) {
+                    self.add_field_text(&field.text(), &mut texts);
+                }
+                ControlFlow::Continue(())
+            },
+        );
+        texts
+    }
+
+    /// Adds the text of a field to that of its entry, as far as the query requests it.
+    fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
+        let shown = text.to_string_lossy();
+        if self.query.texts.whole && !shown.is_empty() {
+            let whole = texts.whole.get_or_insert_default();
+            if !whole.is_empty() && !whole.ends_with('\n') {
+                whole.push('\n');
+            }
+            whole.push_str(&shown);
+        }
+        if self.query.texts.every_match {
+            for matched in self.query.pattern.find_all(text.as_bytes()) {
+                let matched = extend_to_characters(&shown, matched);
+                if !matched.is_empty() {
+                    texts.every_match.push(shown[matched].to_owned());
+                }
+            }
+        }
+    }
+
+    /// Returns the first match in a field. The text is decoded only if the pattern may match.
+    fn find_in_field(&self, field: &Field) -> Option<Hit> {
+        let raw = field.raw();
+        if let Some(prefilter) = self.query.pattern.prefilter() {
+            if self.query.snippets.is_none() && prefilter.must_match(raw) {
+                return Some(empty_hit());
+            }
+            if !prefilter.may_match(raw) {
+                return None;
+            }
+        }
+        let text = field.text();
+        let matched = self.query.pattern.find(text.as_bytes())?;
+        Some(self.hit_at(field.path(), &text, matched))
+    }
+
+    /// Returns the hit at a range of the text of a field; an empty hit if no snippets are returned.
+    /// `field` is the path of the field.
+    fn hit_at(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
+        let Some(size) = self.query.snippets else {
+            return empty_hit();
+        };
+        // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
+        let shown = text.to_string_lossy();
+        let mut matched = extend_to_characters(&shown, matched);
+        // A pattern that matches everywhere asks what failed, not where a text begins.
+        if self.query.only_failed && matched.is_empty() {
+            let start = find_failing_line(&shown);
+            matched = start..start;
+        }
+        Hit::new(field, &shown, matched, size)
+    }
+}
+
+/// The path of the name of the tool in a result.
+const TOOL_NAME_PATH: &str = "message.toolName";
+
+/// The words of a line that reports a failure, in lower case.
+const FAILURE_WORDS: [&str; 4] = ["error", "failed", "panicked", "fatal"];
+
+/// Returns the offset of the first line of a text that reports a failure; 0 if none does.
+fn find_failing_line(text: &str) -> usize {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let lowercase = line.to_lowercase();
+        if FAILURE_WORDS.iter().any(|word| lowercase.contains(word)) {
+            return start;
+        }
+        start += line.len();
+    }
+    0
+}
+
+/// Which fields of an entry are searched.
+#[derive(Debug, PartialEq, Eq)]
+enum SearchedFields {
+    All,
+    /// Those of its tool calls.
+    OfCalls,
+    /// Those of the tool calls in the blocks with these indexes.
+    OfSomeCalls(Vec<u32>),
+}
+
+impl SearchedFields {
+    /// Whether a field of the entry is one of these.
+    fn contains(&self, field: &Field) -> bool {
+        match self {
+            SearchedFields::All => true,
+            SearchedFields::OfCalls => field.is_of_call(),
+            SearchedFields::OfSomeCalls(calls) => field
+                .call_index()
+                .is_some_and(|index| calls.contains(&index)),
+        }
+    }
+}
+
+/// A search of the fields of one entry.
+struct FieldSearch<'a, 's> {
+    search: &'a FileSearch<'s>,
+    searched: SearchedFields,
+    /// The first match.
+    found: Option<Hit>,
+    /// In an inverted search, the first text that is not empty.
+    first_text: Option<Hit>,
+}
+
+impl FieldSearch<'_, '_> {
+    /// Searches the next field, and stores the match or, in an inverted search, the first text.
+    /// Breaks at a match.
+    fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
+        if !self.searched.contains(field) {
+            return ControlFlow::Continue(());
+        }
+        if self.search.query.inverted && self.first_text.is_none() {
+            let text = field.text();
+            if !text.is_empty() {
+                self.first_text = Some(self.search.hit_at(field.path(), &text, 0..0));
+            }
+        }
+        let Some(found) = self.search.find_in_field(field) else {
+            return ControlFlow::Continue(());
+        };
+        self.found = Some(found);
+        // Of what failed, the text says more than the name of the tool, which precedes it.
+        if self.search.query.only_failed && field.path() == TOOL_NAME_PATH {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(())
+    }
+}
+
+/// Returns a hit whose position is not requested.
+fn empty_hit() -> Hit {
+    Hit::default()
+}
+
+/// Extends a range of a text to whole characters. A match can begin or end within a character if
+/// the pattern contains `(?-u)`, or if the match is empty.
+fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
+    let mut start = range.start;
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = range.end;
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+/// Returns the role of an entry's message; for any other entry, its type.
+fn role_name<'a>(entry: &ParsedEntry<'a>) -> Text<'a> {
+    let Record { kind, message, .. } = entry.record;
+    let name = match entry.role {
+        Role::Missing => *kind,
+        Role::Other => message.and_then(|message| message.role),
+        role => return role.name().map(Text::from).unwrap_or_default(),
+    };
+    name.map(|text| text.text()).unwrap_or_default()
+}
