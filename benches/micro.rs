@@ -14,7 +14,7 @@ use generate::Shape;
 use pisess::agents::row::RowOptions;
 use pisess::json::Scanner;
 use pisess::load::{LoadOptions, load};
-use pisess::ops::tree::{Filter, Layout, build_view};
+use pisess::ops::tree::{Layout, ViewOptions, build_view};
 use pisess::session::Session;
 use pisess::store::ReadAt;
 
@@ -119,8 +119,10 @@ fn layout(bencher: Bencher) {
         .counter(ItemsCount::new(session.entries.len()))
         .bench(|| {
             let session = black_box(&session);
-            build_view(session, session.leaf, Filter::Default, "", Layout::Trunk)
-                .tree_rows
-                .len()
+            let options = ViewOptions {
+                layout: Layout::Trunk,
+                ..ViewOptions::default()
+            };
+            build_view(session, session.leaf, options).tree_rows.len()
         });
 }

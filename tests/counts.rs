@@ -18,7 +18,7 @@ use pisess::ops::check::{SessionLocation, check_session};
 use pisess::ops::fork::{ForkOptions, fork};
 use pisess::ops::redact::{find_remaining, redact_session};
 use pisess::ops::show::{Surroundings, read_entry};
-use pisess::ops::tree::{self, Filter, build_view};
+use pisess::ops::tree::{self, Filter, ViewOptions, build_view};
 use pisess::redact::Redactor;
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
@@ -102,15 +102,11 @@ fn an_entry_takes_at_most_120_bytes() {
         .map(|bytes| {
             peak(|| {
                 let session = load(&bytes, &with_rows()).unwrap();
-                build_view(
-                    &session,
-                    session.leaf,
-                    Filter::Default,
-                    "",
-                    tree::Layout::Trunk,
-                )
-                .tree_rows
-                .len()
+                let options = ViewOptions {
+                    layout: tree::Layout::Trunk,
+                    ..ViewOptions::default()
+                };
+                build_view(&session, session.leaf, options).tree_rows.len()
             })
         });
     assert!(
@@ -262,7 +258,12 @@ fn deep_chains_and_deep_values_need_no_stack() {
         for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
             let session = load(&made(shape, 50_000), &with_rows()).unwrap();
             for layout in [tree::Layout::Trunk, tree::Layout::Pi] {
-                let view = build_view(&session, session.leaf, Filter::All, "", layout);
+                let options = ViewOptions {
+                    filter: Filter::All,
+                    layout,
+                    ..ViewOptions::default()
+                };
+                let view = build_view(&session, session.leaf, options);
                 assert!(view.tree_rows.len() >= 50_000);
             }
         }

@@ -12,7 +12,9 @@ use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{EntryPainter, row_options_for};
 use crate::cli::rows::path_links::PathLinks;
 use crate::load::LoadOptions;
-use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_range_view, build_view};
+use crate::ops::tree::{
+    Filter, Layout, TreeView, ViewOptions, build_live_view, build_range_view, build_view,
+};
 use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
@@ -191,18 +193,16 @@ fn print_tree(
     range: EntryRange,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let layout = args.effective_layout();
     let session = &open.session;
+    let options = ViewOptions {
+        filter: args.filter,
+        query: &args.search,
+        layout: args.effective_layout(),
+    };
     let drawing = if range.is_whole_path() {
-        build_view(
-            session,
-            range.end.entry(),
-            args.filter,
-            &args.search,
-            layout,
-        )
+        build_view(session, range.end.entry(), options)
     } else {
-        build_range_view(session, range, args.filter, &args.search, layout)
+        build_range_view(session, range, options)
     };
     let finds_nothing = drawing.tree_rows.is_empty() && args.is_search();
     let usage = if ui.stdout_is_terminal() {

@@ -8,7 +8,7 @@ use crate::cli::output::{Failure, Glyphs, RowBuffer, Styles, Ui};
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::format::format_age;
 use crate::load::LoadOptions;
-use crate::ops::tree::{Filter, Layout, build_view};
+use crate::ops::tree::{ViewOptions, build_view};
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use owo_colors::Style;
@@ -34,7 +34,7 @@ pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<Stri
     // The command itself reports problems of the file.
     let open = OpenSession::load(Input::open_path_to_read(&path, &|_| false)?, options)?;
     let leaf = open.session.leaf;
-    let view = build_view(&open.session, leaf, Filter::Default, "", Layout::default());
+    let view = build_view(&open.session, leaf, ViewOptions::default());
     let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
     entries.sort_unstable();
     entries.reverse();

@@ -36,6 +36,17 @@ pub enum Filter {
     All,
 }
 
+/// What a view shows, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ViewOptions<'q> {
+    /// The entries that are shown.
+    pub filter: Filter,
+    /// What the shown entries are searched for, as in the agent's own tree; empty for no search.
+    pub query: &'q str,
+    /// How the rows are laid out.
+    pub layout: Layout,
+}
+
 /// A tree ready to be drawn: rows in drawing order.
 #[derive(Debug)]
 pub struct TreeView<'a> {
@@ -52,9 +63,9 @@ pub struct TreeView<'a> {
     is_visible: Vec<bool>,
     /// The entry that is drawn as the leaf.
     pub leaf: Option<EntryIx>,
-    /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is
-    /// none.
-    call_numbers: Vec<u32>,
+    /// For each tool result, the index of the call that it answers among the calls of the session;
+    /// `None` if there is none.
+    answered_calls: Vec<Option<u32>>,
     /// The words to search for.
     pub words: SearchWords,
     /// The renderers' texts for the rows of entries, each on one line.
@@ -67,15 +78,13 @@ pub struct TreeView<'a> {
 }
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with
-/// rows and, if `query` contains words to search for, with a search for them.
+/// rows and, if the query contains words to search for, with a search for them.
 pub fn build_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,
-    filter: Filter,
-    query: &str,
-    layout: Layout,
+    options: ViewOptions,
 ) -> TreeView<'a> {
-    build_selected_view(session, leaf, filter, query, layout, |_| true)
+    build_selected_view(session, leaf, options, |_| true)
 }
 
 /// Filters and lays out the entries of a range. The range is laid out as if it were the active
@@ -83,12 +92,10 @@ pub fn build_view<'a>(
 pub fn build_range_view<'a>(
     session: &'a Session,
     range: EntryRange,
-    filter: Filter,
-    query: &str,
-    layout: Layout,
+    options: ViewOptions,
 ) -> TreeView<'a> {
     let is_in_range = range.mask(session);
-    let view = build_selected_view(session, range.end.entry(), filter, query, layout, |ix| {
+    let view = build_selected_view(session, range.end.entry(), options, |ix| {
         is_in_range[ix.index()]
     });
     TreeView {
@@ -102,28 +109,32 @@ pub fn build_range_view<'a>(
 fn build_selected_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,
-    filter: Filter,
-    query: &str,
-    layout: Layout,
+    options: ViewOptions,
     is_selected: impl Fn(EntryIx) -> bool,
 ) -> TreeView<'a> {
+    let ViewOptions {
+        filter,
+        query,
+        layout,
+    } = options;
     let labels = Labels::new(session);
     let search = RowSearch::new(session, query);
-    let is_active = active_mask(session, leaf);
     let mut is_visible = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
         let passes = is_selected(ix) && filter_shows(session, &labels, leaf, filter, ix);
         is_visible.push(passes && search.is_match(&labels, ix));
     }
+
+    let is_active = active_mask(session, leaf);
     let tree = Tree::new(session);
     let tree_rows = layout_rows(session, tree, layout, &is_active, &is_visible);
-    let call_numbers = number_calls(session, &is_active);
+    let answered_calls = find_answered_calls(session, &is_active);
     TreeView {
         layout,
         tree_rows,
         is_active,
         is_visible,
-        call_numbers,
+        answered_calls,
         words: search.words,
         ..empty_view(session, labels, leaf)
     }
@@ -170,21 +181,20 @@ pub fn build_live_view<'a>(
         }
     }
 
-    let mut call_numbers = Vec::with_capacity(session.collected.tool_results.len());
+    let mut answered_calls = Vec::with_capacity(session.collected.tool_results.len());
     for result in &session.collected.tool_results {
         // Earlier results are not drawn, so their calls are not searched for.
         let is_earlier = entries.first().is_none_or(|&first| result.entry < first);
-        let number = if is_earlier {
-            0
+        answered_calls.push(if is_earlier {
+            None
         } else {
-            last_call_number(session, result)
-        };
-        call_numbers.push(number);
+            find_last_call(session, result)
+        });
     }
 
     TreeView {
         tree_rows,
-        call_numbers,
+        answered_calls,
         words: search.words,
         leaf_moves: Some(leaf_moves),
         ..empty_view(session, labels, None)
@@ -210,27 +220,26 @@ fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     Some(parent.into())
 }
 
-/// Returns the number of the last call in the file with the id of a result, counted from 1; 0 if
-/// there is none.
-fn last_call_number(session: &Session, result: &EntryText) -> u32 {
+/// Returns the index of the last call in the file with the id of a result.
+fn find_last_call(session: &Session, result: &EntryText) -> Option<u32> {
     let id = session.bytes(result.text);
     let calls = &session.collected.tool_calls;
-    match calls.iter().rposition(|call| session.bytes(call.id) == id) {
-        Some(index) => index as u32 + 1,
-        None => 0,
-    }
+    let index = calls
+        .iter()
+        .rposition(|call| session.bytes(call.id) == id)?;
+    Some(index as u32)
 }
 
 /// Returns a view without rows or layout, for callers that list entries in another order, and need
 /// only the texts of their rows. No entry counts as visible.
 pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> TreeView<'a> {
     let is_active = active_mask(session, leaf);
-    let call_numbers = number_calls(session, &is_active);
+    let answered_calls = find_answered_calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
     TreeView {
         is_active,
         is_visible,
-        call_numbers,
+        answered_calls,
         ..empty_view(session, Labels::new(session), leaf)
     }
 }
@@ -245,7 +254,7 @@ fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx
         is_active: Vec::new(),
         is_visible: Vec::new(),
         leaf,
-        call_numbers: Vec::new(),
+        answered_calls: Vec::new(),
         words: SearchWords::default(),
         rendered: HashMap::default(),
         undone: HashSet::default(),
@@ -278,10 +287,9 @@ impl<'a> TreeView<'a> {
             .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        // Calls are numbered from 1; 0 is no call.
-        let number = *self.call_numbers.get(result_index)? as usize;
-        let call_index = number.checked_sub(1)?;
-        collected.tool_calls.get(call_index)
+        // A view without rows has none.
+        let call_index = *self.answered_calls.get(result_index)?;
+        collected.tool_calls.get(call_index? as usize)
     }
 
     /// Returns the entry's label.
@@ -473,10 +481,9 @@ impl<'s> RowSearch<'s> {
     }
 }
 
-/// Returns, for each tool result in file order, the number of the call that it answers, counted
-/// from 1; 0 if there is none. Of calls with the same id, the last one in drawing order counts, as
-/// in the agents.
-fn number_calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
+/// Returns, for each tool result in file order, the index of the call that it answers, if there is
+/// one. Of calls with the same id, the last one in drawing order counts, as in the agents.
+fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>> {
     let results = &session.collected.tool_results;
     if results.is_empty() {
         return Vec::new();
@@ -486,20 +493,20 @@ fn number_calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     for (position, ix) in Tree::new(session).walk(is_active).enumerate() {
         drawing_order[ix.index()] = position as u32;
     }
-    let mut calls: Vec<(u32, &ToolCall)> = (1..).zip(&session.collected.tool_calls).collect();
-    calls.sort_by_key(|(_, call)| drawing_order[call.entry.index()]);
+    let calls = &session.collected.tool_calls;
+    let mut call_indexes: Vec<u32> = (0..calls.len() as u32).collect();
+    call_indexes.sort_by_key(|&index| drawing_order[calls[index as usize].entry.index()]);
 
     // A later call replaces an earlier one with its id.
-    let mut number_by_id: HashMap<&[u8], u32> = HashMap::default();
-    for (number, call) in calls {
-        number_by_id.insert(session.bytes(call.id), number);
+    let mut call_by_id: HashMap<&[u8], u32> = HashMap::default();
+    for index in call_indexes {
+        call_by_id.insert(session.bytes(calls[index as usize].id), index);
     }
-    let mut numbers = Vec::with_capacity(results.len());
+    let mut answered_calls = Vec::with_capacity(results.len());
     for result in results {
-        let number = number_by_id.get(session.bytes(result.text));
-        numbers.push(number.copied().unwrap_or(0));
+        answered_calls.push(call_by_id.get(session.bytes(result.text)).copied());
     }
-    numbers
+    answered_calls
 }
 
 #[cfg(test)]
@@ -541,13 +548,13 @@ mod tests {
     fn a_result_answers_the_last_call_with_its_id() {
         let answered = |words: &str| {
             let session = session(words);
-            number_calls(&session, &[])
+            find_answered_calls(&session, &[])
         };
-        assert_eq!(answered(""), [0; 0]);
-        assert_eq!(answered("a:x x a:y,z z y"), [1, 3, 2]);
-        assert_eq!(answered("a:x x x"), [1, 1]);
-        assert_eq!(answered("a:x orphan"), [0]);
-        assert_eq!(answered("x a:x"), [1]);
-        assert_eq!(answered("a:x x a:x x"), [2, 2]);
+        assert_eq!(answered(""), []);
+        assert_eq!(answered("a:x x a:y,z z y"), [Some(0), Some(2), Some(1)]);
+        assert_eq!(answered("a:x x x"), [Some(0), Some(0)]);
+        assert_eq!(answered("a:x orphan"), [None]);
+        assert_eq!(answered("x a:x"), [Some(0)]);
+        assert_eq!(answered("a:x x a:x x"), [Some(1), Some(1)]);
     }
 }
