@@ -94,6 +94,7 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     Ok(companions)
 }
 
+/// Turns an error into the refusal to archive the session.
 fn refuse_unreadable(error: StoreError) -> Refusal {
     Refusal::new(error.to_string())
 }
@@ -268,8 +269,10 @@ impl ArchiveFacts {
     pub fn decode(encoded: &[u8]) -> Result<ArchiveFacts, LoadError> {
         let facts_end = memchr::memchr(b'\n', encoded).ok_or_else(damaged_title)?;
         let facts = Raw::parse(&encoded[..facts_end]).map_err(|_| damaged_title())?;
+        let header = read_header(&encoded[facts_end + 1..].to_vec())?;
         let text = |key| facts.get_text(key).map(Text::into_owned);
-        let modified_ms = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
+        let modified = text("modified").ok_or_else(damaged_title)?;
+        let modified_ms = parse_js_date(modified.as_bytes()).ok_or_else(damaged_title)?;
         let message_count = facts
             .get("messageCount")
             .and_then(Raw::number)
@@ -279,14 +282,14 @@ impl ArchiveFacts {
             None => message_count == 0.0,
         };
         Ok(ArchiveFacts {
-            header: read_header(&encoded[facts_end + 1..].to_vec())?,
+            header,
             agent: text("agent")
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),
-            modified_ms: modified_ms.ok_or_else(damaged_title)?,
+            modified_ms,
             message_count: message_count as u32,
             is_empty,
         })

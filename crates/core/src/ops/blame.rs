@@ -28,7 +28,10 @@ impl WrittenText {
             change,
             FileChange::Write(_) | FileChange::Edit(_) | FileChange::Recorded(_)
         );
-        writes.then_some(WrittenText {
+        if !writes {
+            return None;
+        }
+        Some(WrittenText {
             source,
             time_ms,
             change,
@@ -81,8 +84,9 @@ pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines
 /// The lines of a file, and who wrote them as far as it is known.
 struct Blame<'t> {
     lines: Vec<&'t str>,
+    /// For each line, the [`WrittenText::source`] of the call that wrote it.
     sources: Vec<Option<usize>>,
-    /// The indexes of each line's text.
+    /// The indexes of the lines with each text.
     indexes: HashMap<&'t str, Vec<usize>>,
 }
 
@@ -134,6 +138,7 @@ impl<'t> Blame<'t> {
         }
     }
 
+    /// Attributes the lines that the replacements of one call added.
     fn add_replacements(&mut self, replacements: &[TextReplacement], source: usize) {
         // A later replacement of the same call may have changed the text of an earlier one.
         for replacement in replacements.iter().rev() {
@@ -147,6 +152,7 @@ impl<'t> Blame<'t> {
     fn add_replacement(&mut self, replacement: &TextReplacement, source: usize) {
         let old_lines: Vec<&str> = replacement.old.lines().collect();
         let new_lines: Vec<&str> = replacement.new.lines().collect();
+        // The indexes in the new text of the lines that are not in the old one.
         let mut added: Vec<usize> = Vec::new();
         for change in diff_ranges(&old_lines, &new_lines) {
             added.extend(change.added);
@@ -194,6 +200,7 @@ impl<'t> Blame<'t> {
             _ => return None,
         }
 
+        // Otherwise, the replaced text may begin or end within a line.
         let mut only_start = None;
         for start in 0..self.lines.len() {
             if !self.fits_in_part(start, wanted) {

@@ -63,46 +63,24 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
     // By entry: the last labelled note of those below it that are not parts.
     let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];
+    // Parents come first, so that each branch continues that of its parent.
     for &ix in &order {
-        let entry = session.entry(ix);
-        let above = entry.parent.and_then(|parent| branch_at[parent.index()]);
+        let parent = session.entry(ix).parent;
+        let branch_above = parent.and_then(|parent| branch_at[parent.index()]);
         let is_labelled = labels.label_change(ix).is_some();
-        if !is_part[ix.index()] {
-            branch_at[ix.index()] = above;
-            if is_labelled && let Some(above) = above {
+        if is_part[ix.index()] {
+            let diverges = parent.is_some_and(|parent| continuations[parent.index()] > 1);
+            let mut branch = extend_branch(session, branch_above, ix, diverges);
+            if is_labelled {
+                branch.labelled_entry = Some(ix);
+            }
+            branch_at[ix.index()] = Some(branch);
+        } else {
+            branch_at[ix.index()] = branch_above;
+            if is_labelled && let Some(above) = branch_above {
                 labelled_note[above.tip.index()] = Some(ix);
             }
-            continue;
         }
-
-        let mut branch = Branch {
-            tip: ix,
-            branch_point: None,
-            entry_count: 0,
-            request: above.and_then(|above| above.request),
-            labelled_entry: None,
-            active: false,
-        };
-        let diverges = entry
-            .parent
-            .is_some_and(|parent| continuations[parent.index()] > 1);
-        if diverges {
-            branch.branch_point = entry.parent;
-        } else if let Some(above) = above {
-            branch.branch_point = above.branch_point;
-            branch.entry_count = above.entry_count;
-            branch.labelled_entry = above.labelled_entry;
-        }
-        if !entry.kind.is_bookkeeping() {
-            branch.entry_count += 1;
-        }
-        if entry.flags.contains(Flags::USER_REQUEST) {
-            branch.request = Some(ix);
-        }
-        if is_labelled {
-            branch.labelled_entry = Some(ix);
-        }
-        branch_at[ix.index()] = Some(branch);
     }
 
     let active_branch = session.leaf.and_then(|leaf| branch_at[leaf.index()]);
@@ -113,6 +91,7 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         let is_tip = is_part[ix.index()] && (continuations[ix.index()] == 0 || is_active);
         if is_tip && let Some(branch) = branch_at[ix.index()] {
             branches.push(Branch {
+                // The notes below the tip are nearer to the end than any other entry of the branch.
                 labelled_entry: labelled_note[ix.index()].or(branch.labelled_entry),
                 active: is_active,
                 ..branch
@@ -125,6 +104,40 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches.reverse();
     branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
     branches
+}
+
+/// Returns the branch that ends at an entry, given the branch that ends above it. If the entry
+/// diverges, a branch begins with it: then only the request above it still counts.
+fn extend_branch(
+    session: &Session,
+    branch_above: Option<Branch>,
+    ix: EntryIx,
+    diverges: bool,
+) -> Branch {
+    let entry = session.entry(ix);
+    let mut branch = Branch {
+        tip: ix,
+        branch_point: None,
+        entry_count: 0,
+        request: branch_above.and_then(|above| above.request),
+        labelled_entry: None,
+        active: false,
+    };
+    if diverges {
+        branch.branch_point = entry.parent;
+    } else if let Some(above) = branch_above {
+        branch.branch_point = above.branch_point;
+        branch.entry_count = above.entry_count;
+        branch.labelled_entry = above.labelled_entry;
+    }
+
+    if !entry.kind.is_bookkeeping() {
+        branch.entry_count += 1;
+    }
+    if entry.flags.contains(Flags::USER_REQUEST) {
+        branch.request = Some(ix);
+    }
+    branch
 }
 
 /// Where a branch begins.

@@ -11,7 +11,7 @@ use crate::agents::pi::context::indexes_in_effect;
 use crate::agents::pi::edits::{ContextEdit, collect_edits};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::content::text_content;
+use crate::session::content::{member_is, text_content};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::{HashMap, HashSet};
@@ -355,14 +355,18 @@ fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<
 }
 
 /// Returns the ids of the tool calls in a message's content.
-pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
-    let blocks = content.into_iter().flat_map(Raw::items);
-    let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
-    calls.filter_map(|call| call.get_text("id"))
+pub(super) fn call_ids(content: Option<Raw<'_>>) -> Vec<Text<'_>> {
+    let mut ids = Vec::new();
+    for block in content.unwrap_or(Raw::NULL).items() {
+        if member_is(block, "type", "toolCall") {
+            ids.extend(block.get_text("id"));
+        }
+    }
+    ids
 }
 
+/// Returns the ids of the calls in what the model sees of a message.
 fn seen_call_ids(content: &SeenContent) -> HashSet<Text<'static>> {
-    call_ids(content.as_deref().map(Raw::from_checked))
-        .map(Text::into_owned)
-        .collect()
+    let ids = call_ids(content.as_deref().map(Raw::from_checked));
+    ids.into_iter().map(Text::into_owned).collect()
 }

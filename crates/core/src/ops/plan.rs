@@ -121,10 +121,14 @@ impl Change {
 
     /// Returns the effect of committing it on the session's own file.
     pub fn action(&self, session: &Session) -> Action {
-        match session.format {
-            _ if self.is_empty() => Action::Nothing,
-            Format::V3 if self.title_line.is_none() => Action::Append,
-            _ => Action::Rewrite,
+        if self.is_empty() {
+            return Action::Nothing;
+        }
+        // A title line is replaced at the start of the file, and an older format is migrated.
+        if session.format == Format::V3 && self.title_line.is_none() {
+            Action::Append
+        } else {
+            Action::Rewrite
         }
     }
 

@@ -114,7 +114,7 @@ pub fn redact_session(
     // The offset up to which the source was copied.
     let mut copied_end = 0;
     for mut line in lines {
-        // Before its secrets are taken from it.
+        // Asked first, because the secrets are taken from the line below.
         let is_clean = line.finds.is_clean();
         for secret in redactor.take_irreplaceable(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
@@ -210,10 +210,16 @@ pub fn find_remaining(
 ) -> io::Result<Vec<FoundSecret>> {
     redactor.search.narrow_with(redactor.found_values());
     let again = redact_session(copy, redactor, workers, None)?;
-    let remaining = again.found.into_iter().chain(again.unreplaceable);
-    let (ordinary, secret) = remaining.partition(|found| found.secret.is_ordinary);
-    report.kept_ordinary = ordinary;
-    Ok(secret)
+    let mut remaining = Vec::new();
+    report.kept_ordinary = Vec::new();
+    for found in again.found.into_iter().chain(again.unreplaceable) {
+        if found.secret.is_ordinary {
+            report.kept_ordinary.push(found);
+        } else {
+            remaining.push(found);
+        }
+    }
+    Ok(remaining)
 }
 
 /// What was found in a session, or in a part of it.
@@ -277,6 +283,7 @@ struct SearchedLine {
 }
 
 impl SearchedLine {
+    /// Returns a secret of this line, as it is reported.
     fn locate_secret(&self, secret: Secret) -> FoundSecret {
         FoundSecret {
             id: self.id.clone(),

@@ -258,7 +258,7 @@ impl<'s> Batch<'s> {
         match self.batch_index(ix) {
             Some(index) => {
                 let message = Raw::from_checked(&self.change.entries[index].line).get("message");
-                call_ids(message.and_then(|message| message.get("content"))).any(|call| call == *id)
+                call_ids(message.and_then(|message| message.get("content"))).contains(id)
             }
             None => {
                 let calls = self.session.collected.tool_calls_of(ix);
