@@ -206,7 +206,11 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         let session = &end.open.session;
         text_array(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
     };
-    let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
+    let changed: Vec<_> = difference
+        .changed
+        .iter()
+        .map(|changed| changed.left)
+        .collect();
     let ancestor = difference.ancestor.map(|ix| left.open.session.id(ix));
     Object::new()
         .text_or_null("commonAncestorId", ancestor.as_ref())
@@ -236,7 +240,11 @@ fn print_entries(
         Some(ancestor) => left.print_rows("  ", styles.dim, &[ancestor], ui)?,
         None => ui.print("  root\n")?,
     }
-    let changed: Vec<_> = difference.changed.iter().map(|&(_, right)| right).collect();
+    let changed: Vec<_> = difference
+        .changed
+        .iter()
+        .map(|changed| changed.right)
+        .collect();
     right.print_rows("~ ", styles.label, &changed, ui)?;
     left.print_rows("- ", styles.removed, &difference.only_left, ui)?;
     right.print_rows("+ ", styles.added, &difference.only_right, ui)

@@ -65,7 +65,7 @@ pub fn measure_parts<'a>(
                 Some(tokens) if matches!(message.body, Body::Stored) => tokens,
                 _ => message.with_json(&one_reader, |json| reading.agent.estimate_message(json))?,
             };
-            adder.add(None, Some(message.entry), tokens);
+            adder.add(AddedKey::Entry(message.entry), tokens);
         }
     } else {
         let messages: Vec<&ContextMessage> = messages.iter().collect();
@@ -113,13 +113,18 @@ struct MessageReading<'a> {
 }
 
 impl MessageReading<'_> {
+    /// Estimates a message, and finds the names to which it belongs. By tool or file, only replies
+    /// and tool results belong to any.
     fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
-        let whole = |name| MeasuredMessage::Whole { name, tokens };
         if self.by == PartKey::Role {
-            let role_name = message.get_text("role").unwrap_or_default();
-            let name = role_name.into_string_lossy();
-            return whole(Some(name).filter(|name| !name.is_empty()));
+            let role = message.get_text("role").unwrap_or_default();
+            let name = if role.is_empty() {
+                None
+            } else {
+                Some(role.into_string_lossy())
+            };
+            return MeasuredMessage::Whole { name, tokens };
         }
         match Role::from_member(message.get("role")) {
             Role::Assistant => MeasuredMessage::Reply {
@@ -127,10 +132,11 @@ impl MessageReading<'_> {
                 tokens,
             },
             Role::ToolResult => self.measure_result(message, tokens),
-            _ => whole(None),
+            _ => MeasuredMessage::Whole { name: None, tokens },
         }
     }
 
+    /// Estimates each call of a reply by itself, as if the reply had nothing else.
     fn measure_calls(&self, reply: Raw) -> Vec<MeasuredCall> {
         let mut calls = Vec::new();
         for block in reply.get("content").unwrap_or(Raw::NULL).items() {
@@ -190,18 +196,28 @@ struct PartAdder {
     /// The tool or file of each call, by its id.
     names_by_call: HashMap<Vec<u8>, Option<String>>,
     parts: Vec<ContextPart>,
-    positions: HashMap<(Option<String>, Option<EntryIx>), usize>,
+    /// The index in `parts` of each part.
+    index_by_key: HashMap<AddedKey, usize>,
+}
+
+/// What distinguishes the parts of a context.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum AddedKey {
+    /// A role, tool or file; `None` for what belongs to none.
+    Name(Option<String>),
+    Entry(EntryIx),
 }
 
 impl PartAdder {
+    /// Adds the next message of the context.
     fn add_message(&mut self, message: MeasuredMessage) {
         match message {
-            MeasuredMessage::Whole { name, tokens } => self.add(name, None, tokens),
+            MeasuredMessage::Whole { name, tokens } => self.add(AddedKey::Name(name), tokens),
             MeasuredMessage::Reply { calls, tokens } => self.add_reply(calls, tokens),
             MeasuredMessage::Result { call_id, tokens } => {
                 // The call was added before: it precedes its result in the context.
                 let name = self.names_by_call.get(&call_id).cloned().flatten();
-                self.add(name, None, tokens);
+                self.add(AddedKey::Name(name), tokens);
             }
         }
     }
@@ -216,29 +232,35 @@ impl PartAdder {
             // Each estimate is rounded up, so their sum may exceed that of the whole reply.
             let share = call.tokens.min(unassigned);
             unassigned -= share;
-            self.add(call.name, None, share);
+            self.add(AddedKey::Name(call.name), share);
         }
         if unassigned > 0 {
-            self.add(None, None, unassigned);
+            self.add(AddedKey::Name(None), unassigned);
         }
     }
 
-    /// Adds tokens to the part with this name or of this entry, which is new if there is none yet.
-    fn add(&mut self, name: Option<String>, entry: Option<EntryIx>, tokens: u64) {
-        let parts = &mut self.parts;
-        let position = *self
-            .positions
-            .entry((name.clone(), entry))
-            .or_insert_with(|| {
-                parts.push(ContextPart {
+    /// Adds a message, or a part of one, to the part with this key. The key's first message makes
+    /// the part.
+    fn add(&mut self, key: AddedKey, tokens: u64) {
+        let index = match self.index_by_key.get(&key) {
+            Some(&index) => index,
+            None => {
+                let index = self.parts.len();
+                self.index_by_key.insert(key.clone(), index);
+                let (name, entry) = match key {
+                    AddedKey::Name(name) => (name, None),
+                    AddedKey::Entry(entry) => (None, Some(entry)),
+                };
+                self.parts.push(ContextPart {
                     name,
                     entry,
                     tokens: 0,
                     messages: 0,
                 });
-                parts.len() - 1
-            });
-        self.parts[position].tokens += tokens;
-        self.parts[position].messages += 1;
+                index
+            }
+        };
+        self.parts[index].tokens += tokens;
+        self.parts[index].messages += 1;
     }
 }

@@ -290,6 +290,7 @@ fn require(condition: bool, what: &str) -> Result<(), Refusal> {
     }
 }
 
+/// Validates the blocks of content. A refusal names the number of the block, from 1.
 fn check_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
     for (index, block) in content.items().enumerate() {
         check_block(dialect, block)
@@ -303,10 +304,7 @@ fn check_block(dialect: Dialect, block: Raw) -> Result<(), Refusal> {
     if !block.is_object() {
         return Err(Refusal::new("it is not an object"));
     }
-    if !block.get("type").is_some_and(Raw::is_string) {
-        // The type is missing or not a string.
-        check_fields(dialect, block, &[required("type", FieldType::Text)])?;
-    }
+    check_fields(dialect, block, &[required("type", FieldType::Text)])?;
     let kind = block.get_text("type").unwrap_or_default();
     let fields = block_fields(dialect, |name| kind == *name);
     check_fields(dialect, block, fields)

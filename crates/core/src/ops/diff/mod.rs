@@ -32,12 +32,21 @@ pub struct Difference {
     pub ancestor: Option<EntryIx>,
     /// The number of entries that both paths have, including changed ones.
     pub common_count: usize,
-    /// Entries with the same id but different content: on the left and on the right.
-    pub changed: Vec<(EntryIx, EntryIx)>,
+    /// Entries with the same id but different content.
+    pub changed: Vec<ChangedEntry>,
     /// Entries of the left path only.
     pub only_left: Vec<EntryIx>,
     /// Entries of the right path only.
     pub only_right: Vec<EntryIx>,
+}
+
+/// An entry whose content differs between the sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangedEntry {
+    /// The entry in the left session.
+    pub left: EntryIx,
+    /// The entry in the right session.
+    pub right: EntryIx,
 }
 
 impl Difference {
@@ -85,7 +94,10 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
         difference.common_count += 1;
         is_only_right[partner] = false;
         if left_digests[index] != right_digests[partner] {
-            difference.changed.push((ix, right.path[partner]));
+            difference.changed.push(ChangedEntry {
+                left: ix,
+                right: right.path[partner],
+            });
             first_difference = first_difference.min(index);
         }
     }
@@ -282,7 +294,11 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
+        let changed: Vec<_> = difference
+            .changed
+            .iter()
+            .map(|changed| changed.left)
+            .collect();
         let ancestor = ids(0, difference.ancestor.as_slice());
         format!(
             "{ancestor}: ~{} -{} +{}",

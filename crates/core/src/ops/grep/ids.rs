@@ -43,12 +43,10 @@ impl SessionIds {
 
     /// Returns the ids in file order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let mut start = 0;
-        self.ends.iter().map(move |&end| {
-            let id = &self.bytes[start..end];
-            start = end;
-            id
-        })
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts
+            .zip(&self.ends)
+            .map(|(&start, &end)| &self.bytes[start..end])
     }
 
     /// Adds the id of the entry on a line, if there is one. Only a line of an unusual form is parsed.
@@ -81,13 +79,12 @@ impl SessionIds {
 /// which need no decoding. `None` for any other line, and for the header.
 fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
     let head = &line[..line.len().min(HEAD_LEN)];
-    let after_type = head.strip_prefix(b"{\"type\":\"")?;
-    let type_len = memchr(b'"', after_type)?;
-    let after_type = &after_type[type_len..];
-    let id = after_type.strip_prefix(b"\",\"id\":\"")?;
-    let id_len = memchr(b'"', id)?;
-    let id = &id[..id_len];
-    let is_header = head.starts_with(b"{\"type\":\"session\"");
+    let from_type = head.strip_prefix(b"{\"type\":\"")?;
+    let type_len = memchr(b'"', from_type)?;
+    let from_id = from_type[type_len..].strip_prefix(b"\",\"id\":\"")?;
+    let id_len = memchr(b'"', from_id)?;
+    let id = &from_id[..id_len];
+    let is_header = &from_type[..type_len] == b"session";
     if is_header || id.contains(&b'\\') {
         None
     } else {
