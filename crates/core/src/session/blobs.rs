@@ -8,17 +8,19 @@ use memchr::memmem;
 pub fn blob_hashes(line: &[u8]) -> impl Iterator<Item = &str> {
     const MARK: &[u8] = b"\"blob:sha256:";
 
-    memmem::find_iter(line, MARK).filter_map(|mark| {
-        let after_mark = &line[mark + MARK.len()..];
-        let (hash, after_hash) = after_mark.split_at_checked(SHA256_DIGITS)?;
-        let hash = std::str::from_utf8(hash).ok()?;
-        let is_whole_string = after_hash.starts_with(b"\"");
-        if is_whole_string && is_blob_hash(hash) {
-            Some(hash)
-        } else {
-            None
-        }
-    })
+    memmem::find_iter(line, MARK).filter_map(|mark| hash_in_reference(&line[mark + MARK.len()..]))
+}
+
+/// Returns the hash with which the rest of a string begins, if nothing follows it in the string.
+fn hash_in_reference(rest: &[u8]) -> Option<&str> {
+    let (hash, after_hash) = rest.split_at_checked(SHA256_DIGITS)?;
+    let hash = std::str::from_utf8(hash).ok()?;
+    let is_whole_string = after_hash.starts_with(b"\"");
+    if is_whole_string && is_blob_hash(hash) {
+        Some(hash)
+    } else {
+        None
+    }
 }
 
 /// The number of hex digits of a SHA-256.

@@ -114,13 +114,15 @@ fn format_skill_call(name: &str, arguments: &str) -> String {
     format!("/skill:{name} {arguments}").trim_end().to_owned()
 }
 
-/// Returns a command of Claude Code: its name and arguments, or what the user ran in the shell.
+/// Returns the command that a message of Claude Code contains in elements, as the user typed it:
+/// `/name arguments`, or `! ` and what was run in the shell. `None` for any other message.
 fn typed_in_elements(message: &str) -> Option<String> {
     let message = message.trim_start();
     if let Some(command) = element_at_start(message, SHELL_COMMAND) {
         return Some(format!("! {}", command.trim()));
     }
 
+    // Either element may be the first.
     let begins_command = element_at_start(message, COMMAND_MESSAGE).is_some()
         || element_at_start(message, COMMAND_NAME).is_some();
     if !begins_command {

@@ -51,7 +51,8 @@ impl<'a> Field<'a, '_> {
         self.call_index().is_some()
     }
 
-    /// Returns the index of the block of the tool call that the field belongs to.
+    /// Returns the index of the block of the tool call that the field belongs to; `None` if it is not
+    /// the name or an argument of a call.
     pub fn call_index(&self) -> Option<u32> {
         use Step::{Index, Key};
         match self.path {
@@ -215,7 +216,8 @@ enum Region {
     Silent,
 }
 
-/// Returns the region of a member of an object, given the region of the object.
+/// Returns the region of a member of an object, given the region of the object. In a region of
+/// strings or arguments, all members belong to it, however deep.
 fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
     match (object, key.as_bytes()) {
         (Region::Entry, key) => entry_member_region(kind, key),

@@ -76,9 +76,11 @@ pub fn called_files<'a>(
     arguments: Option<Raw<'a>>,
 ) -> Vec<(FileTool, Text<'a>)> {
     let mut found = Vec::from_iter(called_file(name, arguments));
-    if !name.is_some_and(|name| name.is("edit") || name.is("apply_patch")) {
+    let may_name_more = name.is_some_and(|name| name.is("edit") || name.is("apply_patch"));
+    if !may_name_more {
         return found;
     }
+
     let tool = FileTool {
         action: FileAction::Edit,
         is_unlisted: true,
@@ -117,21 +119,27 @@ fn input_paths(input: &str) -> Vec<&str> {
     paths
 }
 
-/// Returns the path in a heading of a patch; `None` for another line.
+/// Returns the path in a heading of a patch: `[PATH#1a2b]` or `MV PATH` of oh-my-pi, or
+/// `*** Update File: PATH` of Codex. `None` for another line.
 fn heading_path(line: &str) -> Option<&str> {
     if let Some(heading) = line.strip_prefix('[') {
         let heading = heading.strip_suffix(']')?;
         let (path, tag) = heading.rsplit_once('#')?;
         let is_tag = tag.len() == 4 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return is_tag.then_some(path);
+        return if is_tag { Some(path) } else { None };
     }
     if let Some(path) = line.strip_prefix("MV ") {
         return Some(path.trim());
     }
-    let operation = line.strip_prefix("*** ")?;
-    let (operation, path) = operation.split_once(": ")?;
-    let names_file = ["Update File", "Add File", "Delete File", "Move to"].contains(&operation);
-    names_file.then(|| path.trim())
+
+    const FILE_OPERATIONS: [&str; 4] = ["Update File", "Add File", "Delete File", "Move to"];
+    let heading = line.strip_prefix("*** ")?;
+    let (operation, path) = heading.split_once(": ")?;
+    if FILE_OPERATIONS.contains(&operation) {
+        Some(path.trim())
+    } else {
+        None
+    }
 }
 
 /// The argument of an edit with a list of replacements.
@@ -164,13 +172,14 @@ pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
 /// or a string with the JSON of either, and another replacement may be beside it. `None` if one of
 /// them cannot be read.
 pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
-    let mut replacements = Vec::new();
-    let edits = arguments.get(REPLACEMENTS_KEY).unwrap_or(Raw::NULL);
-    let spelled = edits.text().map(Text::into_string_lossy);
-    let edits = match &spelled {
+    let stored = arguments.get(REPLACEMENTS_KEY).unwrap_or(Raw::NULL);
+    let json_in_string = stored.text().map(Text::into_string_lossy);
+    let edits = match &json_in_string {
         Some(json) => Raw::parse(json.as_bytes()).ok()?,
-        None => edits,
+        None => stored,
     };
+
+    let mut replacements = Vec::new();
     if edits.is_object() {
         replacements.push(read_replacement(edits)?);
     }

@@ -53,6 +53,7 @@ fn skip_block(text: &[u8]) -> Option<&[u8]> {
         return None;
     }
 
+    // The body may have a fence around it, be JSON, or be plain lines.
     let body = trim_start(&from_label[label_len + LABEL_END.len()..]);
     if let Some(fenced) = body.strip_prefix(FENCE) {
         let fenced_len = memmem::find(fenced, FENCE)?;
@@ -82,6 +83,7 @@ fn skip_time(text: &[u8]) -> &[u8] {
     let Some(time_len) = memchr(b']', near) else {
         return text;
     };
+    // A word in brackets has too few digits for a time.
     let before_last = &near[..time_len.saturating_sub(1)];
     let digits = before_last.iter().filter(|byte| byte.is_ascii_digit());
     if digits.count() < MIN_TIME_DIGITS {

@@ -31,6 +31,7 @@ impl<'a> Labels<'a> {
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
+                // The place stays, so that the other indexes are still valid.
                 if let Some(index) = labels.order_index.remove(target) {
                     labels.order[index] = None;
                 }

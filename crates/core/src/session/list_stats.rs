@@ -110,10 +110,11 @@ impl ListStats {
         self.message_count += next.message_count;
         self.user_message_count += next.user_message_count;
         self.last_activity_ms = match (self.last_activity_ms, next.last_activity_ms) {
-            (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
-            (ours, theirs) => ours.or(theirs),
+            (Some(own), Some(of_next)) => Some(own.max(of_next)),
+            (own, of_next) => own.or(of_next),
         };
         self.is_in_period |= next.is_in_period;
+
         if self.question.is_none()
             && let Some(mut question) = next.question
         {
@@ -125,6 +126,7 @@ impl ListStats {
         {
             self.opening = Some(opening);
         }
+
         for model in next.models {
             if !self.models.contains(&model) {
                 self.models.push(model);

@@ -38,6 +38,7 @@ impl Session {
         if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
+
         let mut edit = Edit::new(line)?;
         match self.format {
             Format::V1 => self.set_tree_keys(ix, &mut edit),
@@ -164,6 +165,7 @@ impl Session {
         edit.remove("id");
         edit.remove("parentId");
         edit.replace_member("parent", &keys);
+
         if !edit.get("timestamp").is_some_and(Raw::is_string) {
             edit.set("timestamp", &encode_to_vec(&self.draft_timestamp(ix)));
         }
@@ -172,6 +174,8 @@ impl Session {
                 edit.set(key, &self.id_or_root_json(self.entry_of_record(number)));
             }
         }
+
+        // The type decides what else differs.
         let kind = Kind::from_member(edit.get("type"));
         match kind {
             Kind::Compaction => self.convert_draft_compaction(ix, edit),
@@ -222,6 +226,7 @@ impl Session {
         let name = edit.get("name");
         edit.remove("name");
         let entry = self.entry(ix);
+        // Loading made the entry that the head points to its parent.
         if let Some(name) = name
             && entry.kind == Kind::Label
         {

@@ -22,6 +22,7 @@ pub fn display_name(
     if let Some(slot) = title_slot {
         return parse_title(slot);
     }
+    // oh-my-pi does not read this entry.
     if let Some(info_name) = info_name
         && agent == Dialect::Pi
     {

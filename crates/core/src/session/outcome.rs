@@ -36,18 +36,22 @@ impl Outcome {
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);
         let [detailed_code, is_timed_out] =
             find_members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
+
         if is_truthy(is_cancelled) {
             return Outcome::Stopped;
         }
         if let Some(outcome) = find_reported_outcome(output) {
             return outcome;
         }
+
+        // A command that the user ran has its code in the result itself, a tool in its details.
         let code = own_code.or(detailed_code).and_then(Raw::number);
         if let Some(code) = code
             && code != 0.0
         {
             return Outcome::Failed(format!("{EXIT_CODE_START}{code}"));
         }
+
         let is_flagged = is_truthy(is_error) || is_truthy(is_timed_out);
         if is_flagged && !output.starts_with(NO_CHANGE_START) {
             return Outcome::Failed(String::new());

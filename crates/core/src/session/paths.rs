@@ -33,6 +33,7 @@ pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
         absolute.push(b'/');
     }
     absolute.extend_from_slice(named.strip_prefix(b"./").unwrap_or(named));
+
     if is_windows_absolute(&absolute) {
         for byte in &mut absolute {
             if *byte == b'\\' {
@@ -48,20 +49,23 @@ pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
 pub fn collapse_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
-        let is_first = parts.is_empty();
         match part {
             "." => {}
-            "" if !is_first => {}
-            ".." if parts
-                .last()
-                .is_some_and(|last| !matches!(*last, "" | ".." | "~")) =>
-            {
+            // An empty first part is the root.
+            "" if !parts.is_empty() => {}
+            ".." if parts.last().is_some_and(|last| is_plain_part(last)) => {
                 parts.pop();
             }
             _ => parts.push(part),
         }
     }
     parts.join("/")
+}
+
+/// Whether a `..` after a part of a path removes that part: it is neither the root, nor the home
+/// directory, nor another `..`.
+fn is_plain_part(part: &str) -> bool {
+    !matches!(part, "" | ".." | "~")
 }
 
 /// Returns the part of a path below a directory, without separators at its start; an empty one if
@@ -73,6 +77,7 @@ pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let on_windows = is_windows_absolute(folder);
     let is_separator = |byte: u8| byte == b'/' || on_windows && byte == b'\\';
 
+    // Without separators at its end. The root consists only of these.
     let last_of_name = folder.iter().rposition(|&byte| !is_separator(byte))?;
     let folder = &folder[..=last_of_name];
     let (start, rest) = path.split_at_checked(folder.len())?;
@@ -84,13 +89,12 @@ pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     if !is_same {
         return None;
     }
-    match rest.first() {
-        Some(&byte) if !is_separator(byte) => None,
-        _ => {
-            let separators = rest.iter().take_while(|&&byte| is_separator(byte)).count();
-            Some(&rest[separators..])
-        }
+    // The directory `/p` has nothing to do with `/pq`.
+    if rest.first().is_some_and(|&byte| !is_separator(byte)) {
+        return None;
     }
+    let separators = rest.iter().take_while(|&&byte| is_separator(byte)).count();
+    Some(&rest[separators..])
 }
 
 /// Whether two paths of the same length are equal on Windows: up to case and the kind of separator.
@@ -149,6 +153,7 @@ pub fn from_windows_shell(path: &str) -> Option<String> {
         .strip_prefix("mnt/")
         .or_else(|| path.strip_prefix("cygdrive/"))
         .unwrap_or(path);
+    // `/c` alone is the root of the drive.
     let (drive, below) = from_drive.split_once('/').unwrap_or((from_drive, ""));
     let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
     if !is_drive {

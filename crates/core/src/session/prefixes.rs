@@ -74,6 +74,7 @@ impl<'a> UniquePrefixes<'a> {
         let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
             Ok(index) | Err(index) => index,
         };
+        // Of all other ids, one of its neighbours in the order shares the longest prefix with it.
         let before = self.sorted[..index].last();
         let after = self.sorted.get(index + 1);
         let mut shared = 0;

@@ -127,6 +127,7 @@ pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection,
     if is_exact_name(session, argument) {
         return resolve_entry(session, argument);
     }
+
     if start.is_empty() {
         return Err(ReferenceError::RangeWithoutStart {
             end: end.to_owned(),
@@ -176,20 +177,21 @@ fn check_ends(
         return Ok(());
     }
 
-    let is_above = match range.end {
+    let is_reversed = match range.end {
         Position::Entry(end) => session.ancestors(Some(after)).any(|ix| ix == end),
         Position::Root => true,
     };
-    if is_above {
+    if is_reversed {
         return Err(ReferenceError::RangeReversed {
             start: start.to_owned(),
             end: end.to_owned(),
         });
     }
-    let on_other_path = EntryRange::path_to(range.after).mask(session);
+
+    let is_above_start = EntryRange::path_to(range.after).mask(session);
     let branch_point = session
         .ancestors(range.end.entry())
-        .find(|ix| on_other_path[ix.index()]);
+        .find(|ix| is_above_start[ix.index()]);
     Err(ReferenceError::RangeAcrossBranches {
         start: start.to_owned(),
         end: end.to_owned(),

@@ -298,7 +298,9 @@ fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>,
     let mut entries = Vec::new();
     for ix in session.entry_indexes() {
         let id = session.id(ix);
-        if id.as_bytes().starts_with(prefix.as_bytes()) && session.find_entry(&id) == Some(ix) {
+        let has_prefix = id.as_bytes().starts_with(prefix.as_bytes());
+        // Of entries with the same id, only the last is found by it.
+        if has_prefix && session.find_entry(&id) == Some(ix) {
             entries.push(ix);
         }
     }
@@ -367,6 +369,8 @@ fn find_nearest(
     if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
         return Ok(nearest);
     }
+
+    // The error suggests those that are on other branches or below, the newest first.
     let from_last = session.entry_indexes().rev();
     let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
     Err(ReferenceError::NoneOfKind {

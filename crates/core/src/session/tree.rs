@@ -112,6 +112,7 @@ impl Tree {
 /// next: the sibling that leads to the leaf last, before it the others from the youngest to the
 /// oldest.
 fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
+    // At most one sibling leads to the leaf; none if `is_active` is empty.
     let leads_to_leaf = |ix: EntryIx| is_active.get(ix.index()) == Some(&true);
     for &ix in siblings.iter().rev() {
         if !leads_to_leaf(ix) {
@@ -257,7 +258,8 @@ pub enum Layout {
 }
 
 /// Lays out the visible entries. Each becomes a child of its nearest visible ancestor, or a root.
-/// Returns positions in drawing order.
+/// Returns positions in drawing order. `is_active` and `is_visible` have an element for each entry:
+/// whether it is on the path to the leaf, and whether it has a row.
 pub fn layout_rows(
     session: &Session,
     tree: Tree,
@@ -267,6 +269,7 @@ pub fn layout_rows(
 ) -> Vec<TreeRow> {
     match layout {
         Layout::Trunk => {
+            // This layout decides itself which sibling is drawn last, so they have the order of time.
             let rows = collect_visible_rows(session, tree, &[], is_visible);
             layout_by_trunk(&rows, is_active)
         }

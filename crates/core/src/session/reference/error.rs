@@ -191,6 +191,7 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
 
+    // A short name may be the start of an id, and is no reference only because it is short.
     if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
         let entries_with_prefix = session
             .entry_indexes()
@@ -218,6 +219,7 @@ fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String
 
     let mut similar = Vec::new();
     for candidate in all_ids.chain(all_labels) {
+        // Candidates of another length are not compared, because that takes long.
         if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
             continue;
         }

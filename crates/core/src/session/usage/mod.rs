@@ -220,12 +220,12 @@ struct ResultUsage {
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let details = message.get(Member::Details);
     let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
-    let usage = match own_usage {
+    let stored_usage = match own_usage {
         Some(own) => own,
         None if is_of_tool(message, "task") => details?.get("usage")?,
         None => return None,
     };
-    let usage = Usage::parse(usage)?;
+    let usage = Usage::parse(stored_usage)?;
 
     let session_ends = details.map(reported_session_ends).unwrap_or_default();
     let is_sum_of_agents =
