@@ -59,6 +59,7 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
+
     let mut changes = Vec::new();
     for hunk in diff.hunks() {
         changes.push(ChangedRanges {

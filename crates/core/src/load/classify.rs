@@ -34,11 +34,13 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
     let mut flags = Flags::default();
     flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(parsed));
 
+    // How the message ended, and whether there is anything to see of it.
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         let has_no_content = matches!(message.content, Content::None);
         let ending = Ending::from_message(role, message);
         if role == Role::Assistant {
             let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
+            // A reply may be neither, such as one that failed.
             flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
             flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
         }
@@ -161,7 +163,11 @@ pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Diale
                 return Some(writer);
             }
             let message = record.message.as_ref()?;
-            message.get(Member::Attribution).map(|_| Dialect::OhMyPi)
+            if message.get(Member::Attribution).is_some() {
+                Some(Dialect::OhMyPi)
+            } else {
+                None
+            }
         }
         Kind::CustomMessage if record.get(Member::Attribution).is_some() => Some(Dialect::OhMyPi),
         _ => kind.schema().fields.only_writer(),

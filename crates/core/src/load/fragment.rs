@@ -270,10 +270,12 @@ impl Fragment {
             record.get(Member::Parent)
         };
         let parent = link.and_then(Raw::number);
+
         let has_draft_kind = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         if has_draft_kind || parent.is_some() {
             self.is_draft = true;
         }
+
         let is_head = kind == Kind::Head;
         if is_head || parent.is_some() {
             self.draft_links.push(DraftLink {

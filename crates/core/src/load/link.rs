@@ -92,6 +92,7 @@ pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[Entr
         ..
     } = &mut *session;
     let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
+    // First the ids of all: a new entry may have a parent that is new as well.
     for index in first_new..entries.len() {
         let ix = EntryIx::new(index);
         let is_missing_parent = dangling
@@ -235,6 +236,7 @@ fn link_in_file_order(session: &mut Session) {
 /// An entry whose parent is missing becomes a root. That is a problem, and its `parentId` is stored
 /// as dangling.
 fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
+    // An entry that was linked to the entry before may have to follow a later one with the same id.
     let has_duplicates = session
         .problems
         .iter()
@@ -279,6 +281,7 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     link_in_file_order(session);
     carry_times(session);
     for link in links {
+        // A head that points to nothing follows the entry before it, like any without a link.
         if link.parent.is_nan() {
             continue;
         }
@@ -425,6 +428,7 @@ fn cut_cycle(
     member: EntryIx,
     problems: &mut Vec<Problem>,
 ) -> Option<EntryText> {
+    // One round through the cycle.
     let mut first = member;
     let mut ix = member;
     loop {

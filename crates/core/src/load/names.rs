@@ -234,6 +234,8 @@ pub fn find_session(
     if let Some(back) = parse_steps_back(name) {
         return nth_newest(back, newest_sessions(stores, here));
     }
+
+    // The iterators are lazy: a list is made when `choose_session` has not found the session yet.
     let list_project = || newest_sessions(stores, here).collect::<Vec<_>>();
     let list_all = || all_session_files(stores);
     let file_lists: [&dyn Fn() -> Vec<PathBuf>; 2] = [&list_project, &list_all];

@@ -66,8 +66,9 @@ impl Fragment {
         self.collected.attributions.push(attribution);
     }
 
-    /// Stores a tool call, once for each file that it reads or changes. The path of a file that is
-    /// only read stays empty, unless `with_read_paths` is set.
+    /// Stores a tool call, once for each file that it reads or changes. After the first, these are
+    /// marked, so that the call itself is counted once. The path of a file that is only read stays
+    /// empty, unless `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
