@@ -24,6 +24,7 @@ pub struct Cookie {
 /// header or an option, up to a quote, a backslash or the end of the line.
 pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
+
     for word_start in memchr::memmem::find_iter(&text.to_ascii_lowercase(), WORD) {
         let is_option = text[..word_start].ends_with(b"--");
         let Some(start) = header_value_start(text, word_start + WORD.len(), is_option) else {
@@ -37,16 +38,11 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
 
         let mut pair_start = start;
         for pair in text[start..end].split(|&byte| byte == b';') {
-            if let Some(equals) = pair.iter().position(|&byte| byte == b'=') {
-                let indent = pair.len() - pair.trim_ascii_start().len();
-                let cookie = Cookie {
-                    name: pair_start + indent..pair_start + equals,
-                    value: pair_start + equals + 1..pair_start + pair.len(),
-                };
-                let has_name = is_cookie_name(&text[cookie.name.clone()]);
-                if has_name && is_generated(&text[cookie.value.clone()]) {
-                    visit(cookie);
-                }
+            if let Some(cookie) = locate_cookie(pair, pair_start)
+                && is_cookie_name(&text[cookie.name.clone()])
+                && is_generated(&text[cookie.value.clone()])
+            {
+                visit(cookie);
             }
             pair_start += pair.len() + b";".len();
         }
@@ -62,9 +58,21 @@ fn is_cookie_name(name: &[u8]) -> bool {
 /// The maximum number of bytes between the word `cookie` and a value, such as `s": "`.
 const LONGEST_SEPARATOR: usize = 8;
 
+/// Returns where the name and the value of a pair are in a text, given the offset of the pair there.
+/// White space before the name belongs to neither. `None` for a pair without `=`.
+fn locate_cookie(pair: &[u8], pair_start: usize) -> Option<Cookie> {
+    let equals = pair.iter().position(|&byte| byte == b'=')?;
+    let indent = pair.len() - pair.trim_ascii_start().len();
+    Some(Cookie {
+        name: pair_start + indent..pair_start + equals,
+        value: pair_start + equals + 1..pair_start + pair.len(),
+    })
+}
+
 /// Returns the offset of the value of a header or an option whose name ends at `name_end`. `None`
 /// for a header without `:` or `=`, which the value of an option need not have.
 fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
+    // The `s` is that of the plural `cookies`.
     let width = text[name_end..]
         .iter()
         .take(LONGEST_SEPARATOR)

@@ -70,6 +70,7 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
         if run.digits.len() < SHORTEST_ENCODED {
             continue;
         }
+        // What is encoded may begin at any of the first four digits.
         for skipped_digits in 0..GROUP {
             let mut aligned = &run.digits[skipped_digits..];
             // One digit after the last group of four encodes nothing.
@@ -112,6 +113,7 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
         });
         let mut end = start;
         while let Some(byte) = text.get(end).filter(|byte| is_base64_digit(byte)) {
+            // The digits of the alphabet for URLs are decoded as those of the other.
             digits.push(match byte {
                 b'-' => b'+',
                 b'_' => b'/',
@@ -120,13 +122,11 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
             end += 1;
         }
 
-        let next = if end - start < SHORTEST_LINE {
-            None
-        } else {
-            next_line_start(text, end)
-        };
-        match next {
-            Some(next) => start = next,
+        if end - start < SHORTEST_LINE {
+            return DigitRun { digits, lines, end };
+        }
+        match next_line_start(text, end) {
+            Some(next_start) => start = next_start,
             None => return DigitRun { digits, lines, end },
         }
     }

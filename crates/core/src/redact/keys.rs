@@ -68,6 +68,7 @@ pub fn putty_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
 /// If `next` ends this key, the key ends with that line. Otherwise the last lines of the key are
 /// missing, and it ends with the last line that is certainly of it, at most before `next`.
 fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> usize {
+    // What follows the next delimiter belongs to another key, or to none.
     let limit = match next {
         Some(next) => {
             let between = &text[first_line_end..next.range.start];
@@ -191,6 +192,7 @@ fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
         if text[start] == b'\n' {
             return Some(start..start + 1);
         }
+        // On each level of escaping, the number of backslashes before the letter doubles.
         let backslashes = text[start..]
             .iter()
             .take_while(|byte| **byte == b'\\')

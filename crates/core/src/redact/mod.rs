@@ -151,11 +151,14 @@ impl Redactor {
         }
     }
 
-    /// Reserves the placeholders in lines, except those that occur first in a summary.
+    /// Reserves the placeholders in lines, so that no secret gets one that an earlier redaction left.
+    /// Those that occur first in a summary are not reserved: they may stand for secrets above it (see
+    /// [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
         let mut first_in_summary = HashSet::default();
         for line in lines {
             for placeholder in &line.finds.placeholders {
+                // The first place of a placeholder decides.
                 if first_in_summary.contains(placeholder) {
                     continue;
                 }
@@ -277,12 +280,15 @@ impl Redactor {
             .hits
             .iter()
             .filter(|hit| hit.secret.len() >= SHORTEST_VALUE);
-        long_hits.map(|hit| SecretValue {
-            kind: self
-                .numbers
-                .get(&hit.secret)
-                .map_or(hit.kind, |numbered| numbered.kind),
-            bytes: hit.secret.clone(),
+        long_hits.map(|hit| {
+            let kind = match self.numbers.get(&hit.secret) {
+                Some(numbered) => numbered.kind,
+                None => hit.kind,
+            };
+            SecretValue {
+                kind,
+                bytes: hit.secret.clone(),
+            }
         })
     }
 
@@ -316,6 +322,7 @@ impl Redactor {
             kind: kind.to_owned(),
             number: *last + 1,
         };
+        // A secret that an earlier redaction removed has this placeholder.
         while self.reserved_placeholders.contains(&next) {
             next.number += 1;
         }

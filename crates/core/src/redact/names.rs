@@ -180,13 +180,14 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         b"AQICAH",
         b"projects/",
     ];
-    let is_other = REFERENCE_PREFIXES
+    let refers_to_secret = REFERENCE_PREFIXES
         .iter()
-        .any(|start| value.starts_with(start));
+        .any(|prefix| value.starts_with(prefix));
+    // Such as `<token>` in a document, and `[A-Z0-9]+` in an expression.
     let is_tag = value.starts_with(b"<") && value.contains(&b'>');
-    let is_address = memchr::memmem::find(value, b"://").is_some();
     let is_pattern = value.starts_with(b"[") && value.contains(&b']');
-    !is_other
+    let is_address = memchr::memmem::find(value, b"://").is_some();
+    !refers_to_secret
         && !is_tag
         && !is_pattern
         && !is_address
@@ -202,6 +203,7 @@ pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
         if !before.ends_with(b"/") {
             continue;
         }
+        // The address begins after white space, a quote or a bracket, or with the text.
         let separator = before
             .iter()
             .rposition(|byte| byte.is_ascii_whitespace() || b"\"'<(`".contains(byte));

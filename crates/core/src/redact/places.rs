@@ -106,6 +106,7 @@ impl<'a> SecretHits<'a> {
             return;
         }
 
+        // The earliest of the hits that become one gives its number and kind.
         let overlapping = self.remove_overlapping(&range);
         let mut numbered = overlapping.earliest.unwrap_or_else(|| NumberedHit {
             number: self.added_count,

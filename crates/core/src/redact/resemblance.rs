@@ -35,6 +35,7 @@ fn is_scrambled(secret: &[u8]) -> bool {
     }
     let mut rows_of_capitals = 0;
     let mut has_single_letter = false;
+    // Each run is of capitals only, or of small letters and digits.
     for run in secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase()) {
         if run.len() > 1 && run[0].is_ascii_uppercase() {
             rows_of_capitals += 1;
@@ -305,11 +306,11 @@ fn is_filler(secret: &[u8]) -> bool {
 /// Whether a text stands for a secret instead of being one: filler such as `xxx`, only words such
 /// as `your-api-key`, a placeholder of ours, or a text with three dots. So does an empty text.
 pub fn is_placeholder(secret: &[u8]) -> bool {
-    if secret.starts_with(PLACEHOLDER_START.as_bytes())
-        || memchr::memmem::find(secret, b"...").is_some()
-    {
+    let has_dots = memchr::memmem::find(secret, b"...").is_some();
+    if has_dots || secret.starts_with(PLACEHOLDER_START.as_bytes()) {
         return true;
     }
+
     let first = secret.first().copied().unwrap_or(0);
     let is_one_character = secret.iter().all(|&byte| byte == first);
     let is_row_of_filler = secret
@@ -318,14 +319,18 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
     if is_one_character || is_row_of_filler {
         return true;
     }
+
     let mut words = secret
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
-    words.all(|word| {
-        PLACEHOLDERS
-            .split(' ')
-            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-    })
+    words.all(is_placeholder_word)
+}
+
+/// Whether a word is one of those of which placeholders consist, in any case.
+fn is_placeholder_word(word: &[u8]) -> bool {
+    PLACEHOLDERS
+        .split(' ')
+        .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ impl Rule {
         pattern: &'static str,
         is_secret: fn(&[u8]) -> bool,
     ) -> Rule {
+        // Compiled when a line first needs the rule.
         let compiled = OnceLock::new();
         Rule {
             kind,

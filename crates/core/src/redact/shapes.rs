@@ -91,7 +91,8 @@ pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)
 }
 
 impl Shape {
-    /// Reads a row of the table: six columns, separated by tabs. `None` if it is malformed.
+    /// Reads a row of the table: six columns, separated by tabs. `None` if it is malformed. The last
+    /// column is an example of such a secret, which only the tests use.
     fn read(row: &'static str) -> Option<Shape> {
         let columns: Vec<&str> = row.split('\t').collect();
         let &[kind, prefix, rest, start, check, _example] = &columns[..] else {

@@ -73,8 +73,10 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
         LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
     static ESCAPES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
+
     let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
+        // Each kind of quotes, and none, has a group of its own in the expression.
         let literal = assignment.name("single").or(assignment.name("tick"));
         let value = if let Some(escaped) = assignment.name("escaped") {
             ESCAPES.replace_all(escaped.as_bytes(), decode_escape)
@@ -220,6 +222,7 @@ impl ValueSearch {
         id: SpellingId,
     ) -> Option<Range<usize>> {
         let value = &self.values[id.value_index];
+        // Spelled again, because spellings are not stored.
         let spelling = spell_value(&value.bytes, FORMS[id.form_index])?;
         let start = window_start.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
