@@ -5,7 +5,7 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
-use crate::import::{self, ImportTarget, Origin, Survey, write_converted_session};
+use crate::import::{self, EarlierImports, ImportTarget, Origin, Survey, write_converted_session};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
@@ -41,7 +41,7 @@ pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
         agent: Dialect::Pi,
         id: &id,
         source_path: path,
-        earlier_ends: &[],
+        earlier: &EarlierImports::default(),
     };
     let cwd = survey.cwd.clone().unwrap_or_default();
     let copy = store::spool_written(&mut |out| {

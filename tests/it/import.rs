@@ -8,13 +8,14 @@ use std::process::Command;
 const CLAUDE: [&str; 5] = ["plain", "tree", "parallel", "damaged", "cleared"];
 
 /// The fixtures of Codex.
-const CODEX: [&str; 6] = [
+const CODEX: [&str; 7] = [
     "plain",
     "rollback",
     "encrypted",
     "2025",
     "damaged",
     "summaries",
+    "paginated",
 ];
 
 /// Returns the fixtures of both.
@@ -97,6 +98,21 @@ fn messages(s: &Sandbox, session: &str) -> Vec<serde_json::Value> {
     context["messages"].as_array().unwrap().clone()
 }
 
+/// Returns what the messages of a context contain, sorted: each block or result with the role of
+/// its message. An import that was continued may have a response in several messages.
+fn message_parts(messages: &[serde_json::Value]) -> Vec<String> {
+    let mut parts = Vec::new();
+    for message in messages {
+        let about = format!("{} {}", message["role"], message["toolCallId"]);
+        match message["content"].as_array() {
+            Some(blocks) => parts.extend(blocks.iter().map(|block| format!("{about} {block}"))),
+            None => parts.push(format!("{about} {}", message["content"])),
+        }
+    }
+    parts.sort();
+    parts
+}
+
 #[test]
 fn the_tree_of_claude_code() {
     let s = Sandbox::with(&["claude/tree.jsonl"]);
@@ -137,7 +153,7 @@ fn the_tree_of_claude_code() {
     assert_snapshot!(s.lines_from("new", 18), @r#"
     {"type":"message","id":"23ab44dd","parentId":"630dbc76","timestamp":"2025-09-12T08:00:15.250Z","message":{"role":"assistant","content":[{"type":"text","text":"Five times the height."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5-20250929","usage":{"input":4,"output":12,"cacheRead":12000,"cacheWrite":900,"totalTokens":12916,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0,"unknown":true}},"stopReason":"stop","responseId":"msg_05","timestamp":1757664015250},"claude":{"parentUuid":"c1a00000-0000-4000-8000-00000000000c","isSidechain":false,"userType":"external","cwd":"/home/u/kites","sessionId":"c1a00000-0000-4000-8000-0000000000a2","version":"1.0.120","gitBranch":"main","requestId":"req_05","uuid":"c1a00000-0000-4000-8000-00000000000d","timestamp":"2025-09-12T08:00:15.250Z","message":{"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":900,"cache_read_input_tokens":12000,"output_tokens":12,"service_tier":"standard"}}}}
     {"type":"session_info","id":"bd1e0e60","parentId":"23ab44dd","timestamp":"2025-09-12T08:00:15.250Z","name":"A washi kite","claude":{"type":"summary","summary":"A washi kite","leafUuid":"c1a00000-0000-4000-8000-00000000000d"}}
-    {"type":"custom","customType":"foreign_session_import","data":{"source":"claude","sourceId":"c1a00000-0000-4000-8000-0000000000a2","sourcePath":"./tree.jsonl","sourceCwd":"/home/u/kites","read":[8229],"sha256":"5b51be5f6ec52f8c12902cbd39c8f73e617b2a71fa4b2abb75da29c634bf3450"},"id":"57eb213f","parentId":"bd1e0e60","timestamp":"2025-09-12T08:00:15.250Z"}
+    {"type":"custom","customType":"foreign_session_import","data":{"source":"claude","sourceId":"c1a00000-0000-4000-8000-0000000000a2","sourcePath":"./tree.jsonl","sourceCwd":"/home/u/kites","read":[8229],"mergedFrom":0,"sha256":"5b51be5f6ec52f8c12902cbd39c8f73e617b2a71fa4b2abb75da29c634bf3450"},"id":"57eb213f","parentId":"bd1e0e60","timestamp":"2025-09-12T08:00:15.250Z"}
     "#);
     assert_eq!(s.bytes("tree.jsonl"), fixture("claude/tree.jsonl"));
 }
@@ -151,11 +167,9 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
     90db31db  • user: Compare the two spars.
     50e9794a  • custom: claude.attachment
     8e377b97  • model: claude-sonnet-4-5-20250929
-    1f3c43fb  • assistant: (no content)
-    110cd39e  • assistant: (calls Read)
+    1f3c43fb  • assistant: (calls Read, Read)
     17f05d5f  • custom: claude.progress
     b18ad1ae  • Read: bamboo.md
-    30a86f8e  • assistant: (calls Read)
     3a874e66  • Read: carbon.md
     201cc9b7  • assistant: Carbon is 18 g lighter.
     288e6b44  • title: Comparing spars
@@ -184,6 +198,198 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
 
     [Assistant]: API Error: 529 overloaded
     ");
+}
+
+/// Claude Code writes each block of a response as a line, and results between them.
+#[test]
+fn a_response_of_claude_code_becomes_one_message() {
+    let s = Sandbox::with(&["claude/plain.jsonl", "claude/parallel.jsonl"]);
+    s.run("import ./plain.jsonl -o ./new");
+    let response = &messages(&s, "new")[1];
+    let types: Vec<_> = response["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["thinking", "text", "toolCall"]);
+    assert_eq!(response["responseId"], "msg_01");
+    assert_eq!(response["stopReason"], "toolUse");
+    assert_eq!(response["usage"]["output"], 87);
+    assert_eq!(response["usage"]["input"], 4);
+
+    // What differs between the lines is kept.
+    let entry = s.run("show --json ./new @~6");
+    assert_snapshot!(&entry[entry.find(r#""parts""#).unwrap()..].trim_end(), @r#""parts":[{"parentUuid":"c1a00000-0000-4000-8000-000000000002","uuid":"c1a00000-0000-4000-8000-000000000003","timestamp":"2025-09-12T08:00:03.250Z","message":{}},{"parentUuid":"c1a00000-0000-4000-8000-000000000003","uuid":"c1a00000-0000-4000-8000-000000000004","timestamp":"2025-09-12T08:00:04.250Z","message":{"stop_reason":"tool_use","usage":{"input_tokens":4,"cache_creation_input_tokens":900,"cache_read_input_tokens":12000,"output_tokens":87,"service_tier":"standard"}}}]}}"#);
+
+    // The model is asked for the results of both calls at once, as Anthropic requires.
+    let request = s.run("context --as anthropic ./parallel.jsonl 3a874e66");
+    assert_eq!(
+        request.matches(r#""role":"assistant""#).count(),
+        1,
+        "{request}"
+    );
+    assert!(has_results_after_calls(
+        &serde_json::from_str(&request).unwrap()
+    ));
+}
+
+/// Other programs write such files without parents.
+#[test]
+fn lines_of_a_response_without_parents_become_one_message() {
+    let s = Sandbox::new();
+    put_claude_lines(
+        &s,
+        &[
+            r#"{"type":"user","uuid":"1","message":{"role":"user","content":"Build a kite."}}"#,
+            r#"{"type":"assistant","uuid":"2","message":{"id":"m1","role":"assistant","model":"claude-opus-5","usage":{"output_tokens":7},"content":[{"type":"thinking","thinking":"Washi."}]}}"#,
+            r#"{"type":"assistant","uuid":"3","message":{"id":"m1","role":"assistant","model":"claude-opus-5","usage":{"output_tokens":9},"content":[{"type":"text","text":"Of washi?"}]}}"#,
+        ],
+    );
+    s.run("import -q ./source.jsonl -o ./new");
+    let messages = messages(&s, "new");
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[1]["content"].as_array().unwrap().len(), 2);
+    assert_eq!(messages[1]["usage"]["output"], 9);
+}
+
+/// A response waits for its other lines only within limits, and does not wait for side chains that
+/// are written at the same time.
+#[test]
+fn lines_of_a_response_may_have_many_others_between_them() {
+    for between in [10, 300] {
+        let s = Sandbox::new();
+        let mut lines = vec![
+            r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"Build a kite."}}"#.to_owned(),
+            r#"{"type":"assistant","uuid":"a","parentUuid":"u","message":{"id":"m","role":"assistant","model":"claude-opus-5","usage":{"output_tokens":7},"content":[{"type":"tool_use","id":"ca","name":"Task","input":{}}]}}"#.to_owned(),
+        ];
+        for number in 0..between {
+            let parent = match number {
+                0 => "null".to_owned(),
+                _ => format!(r#""s{}""#, number - 1),
+            };
+            lines.push(format!(
+                r#"{{"type":"assistant","isSidechain":true,"uuid":"s{number}","parentUuid":{parent},"message":{{"id":"side{}","role":"assistant","model":"claude-opus-5","usage":{{"output_tokens":1}},"content":[{{"type":"text","text":"Side {number}."}}]}}}}"#,
+                number / 2
+            ));
+        }
+        lines.push(r#"{"type":"assistant","uuid":"b","parentUuid":"a","message":{"id":"m","role":"assistant","model":"claude-opus-5","usage":{"output_tokens":9},"content":[{"type":"tool_use","id":"cb","name":"Task","input":{}}]}}"#.to_owned());
+        for call in ["a", "b"] {
+            lines.push(format!(
+                r#"{{"type":"user","uuid":"r{call}","parentUuid":"{call}","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c{call}","content":"of c{call}"}}]}}}}"#
+            ));
+        }
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        put_claude_lines(&s, &lines);
+        s.run("import -q ./source.jsonl -o ./new");
+
+        let stats: serde_json::Value = serde_json::from_str(&s.run("stats --json ./new")).unwrap();
+        let call_messages = if between > 100 { 2 } else { 1 };
+        assert_eq!(stats["assistantMessages"], between / 2 + call_messages);
+        assert_eq!(stats["tokens"]["output"], 9 + between / 2);
+        let request = s.run("context -q --as anthropic ./new");
+        assert!(
+            has_results_after_calls(&serde_json::from_str(&request).unwrap()),
+            "{request}"
+        );
+        for number in 0..between {
+            let text = format!("Side {number}.");
+            assert_eq!(s.text("new").matches(&text).count(), 1, "{text}");
+        }
+    }
+}
+
+/// Earlier versions made a message of each line. What they imported stays as it is.
+#[test]
+fn an_import_of_an_earlier_version_is_continued() {
+    let s = Sandbox::with(&["claude/plain.jsonl"]);
+    s.run("import -q ./plain.jsonl -o ./whole");
+    let earlier = fixture("imported-earlier.jsonl");
+    s.put("new", earlier.clone());
+    s.run("import -q ./plain.jsonl -o ./new");
+    assert!(s.bytes("new").starts_with(&earlier));
+    assert_eq!(
+        message_parts(&messages(&s, "new")),
+        message_parts(&messages(&s, "whole"))
+    );
+    assert_eq!(messages(&s, "new").len(), messages(&s, "whole").len() + 2);
+    assert_eq!(s.run("check -q ./new"), "");
+    let tokens = |session: &str| {
+        let stats: serde_json::Value =
+            serde_json::from_str(&s.run(&format!("stats --json ./{session}"))).unwrap();
+        stats["tokens"].clone()
+    };
+    assert_eq!(tokens("new"), tokens("whole"));
+    assert_eq!(
+        s.pisess("import ./plain.jsonl -o ./new").done().stderr,
+        "pisess: nothing to do\n"
+    );
+}
+
+/// Codex 0.171 writes a record of the tokens of each response, before the results of its calls.
+#[test]
+fn a_response_of_codex_becomes_one_message() {
+    let s = Sandbox::with(&["codex/paginated.jsonl"]);
+    s.run("import ./paginated.jsonl -o ./new");
+    assert_snapshot!(s.run("context --as text ./new"), @r#"
+    [User]: <skills_instructions>
+    ## Skills
+    </skills_instructions>
+
+    [User]: <environment_context>
+      <cwd>/home/u/kites</cwd>
+      <shell>bash</shell>
+    </environment_context>
+
+    [User]: Compare the two spars.
+
+    [Assistant]: I will look at both.
+
+    [Assistant tool calls]: exec_command(cmd="cat bamboo.md"); exec_command(cmd="cat carbon.md")
+
+    [Tool result]: Chunk ID: d148e6
+    Wall time: 0.0000 seconds
+    Process exited with code 0
+    Original token count: 2
+    Output:
+    Bamboo: 40 g.
+
+
+    [Tool result]: Chunk ID: 3c99c3
+    Wall time: 0.0000 seconds
+    Process exited with code 0
+    Original token count: 2
+    Output:
+    Carbon: 22 g.
+
+
+    [Assistant]: Carbon is 18 g lighter.
+
+    [User]: And the tail?
+
+    [Assistant]: Five times the height.
+
+    [User]: And the line?
+
+    [Assistant]: Thirty metres.
+    "#);
+    let response = &messages(&s, "new")[3];
+    let types: Vec<_> = response["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["thinking", "text", "toolCall", "toolCall"]);
+    assert_eq!(response["responseId"], "resp_4");
+    let request = s.run("context --as anthropic ./new");
+    assert!(has_results_after_calls(
+        &serde_json::from_str(&request).unwrap()
+    ));
+
+    // The event that repeats the record does not count.
+    let stats: serde_json::Value = serde_json::from_str(&s.run("stats --json ./new")).unwrap();
+    assert_eq!(stats["tokens"]["output"], 24 + 25 + 26 + 27);
 }
 
 /// A line of Claude Code.
@@ -439,7 +645,17 @@ fn parallel_calls_are_each_followed_by_their_result() {
                     h.check("new", &format!("{what} {ends:b} {at}"));
                 }
             }
-            assert_eq!(messages(&h.0, "new"), wanted, "{what} {ends:b}");
+            let continued = messages(&h.0, "new");
+            assert_eq!(
+                message_parts(&continued),
+                message_parts(&wanted),
+                "{what} {ends:b}"
+            );
+            let request = h.run("context -q --as anthropic ./new");
+            assert!(
+                has_results_after_calls(&serde_json::from_slice(&request.stdout).unwrap()),
+                "{what} {ends:b}: {request}"
+            );
         }
     }
 }
@@ -460,14 +676,13 @@ fn a_parallel_call_that_is_never_answered_is_kept() {
     assert_snapshot!(h.run("tree ./new --filter all"), @"
     0ee5cac6  • user: text u
     613b5962  • model: claude-x
-    79998bf6  • assistant: (calls Read)
-    c41c8316  • custom: claude.assistant
-    7d5d0982  • custom: claude.user
+    79998bf6  • assistant: (calls Read, Read)
+    7d5d0982  • Read
     ca807955  • custom: foreign_session_import  ← active
     ");
     let session = h.0.text("new");
-    for line in &text[2..] {
-        assert!(session.contains(line.trim_end()), "{session}");
+    for part in [r#""id":"ca""#, r#""id":"cb""#, "of cb"] {
+        assert!(session.contains(part), "{session}");
     }
 }
 
@@ -670,25 +885,12 @@ fn only_appends_if_the_source_has_grown() {
             }
             let path = at_once.trim().trim_start_matches("./");
             assert_eq!(h.sessions(), [path]);
-            let messages_of = |home: &Home| {
-                let mut messages = messages(&home.0, path);
-                for message in &mut messages {
-                    message
-                        .as_object_mut()
-                        .unwrap()
-                        .retain(|key, _| key != "usage" && key != "timestamp");
-                }
-                messages
-            };
-            assert_eq!(messages_of(&h), messages_of(&whole), "{from} {line}");
+            let parts_of = |home: &Home| message_parts(&messages(&home.0, path));
+            assert_eq!(parts_of(&h), parts_of(&whole), "{from} {line}");
             let facts = |home: &Home| {
                 let row = home.run(&format!("list --json ./{path}")).text();
                 let row: serde_json::Value = serde_json::from_str(&row).unwrap();
-                [
-                    row["name"].clone(),
-                    row["tokens"].clone(),
-                    row["messageCount"].clone(),
-                ]
+                [row["name"].clone(), row["tokens"].clone()]
             };
             assert_eq!(facts(&h), facts(&whole), "{from} {line}");
         }
@@ -736,7 +938,7 @@ fn a_log_of_codex() {
 
     [Assistant]: Washi, says your note.
     "#);
-    assert_snapshot!(s.run("show --files ./new"), @r"
+    assert_snapshot!(s.run("show --files ./new"), @"
     KNOWN    CALLS  LAST      FILE
     nothing      1  0478dd33  kite.md
     ");
@@ -871,26 +1073,24 @@ fn old_and_damaged_logs_of_codex() {
         s.run(&format!("import -q ./{name}.jsonl -o ./new-{name}"));
     }
     assert_snapshot!(s.lines_from("new-2025", 1).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"d0d28b37-26f1-5f7c-b943-e480fd755a6a","timestamp":"2025-06-20T09:00:00.000Z","cwd":"/home/u/kites"}"#);
-    assert_snapshot!(s.run("tree --filter all ./new-2025"), @r#"
+    assert_snapshot!(s.run("tree --filter all ./new-2025"), @"
     e4afce6e  • custom: codex.line
     d9c36e2f  • custom: codex.line
     977292c1  • codex.context: <environment_context> Current working directory: /home/u/kites Approval policy: on-request </environment_context>  (hidden)
     5fac7178  • user: Which paper for a kite?
-    8c01eeca  • assistant: (no content)
-    e866d969  • assistant: (calls shell)
+    8c01eeca  • assistant: (calls shell)
     53ff2bf4  • shell: cat notes.md
     17a95d18  • assistant: (calls local_shell)
     81134bfc  • local_shell: ls
     ca37ff89  • custom: codex.line
     7ba44fb3  • assistant: Washi, says your note.
     4bb9a1f8  • custom: foreign_session_import  ← active
-    "#);
+    ");
     assert_snapshot!(s.run("tree --filter all ./new-damaged"), @"
     d30e7310  • custom: codex.session_meta
     ef90a5c3  • user: Say it in events.
-    ab3095bb  • assistant: (no content)
-    fdf4cd9b  • assistant: (calls kites/measure)
-    da577dd4  • kites/measure: tail
+    ab3095bb  • assistant: (calls kites/measure)
+    fdf4cd9b  • kites/measure: tail
     8451fb20  • custom: codex.malformed
     e22ffbef  • assistant: (calls weigh)
     e99d29aa  • weigh: [failed] spar
@@ -918,17 +1118,18 @@ fn list_shows_what_could_be_imported() {
     age  id        msgs  br    size  context  name or first user message
     2mo  000000a5    10   2  7.4 kB     9.1k  Which spar for a kite?
     7mo  000000a4     3   1  2.1 kB    12.9k  How long a line?
-    7mo  000000a3    10   1  9.3 kB    12.9k  Spars
+    7mo  000000a3     8   1  9.3 kB    12.9k  Spars
     7mo  000000a2    12   3  8.2 kB    12.9k  A washi kite
-    7mo  000000a1    10   1  6.1 kB    12.9k  Which paper for a kite?
+    7mo  000000a1     8   1  6.1 kB    12.9k  Which paper for a kite?
     ");
     assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @"
      age  id        msgs  br    size  context  name or first user message
      5mo  000000b6    10   2  8.2 kB      173  How long is the tail?
+     2mo  000000c1     9   1   24 kB    10.5k  Compare the two spars.
      2mo  000000b2     9   2  6.5 kB     1.2k  Which paper for a kite?
-     2mo  000000b1     9   1  5.6 kB     9.4k  Paper for a kite
-     2mo  000000b5     7   1  1.8 kB       26  Say it in events.
-    10mo  6098ae0e     7   1  1.3 kB      100  Which paper for a kite?
+     2mo  000000b1     8   1  5.6 kB     9.4k  Paper for a kite
+     2mo  000000b5     6   1  1.8 kB       26  Say it in events.
+    10mo  6098ae0e     6   1  1.3 kB       99  Which paper for a kite?
      2mo  000000b3     4   1  2.1 kB       16  A long question.
     ");
     assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
@@ -1176,7 +1377,7 @@ fn sessions_are_found_by_id_or_name() {
     ");
     assert_snapshot!(h.run("import -n Spars").quiet(), @"
      size  action  entries  from                                                                         to
-    14 kB  create       20  ~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl  ~/.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl
+    12 kB  create       18  ~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl  ~/.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl
     ");
     assert_snapshot!(h.run("import c1a0").fails(2), @"`c1a0` matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
@@ -1357,9 +1558,9 @@ fn sub_agents_are_below_their_session() {
     }
     assert_snapshot!(h.run("list --all").quiet(), @"
     age  id        agent  msgs    size  context  name or first user message
-    7mo  c7955523  omp      10  9.9 kB    12.9k  Which paper for a kite?
+    7mo  c7955523  omp       8  8.4 kB    12.9k  Which paper for a kite?
     7mo  34bd5c45  omp       2  2.2 kB        -  └─ a7: Look.
-    7mo  41a4fe69  pi       10  9.4 kB    12.9k  Which paper for a kite?
+    7mo  41a4fe69  pi        8  8.0 kB    12.9k  Which paper for a kite?
     7mo  b6516b6a  pi        2  1.7 kB        4  └─ a7: Look.
     ");
     // One file can only be one session.
@@ -1380,13 +1581,13 @@ fn files_that_a_session_changed_are_counted() {
     ];
     s.put("patch.jsonl", lines.join("\n") + "\n");
     s.run("import ./patch.jsonl -o ./codex");
-    assert_snapshot!(s.run("stats --by file ./codex"), @r"
+    assert_snapshot!(s.run("stats --by file ./codex"), @"
     file              reads  writes  failed  sessions  in
     ~/kites/kite.md       0       1       0         1  4ce73c2c
     ~/kites/notes.md      0       1       0         1  4ce73c2c
     ~/kites/old.md        0       1       0         1  4ce73c2c
     ");
-    assert_snapshot!(s.run("show --files ./codex"), @r"
+    assert_snapshot!(s.run("show --files ./codex"), @"
     KNOWN    CALLS  LAST      FILE
     nothing      1  4e9ecf0a  kite.md
     nothing      1  4e9ecf0a  notes.md
@@ -1415,7 +1616,7 @@ fn turns_in_another_file_are_named() {
 {"timestamp":"2026-09-11T08:10:01.000Z","ordinal":6,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"And if it rains?"}]}}
 "#;
     s.put("fork.jsonl", lines);
-    assert_snapshot!(s.pisess("import ./fork.jsonl -o ./new").done(), @r"
+    assert_snapshot!(s.pisess("import ./fork.jsonl -o ./new").done(), @"
     ./new
     2> pisess: note: ./fork.jsonl: its first turns are in the file of the thread 019cad00-0000-7000-8000-0000000000c1, and are not imported with it
     ");
@@ -1941,15 +2142,13 @@ fn import_puts_no_attachment_between_a_call_and_its_result() {
     assert_snapshot!(s.run("context --as text ./source.jsonl"), @r#"
     [User]: Build a kite.
 
-    [Assistant tool calls]: Bash(command="ls")
+    [Assistant tool calls]: Bash(command="ls"); Bash(command="pwd")
 
     [Tool result]: spar
 
-    [User]: A red one.
-
-    [Assistant tool calls]: Bash(command="pwd")
-
     [Tool result]: /
+
+    [User]: A red one.
 
     [Assistant]: Red it is.
     "#);

@@ -1,24 +1,25 @@
 //! Reads sessions of Claude Code: `~/.claude/projects/*/*.jsonl`.
 //!
 //! Each line has a `uuid` and a `parentUuid`, which give the tree. A response is written in several
-//! lines that share `message.id`, one for each block, and calls that run in parallel have their
-//! results below different ones of these lines. What is attached to such a line is attached to the
-//! end of the response, so that no result is on a branch of its own, and each call is followed by
-//! its result ([`held`]). Lines that Claude Code writes a second time, as it does before a
-//! compaction, are kept as custom entries.
+//! lines that share `message.id`, one for each block, and becomes one message ([`parts`]). Calls
+//! that run in parallel have their results below different ones of these lines. What is attached to
+//! such a line is attached to the end of the response, so that no result is on a branch of its own,
+//! and the calls are followed by their results ([`held`]). Lines that Claude Code writes a second
+//! time, as it does before a compaction, are kept as custom entries.
 
 mod attachments;
 mod blocks;
 mod held;
 mod injected;
+mod parts;
 mod queue;
 
-use super::parts::{
+use super::writer::{EntryDraft, EntryWriter, NodeIx};
+use super::{Origin, SourceReader};
+use crate::parts::{
     custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
     usage_json,
 };
-use super::writer::{EntryDraft, EntryWriter, NodeIx};
-use super::{Origin, SourceReader};
 use attachments::read_attachment;
 use blocks::{
     answered_call_id, build_result_message, convert_response_block, convert_stop_reason,
@@ -27,6 +28,7 @@ use blocks::{
 use foldhash::HashMap;
 use held::HeldLine;
 use injected::{InjectedKind, META_MESSAGE, classify_injected};
+use parts::{OpenResponse, SourceLine, part_members};
 use pisess_core::session::content::{
     find_members, finite_or_zero, is_block, join_text, text_content,
 };
@@ -64,6 +66,10 @@ pub struct ClaudeReader<'o> {
     response_ids: HashMap<Box<[u8]>, ResponseIx>,
     /// The calls of tools, by their id.
     calls: HashMap<Box<[u8]>, ToolCallState>,
+    /// The response whose parts are being read, with the lines that were read since it began.
+    open_response: OpenResponse,
+    /// The offset from which the lines of a response become one message.
+    merged_from: u64,
     /// The lines that are held back, in the order of the source.
     held_lines: Vec<HeldLine>,
     /// The last entry of the main conversation.
@@ -73,6 +79,9 @@ pub struct ClaudeReader<'o> {
     /// The last entry before the first line of the tree.
     last_before_tree: Option<NodeIx>,
     model: Option<Text<'static>>,
+    /// Whether a line of the tree was read. The first one shows whether the file is that of a
+    /// sub-agent.
+    has_tree: bool,
     /// Whether the whole file is that of a sub-agent.
     is_sub_agent_file: bool,
     /// Whether the user has named the session.
@@ -209,6 +218,19 @@ impl ClaudeLine<'_> {
         converted_keys: &[&str],
         unconverted_blocks: &[Raw],
     ) -> EntryDraft {
+        self.draft_response(message, converted_keys, unconverted_blocks, &[])
+    }
+
+    /// Does the same as [`draft_message`](Self::draft_message) for a message that was written in
+    /// several lines. `parts` are the other lines, whose members are kept as `parts` of `claude`.
+    /// The entry has the time of the last line, because that is when the message was complete.
+    fn draft_response(
+        &self,
+        message: Object,
+        converted_keys: &[&str],
+        unconverted_blocks: &[Raw],
+        parts: &[ClaudeLine],
+    ) -> EntryDraft {
         let message = message.number("timestamp", self.time_ms as f64).finish();
 
         let mut unconverted_line =
@@ -226,11 +248,18 @@ impl ClaudeLine<'_> {
                 unconverted_line = unconverted_line.json("message", &unconverted_message);
             }
         }
+        if !parts.is_empty() {
+            let parts = parts.iter().map(|part| part_members(self, part));
+            unconverted_line = unconverted_line.json("parts", &array(parts));
+        }
 
         let members = Object::new()
             .json("message", &message)
             .json("claude", &unconverted_line.finish());
-        self.new_draft("message", members)
+        EntryDraft {
+            time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
+            ..self.new_draft("message", members)
+        }
     }
 
     /// Drafts a message of the role `user`: what the user wrote, or a custom message if Claude Code
@@ -267,30 +296,90 @@ impl ClaudeLine<'_> {
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.detect_sub_agent_file(raw);
-        let line = self.parse_line(offset, raw, self.time_ms);
-        self.time_ms = line.time_ms;
-
-        let is_repeated = match &line.uuid {
-            Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
-            None => false,
-        };
-        if is_repeated {
-            // It follows the main conversation, wherever its first occurrence is. Its entry is not
-            // recorded, so lines after it are attached where they would be without it.
-            let end_of_conversation = AttachPoint::below(self.main_leaf);
-            self.keep_line(&line, end_of_conversation)?;
-            return Ok(());
+        if !self.open_response.is_open() {
+            let line = self.parse_line(offset, raw, self.time_ms);
+            if !self.begins_response(&line) {
+                return self.read_line(&line, &[]);
+            }
         }
-
-        if self.hold_line(&line)? {
-            return Ok(());
-        }
-        self.release_lines_before(&line)?;
-        self.add_line(&line)?;
-        self.release_ready_lines()
+        self.read_later(SourceLine::object(offset, raw))
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        self.read_later(SourceLine::custom(offset, members))
+    }
+
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
+        // What a response lacks when an import ends becomes a message of its own in a later import.
+        self.end_open_responses()?;
+        self.keep_held_lines()?;
+        // `main_leaf` may stay: the record is now the end of that entry, so that lines follow it.
+        self.writer
+            .append_record(self.main_leaf.or(self.last_entry), draft)?;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<EntryWriter<'o>> {
+        self.end_open_responses()?;
+        Ok(self.writer)
+    }
+}
+
+impl<'o> ClaudeReader<'o> {
+    /// Makes a reader that has read nothing. The lines of a response become one message if the
+    /// first is at `merged_from` or after it.
+    pub fn new(writer: EntryWriter<'o>, merged_from: u64) -> Self {
+        ClaudeReader {
+            writer,
+            merged_from,
+            ..ClaudeReader::default()
+        }
+    }
+
+    /// Sets `is_sub_agent_file` if the first line of the tree is that of a sub-agent.
+    fn detect_sub_agent_file(&mut self, raw: Raw) {
+        if self.has_tree {
+            return;
+        }
+        let [uuid, is_sidechain] = find_members(raw, ["uuid", "isSidechain"]);
+        self.has_tree = uuid.is_some_and(Raw::is_string);
+        if is_sidechain.and_then(Raw::bool) == Some(true)
+            && non_empty_text(raw, "agentId").is_some()
+        {
+            self.is_sub_agent_file = true;
+        }
+    }
+
+    /// Reads a line: adds its entries, or holds it back. `parts` are the other lines of the
+    /// response that it begins.
+    fn read_line(&mut self, line: &ClaudeLine, parts: &[ClaudeLine]) -> io::Result<()> {
+        self.time_ms = line.time_ms;
+        if self.is_repeated(line) {
+            // It follows the main conversation, wherever its first occurrence is. Its entry is not
+            // recorded, so lines after it are attached where they would be without it.
+            let end_of_conversation = AttachPoint::below(self.main_leaf);
+            self.keep_line(line, end_of_conversation)?;
+            return Ok(());
+        }
+
+        if self.hold_line(line)? {
+            return Ok(());
+        }
+        self.release_lines_before(line)?;
+        self.add_line(line, parts)?;
+        self.release_ready_lines()
+    }
+
+    /// Whether the line was read before.
+    fn is_repeated(&self, line: &ClaudeLine) -> bool {
+        match &line.uuid {
+            Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
+            None => false,
+        }
+    }
+
+    /// Adds a custom entry to the main conversation.
+    fn add_custom_entry(&mut self, offset: u64, members: Object) -> io::Result<()> {
         let draft = EntryDraft {
             offset,
             time_ms: self.time_ms,
@@ -299,39 +388,6 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
         };
         self.main_leaf = Some(self.writer.append(self.main_leaf, draft)?);
         Ok(())
-    }
-
-    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
-        self.keep_held_lines()?;
-        // `main_leaf` may stay: the record is now the end of that entry, so that lines follow it.
-        self.writer
-            .append_record(self.main_leaf.or(self.last_entry), draft)?;
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> io::Result<EntryWriter<'o>> {
-        Ok(self.writer)
-    }
-}
-
-impl<'o> ClaudeReader<'o> {
-    /// Makes a reader that has read nothing.
-    pub fn new(writer: EntryWriter<'o>) -> Self {
-        ClaudeReader {
-            writer,
-            ..ClaudeReader::default()
-        }
-    }
-
-    /// Sets `is_sub_agent_file` if the first line of the tree is that of a sub-agent.
-    fn detect_sub_agent_file(&mut self, raw: Raw) {
-        let is_before_tree = self.nodes_by_uuid.is_empty();
-        if is_before_tree
-            && raw.get("isSidechain").and_then(Raw::bool) == Some(true)
-            && non_empty_text(raw, "agentId").is_some()
-        {
-            self.is_sub_agent_file = true;
-        }
     }
 
     /// Parses a line. A line without a time has the time of the line before it in the source,
@@ -365,9 +421,10 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Adds the entries of a line, and records them under its `uuid`, so that later lines can be
-    /// attached to them.
-    fn add_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
-        let nodes = match self.convert_line(line)? {
+    /// attached to them. `parts` are the other lines of the response that it begins, which become a
+    /// part of its message.
+    fn add_line(&mut self, line: &ClaudeLine, parts: &[ClaudeLine]) -> io::Result<()> {
+        let nodes = match self.convert_line(line, parts)? {
             Some(nodes) => nodes,
             None => self.keep_line(line, self.find_attach_point(line))?,
         };
@@ -380,12 +437,21 @@ impl<'o> ClaudeReader<'o> {
         } else if self.nodes_by_uuid.is_empty() {
             self.last_before_tree = self.main_leaf;
         }
+        for part in parts {
+            if let Some(uuid) = &part.uuid {
+                self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
+            }
+        }
         Ok(())
     }
 
     /// Adds the entries of a line, if its type has a counterpart; `None` if it has not, or the line
     /// lacks something.
-    fn convert_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+    fn convert_line(
+        &mut self,
+        line: &ClaudeLine,
+        parts: &[ClaudeLine],
+    ) -> io::Result<Option<LineNodes>> {
         let Some(kind) = line.kind else {
             return Ok(None);
         };
@@ -394,7 +460,7 @@ impl<'o> ClaudeReader<'o> {
         }
         match line.message {
             Some(message) if kind.is("user") => self.add_user_line(line, message),
-            Some(message) if kind.is("assistant") => self.add_response_line(line, message),
+            Some(message) if kind.is("assistant") => self.add_response(line, message, parts),
             None if kind.is("attachment") => self.add_attachment(line),
             None if kind.is("queue-operation") => self.add_queued_prompt(line),
             None if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
@@ -747,12 +813,15 @@ impl<'o> ClaudeReader<'o> {
             .append(parent, line.new_draft("compaction", members))
     }
 
-    /// Adds a part of a response, which Claude Code writes block by block.
-    fn add_response_line(
+    /// Adds a response, or a part of it that comes too late to be merged. Claude Code writes a
+    /// response block by block; `parts` are the lines after the first.
+    fn add_response(
         &mut self,
         line: &ClaudeLine,
         message: Raw,
+        parts: &[ClaudeLine],
     ) -> io::Result<Option<LineNodes>> {
+        let error = non_empty_text(line.raw, "error");
         let content = message.get("content").unwrap_or(Raw::NULL);
         // Claude Code writes blocks. Programs that write its files also write a string.
         let block_of_string;
@@ -763,11 +832,18 @@ impl<'o> ClaudeReader<'o> {
             }
             _ => content,
         };
-        let error = non_empty_text(line.raw, "error");
-        let (converted_blocks, unconverted_blocks): (Vec<_>, Vec<_>) = content
-            .items()
-            .partition(|block| convert_response_block(*block).is_some());
-        if converted_blocks.is_empty() && error.is_none() {
+        let mut blocks = Vec::new();
+        let mut unconverted_blocks = Vec::new();
+        for block in content.items() {
+            match convert_response_block(block) {
+                Some(converted) => blocks.push(converted),
+                None => unconverted_blocks.push(block),
+            }
+        }
+        for part in parts {
+            blocks.extend(part.blocks().filter_map(convert_response_block));
+        }
+        if blocks.is_empty() && error.is_none() {
             return Ok(None);
         }
 
@@ -791,23 +867,27 @@ impl<'o> ClaudeReader<'o> {
             self.model = Some(model.clone());
         }
 
-        let blocks = array(
-            converted_blocks
-                .iter()
-                .filter_map(|block| convert_response_block(*block)),
-        );
-        let tokens = self.uncounted_tokens(continued, message.get("usage"));
-        let stop_reason = convert_stop_reason(
-            message.get("stop_reason"),
-            line.has_flag("isApiErrorMessage"),
-        );
+        let messages =
+            || std::iter::once(message).chain(parts.iter().filter_map(|part| part.message));
+        let tokens = self.uncounted_tokens(continued, messages());
+        // The lines before the last are written while the response goes on, without a reason.
+        let reason = messages()
+            .filter_map(|message| message.get_some("stop_reason"))
+            .next_back();
+        let mut stop_reason = convert_stop_reason(reason, line.has_flag("isApiErrorMessage"));
+        let has_call = blocks
+            .iter()
+            .any(|block| is_block(Raw::from_checked(block), "toolCall"));
+        if reason.is_none() && has_call {
+            stop_reason = "toolUse";
+        }
         let error_status = line
             .raw
             .get("apiErrorStatus")
             .filter(|status| status.is_number());
         let converted = Object::new()
             .str("role", "assistant")
-            .json("content", &blocks)
+            .json("content", &array(blocks))
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
@@ -820,12 +900,21 @@ impl<'o> ClaudeReader<'o> {
             .with(error_status, |message, status| {
                 message.raw("errorStatus", status)
             });
-        let draft =
-            line.draft_message(converted, &["error", "apiErrorStatus"], &unconverted_blocks);
+        let draft = line.draft_response(
+            converted,
+            &["error", "apiErrorStatus"],
+            &unconverted_blocks,
+            parts,
+        );
         let last = self.add_response_part(continued, parent, draft)?;
 
         let response = self.remember_response(continued, last, tokens.counted_tokens);
-        self.remember_calls(response, converted_blocks.into_iter(), CallPlace::Session);
+        let part_blocks = parts.iter().flat_map(ClaudeLine::blocks);
+        self.remember_calls(
+            response,
+            content.items().chain(part_blocks),
+            CallPlace::Session,
+        );
         if let Some(id) = id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
@@ -922,20 +1011,26 @@ impl<'o> ClaudeReader<'o> {
         ResponseIx(self.responses.len() - 1)
     }
 
-    /// Returns the tokens that a line adds to the usage of its response. Each line repeats the
-    /// usage of the whole response so far, so the entry of a line gets only the tokens that the
-    /// entries of earlier lines do not have. `continued` is the response if there are earlier
-    /// lines.
-    fn uncounted_tokens(
+    /// Returns the tokens that these messages, which are parts of one response, add to its usage.
+    /// Each repeats the usage of the whole response so far, so the largest numbers count, and of
+    /// them only what the entries of earlier parts do not have. `continued` is the response if
+    /// there are earlier parts.
+    fn uncounted_tokens<'a>(
         &self,
         continued: Option<ResponseIx>,
-        usage: Option<Raw>,
+        messages: impl Iterator<Item = Raw<'a>>,
     ) -> ResponseTokens {
         let already_counted = match continued {
             Some(response) => self.responses[response.0].counted_tokens,
             None => [0.0; 4],
         };
-        let reported = TOKEN_KEYS.map(|key| finite_or_zero(usage.and_then(|usage| usage.get(key))));
+        let mut reported = [0.0_f64; 4];
+        for message in messages {
+            let usage = message.get("usage").unwrap_or(Raw::NULL);
+            for (count, key) in reported.iter_mut().zip(TOKEN_KEYS) {
+                *count = count.max(finite_or_zero(usage.get(key)));
+            }
+        }
         let [input, output, cache_read, cache_write] =
             from_fn(|kind| (reported[kind] - already_counted[kind]).max(0.0));
         let added = Usage {
@@ -996,7 +1091,7 @@ impl<'o> ClaudeReader<'o> {
 struct ResponseTokens {
     /// Those that its entries have together, as [`TOKEN_KEYS`].
     counted_tokens: [f64; 4],
-    /// The `usage` object of the line.
+    /// The `usage` object of the entry.
     usage: Vec<u8>,
 }
 

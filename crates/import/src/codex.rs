@@ -17,14 +17,14 @@ use super::parts::{
     usage_json,
 };
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
-use super::{Origin, SourceReader, for_each_object};
+use super::{EarlierImports, Origin, SourceReader, for_each_object};
 use content::{
     convert_content_blocks, find_item_type, fingerprint, item_fingerprints, join_texts,
     list_reasoning_texts, thinking_block,
 };
 use foldhash::{HashMap, HashSet};
 use history::{History, begins_turn};
-use pisess_core::session::content::{find_members, finite_or_zero, text_content};
+use pisess_core::session::content::{find_members, finite_or_zero, text_block};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -46,14 +46,18 @@ pub struct CodexReader<'o> {
     writer: EntryWriter<'o>,
     /// The offset of the first item with each fingerprint, in the whole source.
     first_item_offsets: HashMap<u64, u64>,
-    /// The offsets at which earlier imports ended: they saw no item after them.
-    earlier_ends: Vec<u64>,
+    /// The earlier imports: they saw no item after their end.
+    earlier: EarlierImports,
     /// The leaf.
     leaf: Option<NodeIx>,
     /// The turns on the path.
     turns_on_path: Vec<TurnStart>,
     history: History,
     held_reply: Option<HeldReply>,
+    /// The calls of the last reply that was added which have no result yet. If an import ended in
+    /// the middle of a response, its other calls are held until these have their results, because
+    /// providers refuse a message between a call and its result.
+    open_calls: HashSet<Box<[u8]>>,
     model: Text<'static>,
     thinking_level: Option<Text<'static>>,
     /// The tools that were called, by the id of the call.
@@ -78,14 +82,33 @@ struct TurnStart {
     last_user_text: Option<usize>,
 }
 
-/// The last message of a response, held back until its tokens are known.
+/// The message of a response, held back until the response has ended.
 struct HeldReply {
-    /// Its members are those of the message, without usage and time.
-    draft: EntryDraft,
-    /// The members of its line without a counterpart.
-    unconverted: Vec<u8>,
-    /// The entries that came after it.
+    /// The offset of its first line.
+    offset: u64,
+    /// The times of its first line and of its last.
+    started_ms: i64,
+    ended_ms: i64,
+    model: Text<'static>,
+    /// The id that OpenAI gave the response, if it is known.
+    response_id: Option<Text<'static>>,
+    /// The blocks of all its lines.
+    blocks: Vec<Vec<u8>>,
+    /// The members of its first line without a counterpart.
+    unconverted: Object,
+    /// Those of its other lines.
+    unconverted_parts: Vec<Vec<u8>>,
+    /// The entries that came after its first line.
     followers: Vec<EntryDraft>,
+    /// Its lines as custom entries, if calls before it have no result yet. They take its place if
+    /// the import ends before these results.
+    kept_lines: Vec<EntryDraft>,
+    /// The calls among its blocks whose result is not among `followers`.
+    open_calls: HashSet<Box<[u8]>>,
+    /// Whether it has ended: what follows is another message.
+    has_ended: bool,
+    /// The `usage` object of its request, once that was reported.
+    usage: Option<Vec<u8>>,
 }
 
 /// What a line is to this reader.
@@ -97,6 +120,8 @@ enum LineKind {
     Event,
     /// The settings of a turn.
     Settings,
+    /// The tokens of a response.
+    Usage,
     Compaction,
     Other,
 }
@@ -139,14 +164,12 @@ impl<'a> CodexLine<'a> {
 
     /// The members of the line without a counterpart, as an object, including the members of the
     /// payload other than those with `converted_keys`.
-    fn unconverted_members(&self, converted_keys: &[&str]) -> Vec<u8> {
-        let payload = unconverted_members(self.payload, converted_keys).finish();
+    fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
+        let payload = unconverted_members(self.payload, converted_keys);
         if self.raw == self.payload {
             return payload;
         }
-        unconverted_members(self.raw, &["payload"])
-            .json("payload", &payload)
-            .finish()
+        unconverted_members(self.raw, &["payload"]).json("payload", &payload.finish())
     }
 }
 
@@ -158,6 +181,8 @@ impl LineKind {
             LineKind::Event
         } else if kind.is("turn_context") {
             LineKind::Settings
+        } else if kind.is("token_usage_record") {
+            LineKind::Usage
         } else if kind.is("compacted") {
             LineKind::Compaction
         } else {
@@ -168,21 +193,29 @@ impl LineKind {
 
 impl<'o> CodexReader<'o> {
     /// Reads which items the source has, and makes a reader of the source. An event becomes a
-    /// message unless an item repeats it, and the item may come later. `earlier_ends` are the
-    /// offsets at which earlier imports ended.
+    /// message unless an item repeats it, and the item may come later. `earlier` are the imports so
+    /// far.
     pub fn new(
         source: &dyn ReadAt,
-        earlier_ends: &[u64],
+        earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Self> {
         Ok(CodexReader {
             writer,
             first_item_offsets: read_item_offsets(source)?,
-            earlier_ends: earlier_ends.to_vec(),
+            earlier: earlier.clone(),
             model: Text::from("codex"),
             ..CodexReader::default()
         })
     }
+}
+
+/// Returns the ids of the calls among these blocks. No other block has an id.
+fn list_call_ids(blocks: &[Vec<u8>]) -> impl Iterator<Item = Box<[u8]>> {
+    blocks.iter().filter_map(|block| {
+        let id = Raw::from_checked(block).get_text("id")?;
+        Some(id.as_bytes().into())
+    })
 }
 
 /// Reads the whole source, and returns the offset of the first item with each fingerprint.
@@ -214,6 +247,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
                 // Most settings have no counterpart, so the line is kept in any case.
                 Conversion::Unconverted
             }
+            LineKind::Usage => self.add_usage_record(&line)?,
             LineKind::Compaction => self.add_compaction(&line)?,
             LineKind::Other => Conversion::Unconverted,
         };
@@ -228,13 +262,13 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
     }
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
-        self.release_reply(None)?;
+        self.write_held()?;
         self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<EntryWriter<'o>> {
-        self.release_reply(None)?;
+        self.release_reply()?;
         Ok(self.writer)
     }
 }
@@ -243,12 +277,16 @@ impl CodexReader<'_> {
     /// Adds an entry below the leaf. While a reply is held back, the entry is held back with it,
     /// and added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
-        let draft = EntryDraft {
+        self.add_draft(EntryDraft {
             offset,
             time_ms: self.time_ms,
             kind,
             members,
-        };
+        })
+    }
+
+    /// Does the same as [`add_entry`](Self::add_entry) for an entry that is drafted already.
+    fn add_draft(&mut self, draft: EntryDraft) -> io::Result<()> {
         match &mut self.held_reply {
             Some(held) => held.followers.push(draft),
             None => self.leaf = Some(self.writer.add_child(self.leaf, draft)?),
@@ -256,28 +294,109 @@ impl CodexReader<'_> {
         Ok(())
     }
 
+    /// Writes what is held when an import ends. If calls before the reply have no result yet, its
+    /// lines become custom entries, and a later import adds the reply.
+    fn write_held(&mut self) -> io::Result<()> {
+        let must_wait = |held: &HeldReply| held.offset >= self.earlier.merged_from;
+        let is_blocked =
+            !self.open_calls.is_empty() && self.held_reply.as_ref().is_some_and(must_wait);
+        if !is_blocked {
+            return self.release_reply();
+        }
+        let Some(mut held) = self.held_reply.take() else {
+            return Ok(());
+        };
+        for draft in held.kept_lines.drain(..).chain(held.followers.drain(..)) {
+            self.add_draft(draft)?;
+        }
+        self.held_reply = Some(held);
+        Ok(())
+    }
+
+    /// Adds the result of a call: after the reply that is held, unless the call is in the reply
+    /// before it.
+    fn add_result_entry(&mut self, offset: u64, call_id: &[u8], members: Object) -> io::Result<()> {
+        if !self.open_calls.remove(call_id) {
+            if let Some(held) = &mut self.held_reply {
+                held.open_calls.remove(call_id);
+                held.has_ended = true;
+            }
+            return self.add_entry(offset, "message", members);
+        }
+
+        let held_reply = self.held_reply.take();
+        self.add_entry(offset, "message", members)?;
+        self.held_reply = held_reply;
+        let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
+        if has_ended && self.open_calls.is_empty() {
+            self.release_reply()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the reply that is held, and adds it unless calls before it have no result yet. `usage`
+    /// is the `usage` object of its request.
+    fn end_reply(&mut self, usage: Vec<u8>) -> io::Result<()> {
+        let Some(held) = &mut self.held_reply else {
+            return Ok(());
+        };
+        held.usage = Some(usage);
+        held.has_ended = true;
+        if self.open_calls.is_empty() || held.offset < self.earlier.merged_from {
+            self.release_reply()?;
+        }
+        Ok(())
+    }
+
     /// Adds the reply that is held, and the entries that were held back with it. Does nothing if no
-    /// reply is held. `usage` is the `usage` object of its request, if that was reported. Otherwise
-    /// the reply gets a usage of 0 tokens.
-    fn release_reply(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
+    /// reply is held. Without a usage of its request, the reply gets one of 0 tokens.
+    fn release_reply(&mut self) -> io::Result<()> {
         let Some(held) = self.held_reply.take() else {
             return Ok(());
         };
         let HeldReply {
-            draft: mut reply,
+            offset,
+            started_ms,
+            ended_ms,
+            model,
+            response_id,
+            blocks,
             unconverted,
+            unconverted_parts,
             followers,
+            kept_lines: _,
+            open_calls,
+            has_ended: _,
+            usage,
         } = held;
+        self.open_calls = open_calls;
 
-        let no_usage = usage_json(&Usage::default(), 0.0, None);
-        let message = reply
-            .members
-            .json("usage", usage.unwrap_or(&no_usage))
-            .number("timestamp", reply.time_ms as f64)
+        let has_call = list_call_ids(&blocks).next().is_some();
+        let stop_reason = if has_call { "toolUse" } else { "stop" };
+        let usage = usage.unwrap_or_else(|| usage_json(&Usage::default(), 0.0, None));
+        let message = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(blocks))
+            .str("api", "openai-codex-responses")
+            .str("provider", PROVIDER)
+            .text("model", &model)
+            .str("stopReason", stop_reason)
+            .with(response_id.as_ref(), |message, id| {
+                message.text("responseId", id)
+            })
+            .json("usage", &usage)
+            .number("timestamp", started_ms as f64)
             .finish();
-        reply.members = Object::new()
+        let unconverted = unconverted.json_array("parts", &unconverted_parts).finish();
+        let members = Object::new()
             .json("message", &message)
             .json("codex", &unconverted);
+        let reply = EntryDraft {
+            offset,
+            time_ms: ended_ms,
+            kind: "message",
+            members,
+        };
         self.leaf = Some(self.writer.add_child(self.leaf, reply)?);
 
         for draft in followers {
@@ -286,9 +405,15 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Keeps a line without a counterpart as a custom entry, named after the type of the line and,
-    /// if it is another one, the type of the payload.
+    /// Keeps a line without a counterpart as a custom entry.
     fn keep_line(&mut self, line: &CodexLine) -> io::Result<()> {
+        let draft = self.draft_kept_line(line);
+        self.add_draft(draft)
+    }
+
+    /// Drafts the custom entry that keeps a line. It is named after the type of the line and, if it
+    /// is another one, the type of the payload.
+    fn draft_kept_line(&self, line: &CodexLine) -> EntryDraft {
         let line_type = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let name = match non_empty_text(line.payload, "type") {
             Some(payload_type) if payload_type != line_type => {
@@ -296,23 +421,27 @@ impl CodexReader<'_> {
             }
             _ => line_type.to_string(),
         };
-        let members = kept_line_members(Origin::Codex.name(), &name, line.raw.bytes());
-        self.add_entry(line.offset, "custom", members)
+        EntryDraft {
+            offset: line.offset,
+            time_ms: self.time_ms,
+            kind: "custom",
+            members: kept_line_members(Origin::Codex.name(), &name, line.raw.bytes()),
+        }
     }
 
-    /// Adds a message other than a reply. `message` lacks only its time. `converted_keys` are the
-    /// keys of the payload whose members are in the message; other members are kept as `codex`.
-    fn add_message(
-        &mut self,
+    /// Builds the members of an entry with a message other than a reply. `message` lacks only its
+    /// time. `converted_keys` are the keys of the payload whose members are in the message; other
+    /// members are kept as `codex`.
+    fn message_members(
+        &self,
         line: &CodexLine,
         message: Object,
         converted_keys: &[&str],
-    ) -> io::Result<()> {
+    ) -> Object {
         let message = message.number("timestamp", self.time_ms as f64).finish();
-        let members = Object::new()
+        Object::new()
             .json("message", &message)
-            .json("codex", &line.unconverted_members(converted_keys));
-        self.add_entry(line.offset, "message", members)
+            .json("codex", &line.unconverted_members(converted_keys).finish())
     }
 
     /// Adds a message of the role `user`. If the user wrote it, it begins a turn. If Codex sends it
@@ -323,7 +452,7 @@ impl CodexReader<'_> {
         content: &[u8],
         converted_keys: &[&str],
     ) -> io::Result<()> {
-        self.release_reply(None)?;
+        self.release_reply()?;
         let parsed_content = Raw::from_checked(content);
         if !begins_turn(parsed_content) {
             return self.add_context(line, "context", content, converted_keys);
@@ -336,7 +465,8 @@ impl CodexReader<'_> {
         });
         self.history.add_user_text(parsed_content);
         let message = Object::new().str("role", "user").json("content", content);
-        self.add_message(line, message, converted_keys)
+        let members = self.message_members(line, message, converted_keys);
+        self.add_entry(line.offset, "message", members)
     }
 
     /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the
@@ -348,47 +478,55 @@ impl CodexReader<'_> {
         content: &[u8],
         converted_keys: &[&str],
     ) -> io::Result<()> {
-        self.release_reply(None)?;
+        self.release_reply()?;
         self.history
             .add_context(content, self.turns_on_path.is_empty());
         let members = custom_message_members(Origin::Codex.name(), kind, content, false)
-            .json("codex", &line.unconverted_members(converted_keys));
+            .json("codex", &line.unconverted_members(converted_keys).finish());
         self.add_entry(line.offset, "custom_message", members)
     }
 
-    /// Holds back a part of a response, because it may be the last part, whose usage comes later. A
-    /// part that was held before is added first, without usage. `content` is the list of its
-    /// blocks, and `unconverted` the members of the line without a counterpart, both as JSON.
+    /// Holds back a part of a response, because other parts and the usage may come later. It
+    /// becomes a part of the message that is held, unless a result or its tokens came after that. `blocks` are
+    /// its blocks as JSON, and `unconverted` the members of the line without a counterpart.
     fn hold_reply(
         &mut self,
         line: &CodexLine,
-        content: &[u8],
-        unconverted: Vec<u8>,
+        blocks: Vec<Vec<u8>>,
+        unconverted: Object,
     ) -> io::Result<()> {
-        self.release_reply(None)?;
-
-        // Only calls have an id.
-        let has_call = Raw::from_checked(content)
-            .items()
-            .any(|block| block.get("id").is_some());
-        let stop_reason = if has_call { "toolUse" } else { "stop" };
-        let message = Object::new()
-            .str("role", "assistant")
-            .json("content", content)
-            .str("api", "openai-codex-responses")
-            .str("provider", PROVIDER)
-            .text("model", &self.model)
-            .str("stopReason", stop_reason);
-        let reply = EntryDraft {
-            offset: line.offset,
-            time_ms: self.time_ms,
-            kind: "message",
-            members: message,
+        let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
+        if has_ended || line.offset < self.earlier.merged_from {
+            self.release_reply()?;
+        }
+        let calls: Vec<_> = list_call_ids(&blocks).collect();
+        let kept_line = if self.open_calls.is_empty() {
+            None
+        } else {
+            Some(self.draft_kept_line(line))
         };
+        if let Some(held) = &mut self.held_reply {
+            held.ended_ms = self.time_ms;
+            held.kept_lines.extend(kept_line);
+            held.open_calls.extend(calls);
+            held.blocks.extend(blocks);
+            held.unconverted_parts.push(unconverted.finish());
+            return Ok(());
+        }
         self.held_reply = Some(HeldReply {
-            draft: reply,
+            offset: line.offset,
+            started_ms: self.time_ms,
+            ended_ms: self.time_ms,
+            model: self.model.clone(),
+            response_id: None,
+            blocks,
             unconverted,
+            unconverted_parts: Vec::new(),
             followers: Vec::new(),
+            kept_lines: kept_line.into_iter().collect(),
+            open_calls: calls.into_iter().collect(),
+            has_ended: false,
+            usage: None,
         });
         Ok(())
     }
@@ -466,17 +604,16 @@ impl CodexReader<'_> {
         if blocks.is_empty() {
             return Ok(Conversion::Unconverted);
         }
-        let content = array(blocks);
         let converted_keys = ["type", "role", "content"];
         let role = non_empty_text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
-            "user" => self.add_user_message(line, &content, &converted_keys)?,
+            "user" => self.add_user_message(line, &array(blocks), &converted_keys)?,
             "assistant" => {
                 let unconverted = line.unconverted_members(&converted_keys);
-                self.hold_reply(line, &content, unconverted)?;
+                self.hold_reply(line, blocks, unconverted)?;
             }
             // The developer or the system.
-            role => self.add_context(line, role, &content, &converted_keys)?,
+            role => self.add_context(line, role, &array(blocks), &converted_keys)?,
         }
         Ok(Conversion::Converted)
     }
@@ -487,9 +624,9 @@ impl CodexReader<'_> {
         if thoughts.is_empty() {
             return Ok(Conversion::Unconverted);
         }
-        let content = array(thoughts.iter().map(thinking_block));
+        let blocks = thoughts.iter().map(thinking_block).collect();
         let unconverted = line.unconverted_members(&["type", "summary", "content"]);
-        self.hold_reply(line, &content, unconverted)?;
+        self.hold_reply(line, blocks, unconverted)?;
         Ok(Conversion::Converted)
     }
 
@@ -538,7 +675,7 @@ impl CodexReader<'_> {
         let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
             return false;
         };
-        for &import_end in &self.earlier_ends {
+        for &import_end in &self.earlier.ends {
             if line.offset < import_end {
                 return first_item_offset < import_end;
             }
@@ -583,15 +720,14 @@ impl CodexReader<'_> {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["message"]);
-                self.hold_reply(line, &text_content(&text), unconverted)?;
+                self.hold_reply(line, vec![text_block(&text)], unconverted)?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant") else {
                     return Ok(Conversion::Unconverted);
                 };
-                let content = array([thinking_block(&text)]);
                 let unconverted = line.unconverted_members(&["text"]);
-                self.hold_reply(line, &content, unconverted)?;
+                self.hold_reply(line, vec![thinking_block(&text)], unconverted)?;
             }
             "token_count" => return self.add_token_count(line),
             "thread_name_updated" => return self.add_session_name(line),
@@ -614,9 +750,10 @@ impl CodexReader<'_> {
         if name.is_blank() {
             return Ok(Conversion::Unconverted);
         }
-        let members = Object::new()
-            .text("name", &name)
-            .json("codex", &line.unconverted_members(&["thread_name"]));
+        let members = Object::new().text("name", &name).json(
+            "codex",
+            &line.unconverted_members(&["thread_name"]).finish(),
+        );
         self.writer.name = Some(name.into_owned());
         self.add_entry(line.offset, "session_info", members)?;
         Ok(Conversion::Converted)
@@ -625,7 +762,7 @@ impl CodexReader<'_> {
     /// Goes back to before the last `turn_count` turns, or to before the first turn if there are
     /// fewer.
     fn roll_back(&mut self, turn_count: usize) -> io::Result<()> {
-        self.release_reply(None)?;
+        self.release_reply()?;
         for _ in 0..turn_count {
             let Some(turn) = self.turns_on_path.pop() else {
                 break;
@@ -636,12 +773,33 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
-    /// held, they become an entry. A report without tokens, or one that repeats an earlier report,
-    /// is not converted.
+    /// Adds the tokens of the last request, from the event that reports them.
     fn add_token_count(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
+        self.add_usage(line, last_request, total)
+    }
+
+    /// Adds the tokens of a response, from its record, which Codex has written since 0.171 before
+    /// the event. The response has ended then.
+    fn add_usage_record(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let [usage, total] = find_members(line.payload, ["usage", "thread_token_usage"]);
+        let response_id = non_empty_text(line.payload, "response_id");
+        if let Some(held) = &mut self.held_reply {
+            held.response_id = response_id.map(Text::into_owned);
+        }
+        self.add_usage(line, usage, total)
+    }
+
+    /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
+    /// held, they become an entry. `total` are the tokens of all requests. A report without tokens,
+    /// or one that repeats an earlier report, is not converted.
+    fn add_usage(
+        &mut self,
+        line: &CodexLine,
+        last_request: Option<Raw>,
+        total: Option<Raw>,
+    ) -> io::Result<Conversion> {
         let Some(last_request) = last_request.filter(|usage| usage.is_object()) else {
             return Ok(Conversion::Unconverted);
         };
@@ -672,7 +830,7 @@ impl CodexReader<'_> {
             // The report itself has more, such as limits. As an entry after the reply, it is held
             // back as well, until the next statement adds both.
             self.keep_line(line)?;
-            self.release_reply(Some(&usage))?;
+            self.end_reply(usage)?;
             return Ok(Conversion::Converted);
         }
         let members = Object::new()
@@ -680,7 +838,7 @@ impl CodexReader<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .json("usage", &usage)
-            .json("codex", &line.unconverted_members(&[]));
+            .json("codex", &line.unconverted_members(&[]).finish());
         self.add_entry(line.offset, "usage", members)?;
         Ok(Conversion::Converted)
     }
@@ -688,7 +846,7 @@ impl CodexReader<'_> {
     /// Adds the model and the thinking level of a turn if they have changed. A level that pi does
     /// not have is left out.
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
-        self.release_reply(None)?;
+        self.release_reply()?;
 
         if let Some(model) = non_empty_text(line.payload, "model")
             && model != self.model
@@ -715,7 +873,7 @@ impl CodexReader<'_> {
     /// line, or else those that [`History::compact`] rebuilds. A line with neither a summary nor
     /// messages is not converted.
     fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        self.release_reply(None)?;
+        self.release_reply()?;
         let message = line.payload.get("message").and_then(Raw::text);
         let replacements = line
             .payload
@@ -735,7 +893,7 @@ impl CodexReader<'_> {
             .text("summary", summary.as_ref().unwrap_or(&no_summary))
             .str("firstKeptEntryId", &own_id)
             .number("tokensBefore", self.context_tokens)
-            .json("codex", &line.unconverted_members(&["message"]));
+            .json("codex", &line.unconverted_members(&["message"]).finish());
         self.context_tokens = 0.0;
         self.add_entry(line.offset, "compaction", members)?;
 
@@ -781,8 +939,8 @@ impl CodexReader<'_> {
             }
             if role.is("assistant") {
                 // It is added at once, because no usage follows for it.
-                self.hold_reply(line, &array(blocks), b"{}".to_vec())?;
-                self.release_reply(None)?;
+                self.hold_reply(line, blocks, Object::new())?;
+                self.release_reply()?;
             } else {
                 self.add_resent_content(line, &array(blocks))?;
             }

@@ -124,8 +124,19 @@ pub struct ImportTarget<'a> {
     pub id: &'a str,
     /// The path of the source, for the record.
     pub source_path: &'a Path,
-    /// How many bytes of the source each earlier import had read, oldest first.
-    pub earlier_ends: &'a [u64],
+    /// The imports of the source so far, which the session contains.
+    pub earlier: &'a EarlierImports,
+}
+
+/// The earlier imports of a source. An import repeats what they decided, so that the entries that
+/// are there keep their ids and parents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EarlierImports {
+    /// How many bytes of the source each had read, oldest first.
+    pub ends: Vec<u64>,
+    /// The offset from which the lines of a response become one message. Before it, each line is a
+    /// message, because a version of pisess imported them which did not merge them.
+    pub merged_from: u64,
 }
 
 /// The number of lines in which to look for the agent's name.
@@ -172,21 +183,19 @@ impl Origin {
         Ok(flow.break_value().flatten())
     }
 
-    /// Makes the reader for the lines of a source. `earlier_ends` are the offsets at which earlier
-    /// imports of the source ended; only Codex's reader depends on them.
+    /// Makes the reader for the lines of a source. `earlier` are the imports of the source so far.
     fn new_reader<'o>(
         self,
         source: &dyn ReadAt,
-        earlier_ends: &[u64],
+        earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
         match self {
-            Origin::Claude => Ok(Box::new(claude::ClaudeReader::new(writer))),
-            Origin::Codex => Ok(Box::new(codex::CodexReader::new(
-                source,
-                earlier_ends,
+            Origin::Claude => Ok(Box::new(claude::ClaudeReader::new(
                 writer,
-            )?)),
+                earlier.merged_from,
+            ))),
+            Origin::Codex => Ok(Box::new(codex::CodexReader::new(source, earlier, writer)?)),
         }
     }
 }
@@ -254,7 +263,8 @@ fn detect_line_origin(line: Raw) -> LineOrigin {
 /// Reads the whole source at `path` without writing anything, and summarizes it.
 pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
     let mut identity = SourceIdentity::default();
-    let mut reader = origin.new_reader(source, &[], EntryWriter::default())?;
+    let mut reader =
+        origin.new_reader(source, &EarlierImports::default(), EntryWriter::default())?;
     let extent = for_each_object(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
             identity.add_line(raw, origin);
@@ -450,15 +460,13 @@ pub fn emit_new_entries(
     let writer = EntryWriter::new(
         target.agent,
         target.id,
-        target.earlier_ends.len(),
+        target.earlier.ends.len(),
         survey.created_ms,
         emit,
     );
-    let mut reader = survey
-        .origin
-        .new_reader(source, target.earlier_ends, writer)?;
+    let mut reader = survey.origin.new_reader(source, target.earlier, writer)?;
 
-    let mut import_ends = target.earlier_ends.to_vec();
+    let mut import_ends = target.earlier.ends.clone();
     import_ends.push(survey.bytes_read);
     let mut records = ImportRecords {
         survey,
@@ -500,7 +508,12 @@ impl ImportRecords<'_> {
                 offset: end.saturating_sub(1),
                 time_ms: self.survey.created_ms,
                 kind: "custom",
-                members: record::build_record_members(self.survey, ends_so_far, source_path),
+                members: record::build_record_members(
+                    self.survey,
+                    ends_so_far,
+                    self.target.earlier.merged_from,
+                    source_path,
+                ),
             })?;
         }
         Ok(())

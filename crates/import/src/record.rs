@@ -1,10 +1,11 @@
 //! The record of an import: the last entry that it writes.
 //!
-//! It has the name of the record of oh-my-pi's importer, and two members more. `read` is the number
-//! of bytes of the source that each import had read, and `sha256` the SHA-256 of the bytes that the
-//! last import had read.
+//! It has the name of the record of oh-my-pi's importer, and three members more. `read` is the
+//! number of bytes of the source that each import had read, and `sha256` the SHA-256 of the bytes
+//! that the last import had read. `mergedFrom` is the offset from which the lines of a response are
+//! one message; records without it are older than this rule.
 
-use super::{Origin, Survey};
+use super::{EarlierImports, Origin, Survey};
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::write::{Object, array};
@@ -22,8 +23,8 @@ pub struct ImportRecord {
     pub id: String,
     /// The path of the source at the last import; empty if it is not recorded.
     pub source_path: String,
-    /// How many bytes of the source each import had read, oldest first.
-    pub bytes_read: Vec<u64>,
+    /// The imports of the source up to this record.
+    pub imports: EarlierImports,
     /// The SHA-256 of the bytes that the last one had read.
     pub sha256: String,
 }
@@ -38,8 +39,15 @@ impl ImportRecord {
             return None;
         }
 
-        let names = ["source", "sourceId", "sourcePath", "read", "sha256"];
-        let [source, id, source_path, read, sha256] = find_members(data?, names);
+        let names = [
+            "source",
+            "sourceId",
+            "sourcePath",
+            "read",
+            "mergedFrom",
+            "sha256",
+        ];
+        let [source, id, source_path, read, merged_from, sha256] = find_members(data?, names);
         let source = source?;
         let origin = [Origin::Claude, Origin::Codex]
             .into_iter()
@@ -47,26 +55,32 @@ impl ImportRecord {
         let id = id?.text()?.into_string_lossy();
 
         let source_path = source_path.and_then(Raw::text).unwrap_or_default();
-        let mut read_by_import = Vec::new();
+        let mut ends = Vec::new();
         for bytes in read?.items() {
-            read_by_import.push(bytes.as_index()? as u64);
+            ends.push(bytes.as_index()? as u64);
         }
+        let merged_from = match merged_from {
+            Some(offset) => offset.as_index()? as u64,
+            None => ends.last().copied().unwrap_or(0),
+        };
 
         Some(ImportRecord {
             origin,
             id,
             source_path: source_path.into_string_lossy(),
-            bytes_read: read_by_import,
+            imports: EarlierImports { ends, merged_from },
             sha256: sha256?.text()?.into_string_lossy(),
         })
     }
 }
 
 /// Builds the members of the record of an import. `read_by_import` is how many bytes of the source
-/// each import had read, the one of this record last.
+/// each import had read, the one of this record last. `merged_from` is the offset from which the
+/// lines of a response are one message.
 pub(super) fn build_record_members(
     survey: &Survey,
     read_by_import: &[u64],
+    merged_from: u64,
     source_path: &Path,
 ) -> Object {
     let data = Object::new()
@@ -75,6 +89,7 @@ pub(super) fn build_record_members(
         .str("sourcePath", &source_path.to_string_lossy())
         .text_or_null("sourceCwd", survey.cwd.as_ref())
         .json("read", &array(read_by_import.iter().map(u64::to_string)))
+        .number("mergedFrom", merged_from as f64)
         .str("sha256", &survey.sha256);
     Object::new()
         .str("customType", TYPE)

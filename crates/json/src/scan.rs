@@ -29,8 +29,8 @@ impl From<Malformed> for std::io::Error {
     }
 }
 
-/// A string as stored between its quotes.
-#[derive(Clone, Copy, Debug)]
+/// A string as stored between its quotes. Two are equal if they are stored alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawString<'a> {
     /// The bytes between the quotes.
     pub bytes: &'a [u8],

@@ -6,7 +6,8 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
 use crate::cli::transaction::{AttemptResult, commit_change, copy_failure, refuse_in_dry_run};
 use crate::import::{
-    ImportRecord, ImportTarget, Survey, emit_new_entries, sha256_hex, write_converted_session,
+    EarlierImports, ImportRecord, ImportTarget, Survey, emit_new_entries, sha256_hex,
+    write_converted_session,
 };
 use crate::load::LoadOptions;
 use crate::ops::plan::{Action, Change, NewEntry};
@@ -43,9 +44,8 @@ pub struct ImportResult {
 enum ImportState {
     /// Nothing.
     UpToDate,
-    /// The source has grown since. The offsets are those in the source at which earlier imports
-    /// ended.
-    Grown(Vec<u64>),
+    /// The source has grown since these imports.
+    Grown(EarlierImports),
     /// The source has grown since, but the session was continued, too.
     Continued,
 }
@@ -160,7 +160,7 @@ impl<'a> Importer<'a> {
             agent: self.agent,
             id,
             source_path: &real_path(&source.path),
-            earlier_ends: &[],
+            earlier: &EarlierImports::default(),
         };
         let entries = write_converted_session(&file, source, &target, &destination.cwd, out)?;
         require_unchanged(&file, source)?;
@@ -293,10 +293,10 @@ impl<'a> Importer<'a> {
         open: &OpenSession,
     ) -> Result<Option<PlannedAppend>, Failure> {
         let state = self.import_state(destination, source_file, open)?;
-        let ImportState::Grown(earlier_ends) = state else {
+        let ImportState::Grown(earlier) = state else {
             return Ok(None);
         };
-        let change = self.build_growth(destination, source_file, &open.session, &earlier_ends)?;
+        let change = self.build_growth(destination, source_file, &open.session, &earlier)?;
         let action = change.action(&open.session);
         let result = ImportResult {
             planned_bytes: change.appended_bytes().len(),
@@ -306,14 +306,13 @@ impl<'a> Importer<'a> {
     }
 
     /// Returns the change that appends the entries by which the source has grown. If the source was
-    /// renamed in them, the change also renames the session. `earlier_ends` are the offsets in the
-    /// source at which earlier imports ended.
+    /// renamed in them, the change also renames the session. `earlier` are the imports so far.
     fn build_growth(
         &self,
         destination: &Destination,
         source_file: &SessionFile,
         session: &Session,
-        earlier_ends: &[u64],
+        earlier: &EarlierImports,
     ) -> Result<Change, Failure> {
         let source = &destination.source;
         let id = session.header.id.to_string_lossy();
@@ -321,7 +320,7 @@ impl<'a> Importer<'a> {
             agent: self.agent,
             id: &id,
             source_path: &real_path(&source.path),
-            earlier_ends,
+            earlier,
         };
         let mut lines = Vec::new();
         let mut collect_line = |line: &[u8]| {
@@ -380,7 +379,7 @@ impl<'a> Importer<'a> {
                 .with_hint("give another path with -o, or overwrite it with --force"));
         }
 
-        let imported_bytes = record.bytes_read.last().copied().unwrap_or(0);
+        let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
         if imported_bytes > source.bytes_read {
             return Err(unfit_source(source, &record, "it has become shorter"));
         }
@@ -397,7 +396,7 @@ impl<'a> Importer<'a> {
         if !has_grown {
             Ok(ImportState::UpToDate)
         } else if last.is_last_entry {
-            Ok(ImportState::Grown(record.bytes_read))
+            Ok(ImportState::Grown(record.imports))
         } else {
             Ok(ImportState::Continued)
         }

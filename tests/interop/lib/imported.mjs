@@ -1,6 +1,6 @@
 // Imported sessions of Claude Code and Codex. Both agents open each, find in it what pisess finds, and continue it. On
-// sources without branches and compactions, the messages are those that oh-my-pi's own importers make, as far as they
-// keep them: without usage, which they repeat or leave out, and without what they have no message for.
+// sources without branches and compactions, the content is that of the messages which oh-my-pi's own importers make, as
+// far as they keep it. They make a message of each line, and pisess one of each response.
 
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -45,8 +45,7 @@ async function compared(pisess, file, theirs) {
   const entries = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
   const ours = entries.flatMap(messageOf);
   if (theirs.length === 0) return { pointer: "(their importer)", expected: "messages", actual: "none" };
-  const kept = ours.map((message, at) => onlyKeysOf(message, theirs[at]));
-  return difference(theirs.map(without), kept.map(without));
+  return difference(theirs.flatMap(partsOf), ours.flatMap(partsOf));
 }
 
 /** Returns the message of an entry. Their importer takes what Codex says in the name of the user for the user's words. */
@@ -56,9 +55,8 @@ function messageOf({ type, customType, content, message, timestamp }) {
   return [{ role: "user", content, timestamp: Date.parse(timestamp) }];
 }
 
-const without = ({ usage, ...message }) => message;
-
-/** Returns the members of a message that their importer has, too: ours also has the details of results. */
-function onlyKeysOf(message, other = message) {
-  return Object.fromEntries(Object.entries(message).filter(([key]) => key in other));
+/** Returns the blocks of a message, each with what the message says about it. */
+function partsOf({ role, api, provider, model, toolCallId, toolName, isError, content }) {
+  const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
+  return blocks.map((block) => ({ role, api, provider, model, toolCallId, toolName, isError, block }));
 }

@@ -2,12 +2,13 @@
 //! result.
 //!
 //! Claude Code writes each block of a response as a line, and starts a call when its line is there.
-//! The lines of calls that run in parallel therefore come before the results of the calls above
-//! them. Providers refuse a message between a call and its result, so a line is held while a call
-//! of its response has no result, and so is the result of a call that is held:
+//! If an import ends between two of these lines, the first is a message already, and the second
+//! becomes another one, while calls of the first may still have no result. Providers refuse a
+//! message between a call and its result, so a line is held while a call of its response has no
+//! result, and so is the result of a call that is held:
 //!
 //! ```text
-//! source     call a    call b    result a    result b    reply
+//! source     call a    (end of an import)    call b    result a    result b    reply
 //! session    call a    result a    call b    result b    reply
 //! ```
 //!
@@ -18,9 +19,6 @@
 //! What follows the response in the conversation releases its lines, even if calls have no result
 //! then. So does a limit on the number and size of held lines. When an import ends, a line behind
 //! an open call is kept as a custom entry, and becomes a message in a later import.
-//!
-//! *Rejected:* one message with all calls of a response, as pi and oh-my-pi write it. If an import
-//! ends between two of the lines, the first is written already.
 
 use super::attachments::read_attachment;
 use super::blocks::answered_call_id;
@@ -280,7 +278,7 @@ impl ClaudeReader<'_> {
     fn release_line(&mut self, index: usize) -> io::Result<()> {
         // Removed first: adding a result may release further lines.
         let held_line = self.held_lines.remove(index);
-        self.add_line(&held_line.parse(self))
+        self.add_line(&held_line.parse(self), &[])
     }
 
     /// Adds what is held when an import ends: lines that no open call precedes as they are, and the
@@ -311,17 +309,17 @@ impl ClaudeReader<'_> {
 
 impl<'a> ClaudeLine<'a> {
     /// Whether the line has a message and is of this type.
-    fn is_of_kind(&self, kind: &str) -> bool {
+    pub(super) fn is_of_kind(&self, kind: &str) -> bool {
         self.message.is_some() && self.kind.is_some_and(|own| own.is(kind))
     }
 
     /// Returns the blocks of its message; none if that has only a text.
-    fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
         let content = self.message.and_then(|message| message.get("content"));
         content.unwrap_or(Raw::NULL).items()
     }
 
-    fn has_results(&self) -> bool {
+    pub(super) fn has_results(&self) -> bool {
         self.blocks().any(|block| is_block(block, "tool_result"))
     }
 
@@ -334,7 +332,7 @@ impl<'a> ClaudeLine<'a> {
     /// Whether nothing of the response before this line comes after it: it is another response, a
     /// message of the user, an attachment, or a compaction. Results and meta lines do not end a
     /// response. A further part of the same response must have been held before this is asked.
-    fn ends_response(&self) -> bool {
+    pub(super) fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;
         }

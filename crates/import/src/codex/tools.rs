@@ -35,8 +35,7 @@ pub(super) struct ToolResult<'a> {
 }
 
 impl CodexReader<'_> {
-    /// Adds a call as a message of its own, held back until its tokens are known, and remembers the
-    /// tool for the result. `converted_keys` are the keys of the payload whose members are in the
+    /// Adds a call to the response that is held back, and remembers the tool for the result. `converted_keys` are the keys of the payload whose members are in the
     /// call.
     pub(super) fn hold_tool_call(
         &mut self,
@@ -62,8 +61,8 @@ impl CodexReader<'_> {
             // oh-my-pi sends a call of a custom tool as such if it has this name.
             block = block.text("customWireName", name);
         }
-        let content = array([block.finish()]);
-        self.hold_reply(line, &content, line.unconverted_members(converted_keys))
+        let unconverted = line.unconverted_members(converted_keys);
+        self.hold_reply(line, vec![block.finish()], unconverted)
     }
 
     /// Adds the result of a call, and remembers that the call is answered. An exit code in the
@@ -95,7 +94,8 @@ impl CodexReader<'_> {
                 message.json("details", &details)
             })
             .bool("isError", is_error || error_code.is_some());
-        self.add_message(line, message, converted_keys)
+        let members = self.message_members(line, message, converted_keys);
+        self.add_result_entry(line.offset, id.as_bytes(), members)
     }
 
     /// The name of the tool that a call was for; `fallback` if the call was not read.

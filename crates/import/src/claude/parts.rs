@@ -1,0 +1,332 @@
+//! The lines of a response, gathered so that they become one message.
+//!
+//! Claude Code writes each block of a response as a line, and starts a call when its line is there.
+//! Between the lines of a response there may be results of its calls, reports of hooks, and lines
+//! of side chains. So the first line waits until another one ends the response, or an import ends.
+//! The lines after it wait, too:
+//!
+//! ```text
+//! source     thinking    call a    result a    call b    result b    reply
+//! session    thinking, call a, call b    result a    result b    reply
+//! ```
+//!
+//! The number and the size of waiting lines are limited. If a limit is reached, the response ends.
+//! What follows of it becomes a message of its own.
+
+use super::blocks::convert_response_block;
+use super::{ClaudeLine, ClaudeReader};
+use crate::parts::non_empty_text;
+use foldhash::HashSet;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::VecDeque;
+use std::io;
+
+/// The maximum number of lines that wait. A response has a few dozen blocks at most, and while it
+/// is written, its calls have few results.
+const MOST_LINES: usize = 100;
+
+/// The maximum number of bytes of the lines that wait.
+const MOST_BYTES: usize = 16 << 20;
+
+/// A line that waits.
+pub(super) struct SourceLine {
+    offset: u64,
+    content: LineContent,
+}
+
+enum LineContent {
+    /// The JSON of an object.
+    Object(Vec<u8>),
+    /// The members of the custom entry for a line that is not an object.
+    Custom(Object),
+}
+
+/// The response whose parts are being read.
+#[derive(Default)]
+pub(super) struct OpenResponse {
+    /// Its first line, and those that were read since; none if no response is open.
+    lines: Vec<WaitingLine>,
+    /// The total size of `lines`.
+    byte_count: usize,
+    /// The `uuid`s of its lines, and of those below them that do not end it.
+    uuids: HashSet<Box<[u8]>>,
+    /// Lines to read once the response has ended, or that were not yet compared with it.
+    unread: VecDeque<SourceLine>,
+}
+
+struct WaitingLine {
+    line: SourceLine,
+    is_part: bool,
+}
+
+/// What a line is to the response that is open.
+enum Relation {
+    Part,
+    /// Nothing of the response comes after it.
+    End,
+    /// It is attached to the response, and does not end it.
+    Below,
+    /// It is elsewhere, such as on a side chain.
+    Elsewhere,
+}
+
+impl SourceLine {
+    pub(super) fn object(offset: u64, raw: Raw) -> SourceLine {
+        SourceLine {
+            offset,
+            content: LineContent::Object(raw.bytes().to_vec()),
+        }
+    }
+
+    pub(super) fn custom(offset: u64, members: Object) -> SourceLine {
+        SourceLine {
+            offset,
+            content: LineContent::Custom(members),
+        }
+    }
+
+    fn byte_count(&self) -> usize {
+        match &self.content {
+            LineContent::Object(bytes) => bytes.len(),
+            LineContent::Custom(_) => 0,
+        }
+    }
+
+    /// Parses the line; `None` if it is not an object.
+    fn parse(&self, reader: &ClaudeReader) -> Option<ClaudeLine<'_>> {
+        match &self.content {
+            LineContent::Object(bytes) => {
+                let raw = Raw::from_checked(bytes);
+                Some(reader.parse_line(self.offset, raw, reader.time_ms))
+            }
+            LineContent::Custom(_) => None,
+        }
+    }
+}
+
+impl OpenResponse {
+    pub(super) fn is_open(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() >= MOST_LINES || self.byte_count >= MOST_BYTES
+    }
+
+    /// Adds a line to those that wait. Its `uuid` is given if it belongs to the response.
+    fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
+        self.uuids.extend(uuid);
+        self.byte_count += line.byte_count();
+        self.lines.push(WaitingLine { line, is_part });
+    }
+}
+
+impl ClaudeReader<'_> {
+    /// Whether a line is the first of a response whose other lines are to be gathered.
+    pub(super) fn begins_response(&self, line: &ClaudeLine) -> bool {
+        line.offset >= self.merged_from
+            && line.response_id().is_some()
+            && line.has_converted_block()
+            && !self.is_repeated(line)
+            && self.find_continued_response(line).is_none()
+    }
+
+    /// Reads a line once those before it have been read.
+    pub(super) fn read_later(&mut self, line: SourceLine) -> io::Result<()> {
+        self.open_response.unread.push_back(line);
+        while let Some(next) = self.open_response.unread.pop_front() {
+            if self.open_response.is_open() {
+                self.compare_with_response(next)?;
+            } else {
+                self.read_or_open(next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the open response, and those that begin in the lines after it, because no more lines
+    /// are known.
+    pub(super) fn end_open_responses(&mut self) -> io::Result<()> {
+        while self.open_response.is_open() {
+            self.end_response()?;
+            while let Some(next) = self.open_response.unread.pop_front() {
+                if self.open_response.is_open() {
+                    self.compare_with_response(next)?;
+                } else {
+                    self.read_or_open(next)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a line while no response is open, unless it begins one.
+    fn read_or_open(&mut self, line: SourceLine) -> io::Result<()> {
+        let bytes = match line.content {
+            LineContent::Custom(members) => return self.add_custom_entry(line.offset, members),
+            LineContent::Object(bytes) => bytes,
+        };
+        let parsed = self.parse_line(line.offset, Raw::from_checked(&bytes), self.time_ms);
+        if !self.begins_response(&parsed) {
+            return self.read_line(&parsed, &[]);
+        }
+        let uuid = parsed.uuid_key();
+        let content = LineContent::Object(bytes);
+        self.open_response.push(
+            SourceLine {
+                offset: line.offset,
+                content,
+            },
+            true,
+            uuid,
+        );
+        Ok(())
+    }
+
+    /// Adds a line to those of the open response, or ends that first.
+    fn compare_with_response(&mut self, line: SourceLine) -> io::Result<()> {
+        let relation = self.find_relation(&line);
+        let uuid = match relation {
+            Relation::Part | Relation::Below => line.parse(self).and_then(|line| line.uuid_key()),
+            Relation::Elsewhere => None,
+            Relation::End => {
+                self.open_response.unread.push_front(line);
+                return self.end_response();
+            }
+        };
+        let is_part = matches!(relation, Relation::Part);
+        self.open_response.push(line, is_part, uuid);
+        if self.open_response.is_full() {
+            self.end_response()?;
+        }
+        Ok(())
+    }
+
+    /// Determines what a line is to the open response.
+    fn find_relation(&self, line: &SourceLine) -> Relation {
+        let Some(line) = line.parse(self) else {
+            return Relation::Elsewhere;
+        };
+        let first = self.open_response.lines.first();
+        let Some(first) = first.and_then(|first| first.line.parse(self)) else {
+            return Relation::End;
+        };
+        let is_same_chain = line.is_sidechain == first.is_sidechain;
+        let is_known = |uuid: &[u8]| self.open_response.uuids.contains(uuid);
+        let is_below = match &line.parent {
+            Some(parent) => is_known(parent.as_bytes()),
+            // In files without parents, a line follows the one before it.
+            None => line.lacks_parent && is_same_chain,
+        };
+        let is_repeated = self.is_repeated(&line)
+            || line
+                .uuid
+                .as_ref()
+                .is_some_and(|uuid| is_known(uuid.as_bytes()));
+        if is_repeated || !is_same_chain {
+            return Relation::Elsewhere;
+        }
+
+        let is_of_response = is_below && line.response_id() == first.response_id();
+        if is_of_response && line.has_converted_block() {
+            return Relation::Part;
+        }
+        // Several side chains may be written at the same time.
+        let can_end = is_below || !line.is_sidechain;
+        if can_end && !is_of_response && line.ends_response() {
+            return Relation::End;
+        }
+        if is_below {
+            Relation::Below
+        } else {
+            Relation::Elsewhere
+        }
+    }
+
+    /// Reads the first line of the open response together with its other lines. The lines between
+    /// them are to be read next.
+    fn end_response(&mut self) -> io::Result<()> {
+        let mut open_response = OpenResponse {
+            unread: std::mem::take(&mut self.open_response.unread),
+            ..OpenResponse::default()
+        };
+        let lines = std::mem::take(&mut self.open_response.lines);
+        let mut parts = Vec::new();
+        let mut others = Vec::new();
+        for WaitingLine { line, is_part } in lines {
+            if is_part {
+                parts.push(line);
+            } else {
+                others.push(line);
+            }
+        }
+        for line in others.into_iter().rev() {
+            open_response.unread.push_front(line);
+        }
+        self.open_response = open_response;
+
+        let mut parsed = Vec::new();
+        for part in &parts {
+            parsed.extend(part.parse(self));
+        }
+        match parsed.split_first() {
+            Some((first, rest)) => self.read_line(first, rest),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'a> ClaudeLine<'a> {
+    /// The id of the response that the line is a part of.
+    fn response_id(&self) -> Option<Text<'a>> {
+        if !self.is_of_kind("assistant") {
+            return None;
+        }
+        non_empty_text(self.message?, "id")
+    }
+
+    /// Whether a block of its message has a counterpart.
+    fn has_converted_block(&self) -> bool {
+        self.blocks()
+            .any(|block| convert_response_block(block).is_some())
+    }
+
+    fn uuid_key(&self) -> Option<Box<[u8]>> {
+        self.uuid.as_ref().map(|uuid| uuid.as_bytes().into())
+    }
+}
+
+/// Returns the members of a line of a response that differ from those of its `first` line, as an
+/// object. In it, `message` has the members of the message that differ, with the blocks that have
+/// no counterpart as its content.
+pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
+    let members = differing_members(part.raw, first.raw, "message");
+    let Some(message) = part.message else {
+        return members.finish();
+    };
+    let unconverted_blocks: Vec<_> = part
+        .blocks()
+        .filter(|block| convert_response_block(*block).is_none())
+        .map(Raw::bytes)
+        .collect();
+    let first_message = first.message.unwrap_or(Raw::NULL);
+    let message_members = differing_members(message, first_message, "content")
+        .json_array("content", &unconverted_blocks)
+        .finish();
+    members.json("message", &message_members).finish()
+}
+
+/// Copies the members of an object that another one does not have, except the one with `left_out`
+/// as its key.
+fn differing_members(object: Raw, other: Raw, left_out: &str) -> Object {
+    let other_members: Vec<_> = other.members().collect();
+    let mut differing = Object::new();
+    for (key, value) in object.members() {
+        if !key.is(left_out) && !other_members.contains(&(key, value)) {
+            differing = differing.raw(&key.text().to_string_lossy(), value);
+        }
+    }
+    differing
+}
