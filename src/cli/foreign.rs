@@ -5,6 +5,7 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
+use crate::cli::titled::resolve_title;
 use crate::import::{self, EarlierImports, ImportTarget, Origin, Survey, write_converted_session};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
@@ -121,12 +122,30 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
 }
 
 /// Returns the path of a session that is only read, as [`named::resolve_argument`] does. A name
-/// that no session of pi or oh-my-pi has may be the id of a session of another agent.
+/// that no session of pi or oh-my-pi has may be the id of a session of another agent, or words of a
+/// title.
 pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let failure = match named::resolve_argument(argument, ui) {
+    let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
+    let failure = match resolve_foreign_id(argument, failure, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    match name_argument(argument) {
+        Some(words) if failure.is_missing_file => resolve_title(words, failure, ui),
+        _ => Err(failure),
+    }
+}
+
+/// Returns the session of another agent whose id an argument is. `failure` says that the argument
+/// names no session of pi or oh-my-pi, and is returned if it is no id either.
+pub fn resolve_foreign_id(
+    argument: &Path,
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
     if !failure.is_missing_file {
         return Err(failure);
     }

@@ -1,11 +1,12 @@
 //! The sessions that the arguments of a command name: by path, by name, or all below directories.
 
-use crate::cli::foreign::resolve_argument_to_read;
+use crate::cli::foreign::resolve_foreign_id;
 use crate::cli::ids::Ids;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
+use crate::cli::titled::{resolve_title, suggest_titles};
 use crate::format::format_age;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
@@ -40,7 +41,14 @@ pub fn find_sessions(
     let scope = match (paths, all) {
         (_, true) => Scope::All,
         ([], false) => Scope::CurrentProject,
-        _ => return find_named(paths, Reach::Whole, false, ui),
+        _ => {
+            let search = ArgumentSearch {
+                reach: Reach::Whole,
+                is_strict: false,
+                takes_titles: true,
+            };
+            return find_named(paths, search, ui);
+        }
     };
     let FoundFiles {
         files, troubles, ..
@@ -58,22 +66,50 @@ pub fn find_sessions(
 /// Returns the sessions that arguments name: by file, name or directory. Reports the directories
 /// whose subdirectories are not searched.
 pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
-    find_named(arguments, reach, true, ui)
+    let search = ArgumentSearch {
+        reach,
+        is_strict: true,
+        takes_titles: false,
+    };
+    find_named(arguments, search, ui)
+}
+
+/// Returns the sessions that arguments name, as [`expand_arguments`] does, for a command that only
+/// reads: words of a title name a session, too.
+pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
+    let search = ArgumentSearch {
+        reach,
+        is_strict: true,
+        takes_titles: true,
+    };
+    find_named(arguments, search, ui)
+}
+
+/// How the sessions that arguments name are searched for.
+#[derive(Clone, Copy)]
+struct ArgumentSearch {
+    /// How far directories are searched.
+    reach: Reach,
+    /// Whether a subdirectory that cannot be searched is a failure, too; otherwise it is only
+    /// warned of.
+    is_strict: bool,
+    /// Whether words of a title name a session.
+    takes_titles: bool,
 }
 
 /// Returns the sessions that arguments name, standard input first, and the failures of arguments
-/// that name none. With `is_strict`, a subdirectory that cannot be searched is a failure, too;
-/// otherwise it is only warned of.
+/// that name none.
 ///
 /// A search of whole directories (`Reach::Whole`) takes a directory without sessions for a project,
 /// whose sessions are in the stores, and also the name of a project.
-fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
+fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> FoundSessions {
+    let reach = search.reach;
     let mut resolved_paths = Vec::new();
     let mut streams = Vec::new();
     let mut of_projects = Vec::new();
     let mut failed = Vec::new();
     for argument in arguments {
-        let failure = match resolve_argument(argument, ui) {
+        let failure = match resolve_name(argument, ui) {
             Ok(path) if path == Path::new("-") => {
                 streams.push(path);
                 continue;
@@ -82,17 +118,16 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
                 resolved_paths.push(path);
                 continue;
             }
-            Err(failure) => failure.with_path(argument.to_string_lossy()),
+            Err(failure) => failure,
         };
         match find_project_by_name(argument, reach, ui) {
             Some(project) => {
                 report_project(argument, &project.cwd, ui);
                 of_projects.extend(project.files);
             }
-            // It may be the id of a session of another agent.
-            None => match resolve_argument_to_read(argument, ui) {
+            None => match resolve_other_name(argument, failure, search, ui) {
                 Ok(path) => resolved_paths.push(path),
-                Err(_) => failed.push(failure),
+                Err(failure) => failed.push(failure.with_path(argument.to_string_lossy())),
             },
         }
     }
@@ -107,7 +142,7 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
     resolved_paths.extend(of_projects.iter().map(|file| file.path.clone()));
     found.files.extend(of_projects);
 
-    failed.extend(search_failures(found.troubles, is_strict, ui));
+    failed.extend(search_failures(found.troubles, search.is_strict, ui));
     let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
     // A note on subdirectories that are left out says what to try.
     let may_be_below = !found.shallow.is_empty();
@@ -139,6 +174,27 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
         files,
         failures: failed,
         scope: Scope::Paths(resolved_paths),
+    }
+}
+
+/// Returns the session of an argument that names neither a file nor a session of pi or oh-my-pi: it
+/// may be the id of a session of another agent, or words of a title. `failure` says that the
+/// argument names nothing.
+fn resolve_other_name(
+    argument: &Path,
+    failure: Failure,
+    search: ArgumentSearch,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    let failure = match resolve_foreign_id(argument, failure, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    match name_argument(argument) {
+        Some(words) if search.takes_titles && failure.is_missing_file => {
+            resolve_title(words, failure, ui)
+        }
+        _ => Err(suggest_sessions(argument, failure, ui)),
     }
 }
 
@@ -307,8 +363,22 @@ fn list_projects_below(folder: &Path, ui: &Ui) -> Vec<String> {
 /// at another path. An argument in the form of a path is never a name.
 ///
 /// # Errors
-/// If it is a name that matches no session, or several.
+/// If it is a name that matches no session, or several. If words of titles match, the failure
+/// suggests these sessions.
 pub fn resolve_argument(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
+    resolve_name(argument, ui).map_err(|failure| suggest_sessions(argument, failure, ui))
+}
+
+/// Adds the sessions whose titles have the words of an argument to the failure of finding it.
+fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
+    match name_argument(argument) {
+        Some(words) if failure.is_missing_file => suggest_titles(words, failure, ui),
+        _ => failure,
+    }
+}
+
+/// Returns the path of a session argument as [`resolve_argument`] does, without suggestions.
+pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     match name_argument(argument) {
         Some(name) => SessionStores::locate(ui)
             .find_by_name(name)
@@ -440,19 +510,24 @@ fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64
         return (None, format!("{id}  {shown_path}"));
     };
 
-    let now_ms = match Ids::new(ui) {
-        Ok(ids) => ids.now_ms(ui),
-        Err(_) => (ui.world.now_ms)(),
-    };
-    let age = format_age(now_ms, session.modified_ms);
-    let project = abbreviate_home(&session.cwd.to_string_lossy(), home.as_deref());
     let last = if with_path {
         shown_path
     } else {
         display_title(&session.title(), session.message_count)
     };
-    let row = format!("{age:>6}  {id}  {project}  {last}");
+    let row = session_row(id, &session, &last, ui);
     (Some(session.modified_ms), row)
+}
+
+/// Returns a row for a session in a message: its age, `id`, its project, and `last`.
+pub fn session_row(id: &str, session: &ListedSession, last: &str, ui: &Ui) -> String {
+    let now_ms = match Ids::new(ui) {
+        Ok(ids) => ids.now_ms(ui),
+        Err(_) => (ui.world.now_ms)(),
+    };
+    let age = format_age(now_ms, session.modified_ms);
+    let project = abbreviate_home(&session.cwd.to_string_lossy(), ui.home().as_deref());
+    format!("{age:>6}  {id}  {project}  {last}")
 }
 
 /// Reads a session as it is listed; `None` if it cannot be read.

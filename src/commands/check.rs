@@ -8,7 +8,7 @@ mod report;
 use crate::agents::stores::normalize_path;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
-use crate::cli::named::{FoundSessions, expand_arguments};
+use crate::cli::named::{FoundSessions, expand_arguments_to_read};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
@@ -158,7 +158,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     };
     let FoundSessions {
         files, failures, ..
-    } = expand_arguments(sessions, Reach::Whole, ui);
+    } = expand_arguments_to_read(sessions, Reach::Whole, ui);
     let mut report = CheckReport::new(&args.write, ui);
     report.style = ReportStyle::for_sessions(files.len(), args.verbose, ui);
     for failure in &failures {

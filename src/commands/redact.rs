@@ -2,7 +2,7 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
-use crate::cli::named::{FoundSessions, expand_arguments, take_range};
+use crate::cli::named::{FoundSessions, expand_arguments_to_read, take_range};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{LastArgs, WriteArgs};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
@@ -237,7 +237,7 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         files,
         mut failures,
         ..
-    } = expand_arguments(sessions, Reach::Whole, ui);
+    } = expand_arguments_to_read(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
     if is_one && let Some(failure) = failures.pop() {
         return Err(failure);

@@ -286,6 +286,90 @@ fn ids_are_named_by_their_start_or_end() {
     );
 }
 
+/// Returns a session whose first request is this, as the entries below the first message.
+fn titled(d: &Desk, folder: &str, id: &str, request: &str) -> String {
+    let path = format!("home/.pi/agent/sessions/{folder}/{id}.jsonl");
+    d.put(&path, id, 3, &[name(request)]);
+    path
+}
+
+#[test]
+fn a_command_that_reads_takes_words_of_a_title() {
+    let d = Desk::new();
+    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
+    titled(&d, &here, "0199aaaa-22222222", "The tide chart has gaps");
+    titled(&d, "--x--", "0199aaaa-33333333", "A menu bar for the chart");
+
+    // Words in any case and order, or their starts; the sessions of this project come first.
+    for (words, id) in [
+        ("MENU", "0199aaaa-11111111"),
+        ("'week plan'", "0199aaaa-11111111"),
+        ("gap", "0199aaaa-22222222"),
+        ("'menu bar'", "0199aaaa-33333333"),
+    ] {
+        // Without the report of which session it is.
+        assert_eq!(d.id(&format!("{words} -q")), id, "{words}");
+    }
+    let done = d.pisess("path --ids gaps").done();
+    let report = "pisess: `gaps` is in the title of 22222222 (";
+    assert!(done.stderr.starts_with(report), "{done}");
+    assert!(
+        done.stderr.ends_with("): The tide chart has gaps\n"),
+        "{done}"
+    );
+    assert_eq!(d.pisess("list -l gaps").done().code, 0);
+    assert_eq!(d.pisess("redact --check gaps").done().code, 0);
+
+    let several = d.pisess("tree chart-or-week").done().fails(2);
+    assert!(several.contains("no such file"), "{several}");
+    titled(&d, &here, "0199aaaa-44444444", "A week without gaps");
+    let several = d.pisess("tree gaps").done();
+    let rows: Vec<&str> = several.stderr.lines().collect();
+    assert_eq!(
+        rows[0],
+        "pisess: `gaps` is in the titles of 2 sessions (hint: give more words, or the id)"
+    );
+    assert_eq!(rows.len(), 3, "{several}");
+}
+
+/// What is shorter, or in the middle of a word, is rather a mistake.
+#[test]
+fn a_title_is_not_found_by_part_of_a_word() {
+    let d = Desk::new();
+    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
+    for part in ["enu", "fo", "a", "menu.jsonl", "./menu"] {
+        let failure = d.pisess(&format!("tree {part}")).done().fails(2);
+        assert!(failure.contains("no such file"), "{part}: {failure}");
+    }
+}
+
+#[test]
+fn a_command_that_changes_a_session_suggests_the_one_with_the_title() {
+    let d = Desk::new();
+    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
+    let before = d.s.text(&path);
+    for change in [
+        "label menu @ x",
+        "prune menu",
+        "undo menu",
+        "archive menu",
+        "migrate menu",
+        "check --repair --backup menu",
+        "append menu --name x",
+    ] {
+        let failure = d.pisess(change).done().fails(2);
+        assert_eq!(
+            failure,
+            "menu: no such file, and no session with that id or name (hint: did you mean 11111111: Plan a menu for the week?)",
+            "{change}"
+        );
+    }
+    assert_eq!(d.s.text(&path), before);
+}
+
 /// A project is named by the end of its path, as `list` shows it.
 #[test]
 fn a_project_by_its_name() {

@@ -4,7 +4,7 @@ use super::entries::{EntryCandidates, models_near_end};
 use super::matching::{copy_candidate, filter_candidates, new_candidate};
 use crate::cli::help;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
-use crate::cli::named::resolve_argument;
+use crate::cli::named::resolve_name;
 use crate::cli::options::value_name;
 use crate::cli::output::Ui;
 use crate::cli::period::TIME_EXAMPLES;
@@ -415,5 +415,5 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
     let argument = matches.get_raw(session.get_id().as_str())?.next()?;
     let home = ui.home();
     let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
-    resolve_argument(&path_or_name, ui).ok()
+    resolve_name(&path_or_name, ui).ok()
 }

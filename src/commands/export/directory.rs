@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::session::export_session;
-use crate::cli::named::expand_arguments;
+use crate::cli::named::expand_arguments_to_read;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::export::source::OtherBranches;
 use crate::export::verify::Rendition;
@@ -31,7 +31,8 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
         .with_hint("give an existing directory with -o, or a path that ends in /"));
     }
 
-    let found_sessions = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let found_sessions =
+        expand_arguments_to_read(std::slice::from_ref(&args.session), Reach::Whole, ui);
     let mut worst_exit = Exit::Done;
     for failure in &found_sessions.failures {
         worst_exit = worst_exit.max(ui.report_failure(failure));

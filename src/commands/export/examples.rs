@@ -4,7 +4,7 @@ use super::session::load_options;
 use super::sub_agents::open_session;
 use super::{Args, WRITE_BUFFER};
 use crate::agents::request::write_example;
-use crate::cli::named::{expand_arguments, name_argument};
+use crate::cli::named::{expand_arguments_to_read, name_argument};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
@@ -128,7 +128,7 @@ impl ExampleWriter<'_> {
             .iter()
             .map(|path| path.to_path_buf())
             .collect();
-        let found = expand_arguments(&arguments, Reach::Whole, ui);
+        let found = expand_arguments_to_read(&arguments, Reach::Whole, ui);
         for failure in &found.failures {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
