@@ -41,7 +41,7 @@ pub struct SessionsArgs {
 /// Options to print only paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
 pub struct PathsArgs {
-    /// List files (only the paths of matching sessions)
+    /// List only files (the paths of matching sessions)
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
     /// Like -l, but end each path with a NUL byte, as for `xargs -0`

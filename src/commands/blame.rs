@@ -46,8 +46,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
-/// are reported as `not written by an agent`. So are lines such as `}`, and text that occurs
-/// several times. Failed calls are ignored.
+/// are reported as `not written by an agent`. Lines such as `}`, and text that occurs several
+/// times, are reported in the same way. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
 /// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A call also

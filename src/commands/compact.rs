@@ -52,8 +52,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Replace the older part of the context with a summary.
 ///
 /// Appends a compaction under the leaf. From then on, a model sees the summary, the most recent
-/// entries, and whatever follows. Nothing is deleted. The cut is where the agent itself would make
-/// it.
+/// entries, and whatever follows. Nothing is deleted. The cut between summarized and kept entries
+/// is where the agent itself would make it.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// The summary lists the requests, the work done, the files concerned, the failures and what
@@ -74,7 +74,7 @@ pub struct Args {
     /// Number of recent tokens to keep unsummarized, such as 20000, 8k or 1.5M
     #[arg(long, value_name = "TOKENS", default_value = "20k", value_parser = options::parse_amount)]
     pub keep_recent_tokens: u64,
-    /// Keep REF and everything after it, whatever their size; `none` keeps nothing
+    /// Keep REF and everything after it, regardless of size; `none` keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
     /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M

@@ -69,8 +69,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --tokens --by prints the tokens of each role, tool, file or entry, as the agent estimates them.
 /// With --by entry, rows show ids, which `edit` accepts. The last row is the difference between the
-/// size of the context and all these estimates. It includes a system prompt and tools that the
-/// session does not record. With --json, the difference may be negative.
+/// size of the context and all these estimates. The difference includes a system prompt and tools
+/// that the session does not record. With --json, it may be negative.
 ///
 /// Given a range, prints only the messages in the range. --tokens then prints the sum of the
 /// estimates of these messages.

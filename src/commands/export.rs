@@ -134,7 +134,7 @@ pub struct Args {
     /// Include all branches (with --as messages, a line for each)
     #[arg(long, conflicts_with = "at")]
     pub branches: bool,
-    /// Use what the model would see (with --as messages: compactions applied)
+    /// Use what the model would see (with --as messages: summaries replace compacted entries)
     #[arg(long)]
     pub context: bool,
     /// Write HTML of one path, without scripts

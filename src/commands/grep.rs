@@ -197,14 +197,14 @@ pub struct Args {
     pub last: LastArgs,
     #[command(flatten)]
     pub period: PeriodArgs,
-    /// Search every string of an entry: signatures, image data, details, ids
+    /// Search every string of an entry, including signatures, image data, details and ids
     #[arg(long)]
     pub raw: bool,
     /// Also search the entries that `prune` moved to SESSION.pruned
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
-    /// Sort sessions by KEY (time, latest change first; or path; default: time on a
-    /// terminal, else path)
+    /// Sort sessions by KEY (path, or time: latest change first; default: time on a terminal,
+    /// otherwise path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Wait for new entries, until Ctrl-C (and print those that match)

@@ -28,10 +28,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// kept. The ids of the copies are printed; the last copy becomes the leaf.
 ///
 /// A tool call and its results are always copied together, even if you list only one of them; a
-/// note names the others. Labels stay on the originals, because a label names one entry. If a
-/// copied entry refers to another copied entry, its copy refers to the copy. An entry is refused if
-/// its copy would refer to an entry that is not on the new path. Entries are copied as stored: to
-/// copy an edit of an entry, pick the edit, too.
+/// note names the others. Labels stay on the originals, because a label names one entry. Where one
+/// copied entry refers to another, its copy refers to the other's copy. An entry is refused if its
+/// copy would refer to an entry that is not on the new path. Entries are copied as stored: to copy
+/// an edit of an entry, pick the edit, too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -114,7 +114,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
-/// -C, -A and -B also show entries around each REF. They follow the conversation, as in `grep`.
+/// -C, -A and -B also show the entries before and after each REF in the conversation, as in `grep`.
 ///
 /// --code prints the fenced code blocks of REF unchanged. Without REF, it takes the last answer.
 /// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
@@ -123,12 +123,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// whole conversation. Each file is named after the entry and the number of the image in it. An
 /// existing file with different content is not replaced.
 ///
-/// --file prints a file as the calls up to REF left it: the newest write or complete read, with all
-/// later edits. Failed calls are ignored. If only a part of the file is known, a note says which,
-/// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
-/// or the current one. --files lists the files, and how much of the content of each is known:
-/// `whole`, `part`, `nothing` or `outdated`. A file is outdated if an edit no longer applies, or if
-/// the result of an edit is not recorded in a known form. Changes made by commands are not known.
+/// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
+/// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
+/// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
+/// directory or the current one. --files lists the files, and how much of the content of each is
+/// known: `whole`, `part`, `nothing` or `outdated`. A file is outdated if an edit no longer
+/// applies, or if the result of an edit is not recorded in a known form. Changes made by commands
+/// are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. Each file is compared before its first change and at the end; changes made
@@ -185,8 +186,7 @@ pub struct Args {
     /// Print the content of a file as the conversation left it at REF
     #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context", "entry_count"])]
     pub file: Option<String>,
-    /// List files (that tools read or wrote up to REF, and how much of the content of each is
-    /// known)
+    /// List only files (those read or written up to REF, and how much of their content is known)
     #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context", "entry_count"])]
     pub files: bool,
     /// Print what the calls changed in files, as a unified diff

@@ -72,10 +72,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Messages copied by `pisess pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the request to the first reply without tool
-/// calls; gaps of over an hour are not counted. Files are counted if such a tool wrote or edited
-/// them, but not if a command did. Days are local, and weeks begin on Monday. The usage of
-/// sub-agents comes from their sessions if these are read, too; otherwise it comes from the tool
-/// results that report it.
+/// calls; gaps of over an hour are not counted. The number of files includes files that `write` or
+/// `edit` changed, but not files that only commands changed. Days are local, and weeks begin on
+/// Monday. The usage of sub-agents comes from their sessions if these are read, too; otherwise it
+/// comes from the tool results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a request or a result to the next reply. TOOLS is the time from the previous entry to
@@ -98,7 +98,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     pub by: Vec<GroupKey>,
-    /// Estimate costs that are not recorded, with the prices in FILE, in LiteLLM's JSON
+    /// Estimate costs that are not recorded, with the prices in FILE, a JSON file of LiteLLM
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     #[command(flatten)]

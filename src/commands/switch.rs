@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `switch -` returns. (To name an entry with the id `-`, use `id:-`.)
 ///
 /// With --summarize or a summary option, a summary of the branch you leave is appended instead of
-/// the mark, as by `pisess summarize`. If there is nothing to summarize, the mark is appended. A
+/// the mark, as `pisess summarize` does. If there is nothing to summarize, the mark is appended. A
 /// branch that is only a summary is not summarized again. --summary and --summary-file always
 /// append the given summary.
 ///

@@ -51,15 +51,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// written together count as one operation.
 ///
 /// Run `undo` again to go further back, past changes of other programs too. `undo SESSION 3` undoes
-/// three operations in one write. If fewer than three can be undone, nothing is. --list lists what
-/// can be undone, and in which order. Nothing is removed: if the leaf moved, `pisess switch SESSION
-/// -` moves it back. Prints the ids of the new entries; reports on stderr what was undone.
+/// three operations in one write. If fewer than three can be undone, nothing is undone. --list
+/// lists what can be undone, and in which order. Nothing is removed: if the leaf moved, `pisess
+/// switch SESSION -` moves it back. Prints the ids of the new entries; reports on stderr what was
+/// undone.
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`. Use `prune --restore`
-/// to restore pruned parts, the old file that `migrate --backup` and `check --repair --backup`
-/// keep, and `relocate` to move the session back. If the last operation was `prune` or `check
+/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`. Instead, `prune
+/// --restore` restores pruned parts, and `relocate` moves a session back. `migrate --backup` and
+/// `check --repair --backup` keep the old file. If the last operation was `prune` or `check
 /// --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
