@@ -66,7 +66,8 @@ pub fn branch_prompt(
     build_prompt(messages, reader, &request)
 }
 
-/// Returns a prompt: the transcript of the messages, then the request.
+/// Returns a prompt: the transcript of the messages in a tag, then the request, as both agents send
+/// it.
 fn build_prompt(
     messages: &[ContextMessage],
     reader: &EntryReader,

@@ -91,6 +91,7 @@ fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     } else {
         return None;
     };
+
     let body = normalize_spaces(parsed.head(ROW_UNITS));
     let role = custom_type.to_string_lossy();
     Some(RowText::with_bracketed_role(&role, &body))
@@ -162,15 +163,17 @@ pub fn strip_preamble(summary: &str) -> &str {
 pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
-    if let Some(line) = known.command
-        && let Some(command) = command_head(line, COMMAND_UNITS)
+    if let Some(command_line) = known.command
+        && let Some(command) = command_head(command_line, COMMAND_UNITS)
     {
-        return CallDescription::from_text(normalize_spaces(shorten_cd(command, folders)));
+        let shortened = shorten_cd(command, folders);
+        return CallDescription::from_text(normalize_spaces(shortened));
     }
 
+    // Besides a pattern, a search may name the path in which it searches.
     let path = known.path_relative_to(folders);
-    if let Some(pattern) = known.pattern
-        && let Some(pattern) = string_head(pattern, ROW_UNITS)
+    if let Some(stored_pattern) = known.pattern
+        && let Some(pattern) = string_head(stored_pattern, ROW_UNITS)
     {
         return describe_search(name, normalize_spaces(pattern), path);
     }
@@ -339,6 +342,7 @@ impl CallDescription {
 pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     let words: Vec<Raw> = line.items().take(MAX_COMMAND_WORDS).collect();
     match *words {
+        // A string has no items.
         [] => string_head(line, units),
         [_shell, option, command] if option.is("-lc") || option.is("-c") => {
             string_head(command, units)
@@ -412,17 +416,19 @@ fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> 
 /// given. `offset` is the first line, 1 by default; `limit` counts lines. A number below 1 counts
 /// as missing.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
-    match (positive_number(offset), positive_number(limit)) {
-        (None, None) => String::new(),
-        (Some(from), None) => format!(":{}", js::number_to_string(from)),
-        (offset, Some(count)) => {
-            let from = offset.unwrap_or(1.0);
-            format!(
-                ":{}-{}",
-                js::number_to_string(from),
-                js::number_to_string(from + count - 1.0)
-            )
-        }
+    let given_first = positive_number(offset);
+    if let Some(count) = positive_number(limit) {
+        let first = given_first.unwrap_or(1.0);
+        let last = first + count - 1.0;
+        return format!(
+            ":{}-{}",
+            js::number_to_string(first),
+            js::number_to_string(last)
+        );
+    }
+    match given_first {
+        Some(first) => format!(":{}", js::number_to_string(first)),
+        None => String::new(),
     }
 }
 
@@ -442,6 +448,7 @@ fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
 
     let short_folder = shorten_path(&Text::from_wtf8(cd.folder), folders);
     if short_folder == "." {
+        // The command runs there anyway.
         return Text::from_wtf8(cd.next_command.to_vec());
     }
     if short_folder.as_bytes() == cd.folder {

@@ -194,7 +194,8 @@ fn add_original(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     with_member(Raw::from_checked(line), ORIGINAL_KEY, &origin)
 }
 
-/// Returns a custom entry that holds the original, an entry of `agent`.
+/// Returns a custom entry that holds the original, an entry of `agent`. The other agent ignores it,
+/// and a conversion back restores the original.
 fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
         .str("agent", agent.agent().constants().name)

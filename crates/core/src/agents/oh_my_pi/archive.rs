@@ -130,10 +130,12 @@ impl<'a> SnapcompactArchive<'a> {
             return true;
         }
 
-        let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
-        bytes >= FRAME_BYTES
-            && (self.truncated_chars >= RISKY_TRUNCATED_CHARS
-                || self.source_text().utf16_len() >= RISKY_SOURCE_UNITS)
+        let frame_bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
+        if frame_bytes < FRAME_BYTES {
+            return false;
+        }
+        self.truncated_chars >= RISKY_TRUNCATED_CHARS
+            || self.source_text().utf16_len() >= RISKY_SOURCE_UNITS
     }
 
     /// Returns the whole text, or else the text before and after the pictures.

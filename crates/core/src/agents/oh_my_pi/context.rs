@@ -277,11 +277,10 @@ impl ContextBuilder<'_> {
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let json = self.reader.with_entry(ix, |line| {
-            let json = message::build_custom_message(line, entry)?;
             if message::is_transient(line) {
                 return None;
             }
-            Some(json)
+            message::build_custom_message(line, entry)
         })?;
         if let Some(json) = json {
             let kind = MessageKind::read(Raw::from_checked(&json));
@@ -294,12 +293,10 @@ impl ContextBuilder<'_> {
     fn append_branch_summary(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let body = self.reader.with_entry(ix, |line| {
-            let body = message::body_for_summary(line, entry)?;
-            if content::has_truthy(line, "summary") {
-                Some(body)
-            } else {
-                None
+            if !content::has_truthy(line, "summary") {
+                return None;
             }
+            message::body_for_summary(line, entry)
         })?;
         if let Some(body) = body {
             self.push_item(ContextMessage { entry: ix, body }, MessageKind::Other);

@@ -18,7 +18,8 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
 
-/// Calls `emit` with each message for the model, in order, as a JSON object.
+/// Calls `emit` with each message for the model, in order, as a JSON object. What is emitted of a
+/// turn also depends on the message after it.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -84,12 +85,13 @@ fn emit_turn(
 }
 
 /// If a turn ends in unsigned thinking, perhaps followed by blank text, returns the blocks before
-/// the thinking. `None` for any other turn, except that one without content has no blocks.
+/// the thinking. Of a turn without content, returns no blocks. `None` for any other turn.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {
         return Some(blocks);
     }
+
     while blocks.last().is_some_and(|&block| is_blank_text(block)) {
         blocks.pop();
     }
@@ -100,11 +102,8 @@ fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     {
         blocks.pop();
     }
-    if blocks.len() < thinking_end {
-        Some(blocks)
-    } else {
-        None
-    }
+    let ends_in_thinking = blocks.len() < thinking_end;
+    if ends_in_thinking { Some(blocks) } else { None }
 }
 
 fn is_blank_text(block: Raw) -> bool {
@@ -270,14 +269,14 @@ fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     let Some(content) = message::sendable_content(message) else {
         return Vec::new();
     };
-    let content = if message::is_user_collab(message) {
+    let sent_content = if message::is_user_collab(message) {
         interjection_content(content)
     } else if message::is_user_skill(message) {
         to_blocks(content)
     } else {
         return convert_to_developer(message);
     };
-    vec![build_message("user", &content, "user", message)]
+    vec![build_message("user", &sent_content, "user", message)]
 }
 
 /// Returns the content of a prompt that arrived while the model was working: its text in a notice,

@@ -41,48 +41,50 @@ pub fn load_body(message: Raw, role: Role) -> Body {
         return Body::Stored;
     }
     let [provider, payload] = content::find_members(message, ["provider", "providerPayload"]);
-    let is_replayed = content::member_is(
-        payload.unwrap_or(Raw::NULL),
-        "type",
-        "openaiResponsesHistory",
-    );
-    if !is_replayed || !provider.is_some_and(|provider| provider.is("github-copilot")) {
+    let payload = payload.unwrap_or(Raw::NULL);
+    let is_replayed = content::member_is(payload, "type", "openaiResponsesHistory");
+    let is_of_copilot = provider.is_some_and(|provider| provider.is("github-copilot"));
+    if !is_replayed || !is_of_copilot {
         return Body::Stored;
     }
 
-    let loaded = without_member(message, "providerPayload");
-    let Some(content) = message.get("content").filter(|content| content.is_array()) else {
-        return Body::from_json(loaded);
-    };
-    let blocks = content.items().map(|block| {
-        if content::is_block(block, "thinking") {
+    let without_payload = without_member(message, "providerPayload");
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    if !content.is_array() {
+        return Body::from_json(without_payload);
+    }
+    let mut blocks = Vec::new();
+    for block in content.items() {
+        blocks.push(if content::is_block(block, "thinking") {
             without_member(block, "thinkingSignature")
         } else {
             block.bytes().to_vec()
-        }
-    });
-    Body::from_json(with_member(
-        Raw::from_checked(&loaded),
+        });
+    }
+    let loaded = with_member(
+        Raw::from_checked(&without_payload),
         "content",
         &array(blocks),
-    ))
+    );
+    Body::from_json(loaded)
 }
 
 /// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its
 /// content cannot be sent.
 pub fn build_custom_message(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     let content = sendable_content(line)?;
-    let attribution = line
-        .get("attribution")
-        .map(|given| if given.is("user") { "user" } else { "agent" });
+    let display = line.get("display").and_then(Raw::bool).unwrap_or(false);
+    // The agent knows no other attribution than these two.
+    let attribution = match line.get("attribution") {
+        None => None,
+        Some(stored) if stored.is("user") => Some("user"),
+        Some(_) => Some("agent"),
+    };
     let object = Object::new()
         .str("role", "custom")
         .text("customType", &custom_type(line))
         .raw("content", content)
-        .bool(
-            "display",
-            line.get("display").and_then(Raw::bool).unwrap_or(false),
-        )
+        .bool("display", display)
         .copy_members(line, &["details"])
         .with(attribution, |object, attribution| {
             object.str("attribution", attribution)

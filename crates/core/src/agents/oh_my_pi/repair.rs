@@ -36,7 +36,8 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    /// Reads the kind of a message from its JSON.
+    /// Reads the kind of a message from its JSON. It has what the repairs need to know: whether a
+    /// turn is discarded, which calls it makes, and which call a result answers.
     pub fn read(message: Raw) -> Self {
         let names = [
             "role",

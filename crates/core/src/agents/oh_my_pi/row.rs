@@ -260,9 +260,11 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
                 entry.get_text("summary").unwrap_or_default(),
             ]
         }
-        Kind::ModelUsage => std::iter::once(Text::from("model usage"))
-            .chain(used_model_fields(entry))
-            .collect(),
+        Kind::ModelUsage => {
+            let mut parts = vec![Text::from("model usage")];
+            parts.extend(used_model_fields(entry));
+            parts
+        }
         Kind::ThinkingLevelChange => {
             let level = entry
                 .get_some("thinkingLevel")
@@ -280,11 +282,11 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
         Kind::SessionInit => vec![Text::from("session init")],
         kind => match named_value(Dialect::OhMyPi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
-                let value = value.filter(|value| !value.is_null());
-                let value = value
-                    .map(|value| js::to_js_string(value))
-                    .unwrap_or_default();
-                vec![Text::from(name), value]
+                let text = match value {
+                    Some(value) if !value.is_null() => js::to_js_string(value),
+                    _ => Text::default(),
+                };
+                vec![Text::from(name), text]
             }
             None => Vec::new(),
         },

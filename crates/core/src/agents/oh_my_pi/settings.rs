@@ -80,7 +80,8 @@ fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedM
     Ok(rules)
 }
 
-/// Returns the entries that determine the settings at the end of the path.
+/// Returns the entries that determine the settings at the end of the path: the last of each of
+/// these types, and those that assign models.
 pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let kinds = [
         Kind::ThinkingLevelChange,

@@ -84,7 +84,8 @@ impl<'a> Projection<'a> {
         Ok(projection)
     }
 
-    /// Appends the messages of an entry, with its edit applied. An edit may omit them.
+    /// Appends the messages of an entry (see [`message_bodies`]), with its edit applied. An edit may
+    /// omit them.
     fn append_messages(
         &mut self,
         ix: EntryIx,
@@ -246,10 +247,9 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
 pub(super) fn build_custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
     let [stored, timestamp] = content::find_members(line, ["content", "timestamp"]);
     let has_content = stored.is_some_and(|content| !content.is_null());
-    let content = if has_content || default_content.is_none() {
-        stored.map(Raw::bytes)
-    } else {
-        default_content
+    let content = match default_content {
+        Some(default) if !has_content => Some(default),
+        _ => stored.map(Raw::bytes),
     };
     write::Object::new()
         .str("role", "custom")

@@ -152,11 +152,11 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
         }
         kind => match named_value(Dialect::Pi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
-                let value = value.filter(|value| !value.is_null());
-                vec![
-                    Text::from(name),
-                    value.map(display_value).unwrap_or_default(),
-                ]
+                let text = match value {
+                    Some(value) if !value.is_null() => display_value(value),
+                    _ => Text::default(),
+                };
+                vec![Text::from(name), text]
             }
             None => Vec::new(),
         },

@@ -81,6 +81,7 @@ impl SystemPrompt {
             "timestamp",
         ];
         let [content, sections, added, removed, timestamp] = content::find_members(message, names);
+        // The first time that is not null counts.
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
@@ -93,6 +94,7 @@ impl SystemPrompt {
                 self.sections.set(name.into_bytes(), value.bytes().to_vec());
             }
         }
+
         for tool in removed.unwrap_or(Raw::NULL).items() {
             let name = js::interpolate(tool.get("name"));
             self.tools.remove(name.as_bytes());

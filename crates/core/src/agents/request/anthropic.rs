@@ -41,7 +41,8 @@ const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized"
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> AnthropicWriter<'a> {
-    /// Begins the body with the model and the list of messages.
+    /// Begins the body with the model and the list of messages. The system text and the tools
+    /// follow the list: see `finish`.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         AnthropicWriter {
@@ -293,6 +294,7 @@ fn call_block(call: &TurnCall) -> Vec<u8> {
         .finish()
 }
 
+/// Returns an image in the form of the API.
 fn image_block(image: &ImageData) -> Vec<u8> {
     let source = Object::new()
         .str("type", "base64")

@@ -91,7 +91,8 @@ fn may_be_base64(data: &Text) -> bool {
     !data.is_empty() && data.as_bytes().iter().all(is_allowed)
 }
 
-/// Returns parts in the form of an API; texts for which there is none are left out.
+/// Returns parts in the form of an API, each rendered by the function for its kind. A text for which
+/// `render_text` returns `None` is left out: an API may refuse a blank one.
 pub fn render_parts(
     parts: &[ContentPart],
     render_text: impl Fn(&Text) -> Option<Vec<u8>>,

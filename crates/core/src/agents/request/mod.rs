@@ -224,7 +224,8 @@ impl FirstPass {
     }
 }
 
-/// Returns the messages that the first pass reads if no result is moved.
+/// Returns the messages that the first pass reads if no result is moved: the system messages, and
+/// the last reply, whose model is the default of the request.
 fn system_messages_and_last_reply(
     messages: &[ContextMessage],
     session: &Session,

@@ -70,7 +70,8 @@ impl<'a> OpenAiWriter<'a> {
         self.sink.write_item(items)
     }
 
-    /// Writes the images of the results of the last turn as a user message, if there are any.
+    /// Writes the images of the results of the last turn as a user message, if there are any: a
+    /// result can only have text in this API.
     fn flush_images(&mut self) -> io::Result<()> {
         let images = std::mem::take(&mut self.result_images);
         if images.is_empty() {

@@ -169,6 +169,7 @@ impl<'t> Replay<'t> {
             return Ok(());
         }
 
+        // By this number, the late results of the turn's calls are found.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
@@ -179,14 +180,13 @@ impl<'t> Replay<'t> {
             });
         }
         for block in content.items() {
-            if content::is_block(block, "toolCall") {
-                blocks.extend(
-                    self.add_pending_call(block, authorship)
-                        .map(TurnBlock::Call),
-                );
+            let sent_block = if content::is_block(block, "toolCall") {
+                let call = self.add_pending_call(block, authorship);
+                call.map(TurnBlock::Call)
             } else {
-                blocks.extend(read_block(block, authorship, self.target));
-            }
+                read_block(block, authorship, self.target)
+            };
+            blocks.extend(sent_block);
         }
         self.writer.write_turn(authorship, blocks)
     }
@@ -365,7 +365,9 @@ fn read_block<'a>(
     }
 }
 
-/// Writes the result of a call, unless the call is left out.
+/// Writes the result of a call, with the id that the call has in the body. The tool's name is that
+/// in the result or, if that has none, that in the call. A call that was left out has no result
+/// either.
 fn write_call_result(
     call: &PendingCall,
     message: Raw,
@@ -394,19 +396,26 @@ fn find_pending_call<'c>(
     calls: &'c mut [PendingCall],
     id: Option<&Text>,
 ) -> Option<&'c mut PendingCall> {
-    let has_id = |call: &PendingCall| !call.is_answered && call.own_id.as_ref() == id;
-    let has_first_half = |call: &PendingCall| {
-        let (Some(own_id), Some(id)) = (&call.own_id, id) else {
-            return false;
-        };
-        let half = call_half(id);
-        !call.is_answered && !half.is_empty() && call_half(own_id) == half
-    };
-    let index = calls
+    let mut found = calls
         .iter()
-        .position(has_id)
-        .or_else(|| calls.iter().position(has_first_half))?;
-    calls.get_mut(index)
+        .position(|call| !call.is_answered && call.own_id.as_ref() == id);
+    if found.is_none()
+        && let Some(id) = id
+    {
+        found = calls
+            .iter()
+            .position(|call| !call.is_answered && has_same_call_half(call, id));
+    }
+    calls.get_mut(found?)
+}
+
+/// Whether the id of a call begins with the same half as this id. An empty half is like no other.
+fn has_same_call_half(call: &PendingCall, id: &Text) -> bool {
+    let half = call_half(id);
+    match &call.own_id {
+        Some(own_id) => !half.is_empty() && call_half(own_id) == half,
+        None => false,
+    }
 }
 
 /// Returns the part of an id before `|`.

@@ -142,7 +142,8 @@ impl<'a> ResponsesWriter<'a> {
         self.new_text_id(number)
     }
 
-    /// Claims a new id for the text with this number in its message.
+    /// Claims a new id for the text with this number in its message. If another item has it,
+    /// numbers are appended until the id is new.
     fn new_text_id(&mut self, number: usize) -> String {
         let base = match number {
             0 => format!("msg_pi_{}", self.message_count),

@@ -129,30 +129,32 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::find_members(node, names);
-    if additional.is_some_and(|additional| additional.bool() != Some(false))
-        || properties.is_some_and(|properties| !properties.is_object())
-        || required.is_some_and(|required| !required.is_array())
-    {
+    let allows_others = additional.is_some_and(|additional| additional.bool() != Some(false));
+    let has_wrong_types = properties.is_some_and(|properties| !properties.is_object())
+        || required.is_some_and(|required| !required.is_array());
+    if allows_others || has_wrong_types {
         return None;
     }
-    let required: Vec<Text> = required
-        .unwrap_or(Raw::NULL)
-        .items()
-        .map(Raw::text)
-        .collect::<Option<_>>()?;
+
+    let mut required_names: Vec<Text> = Vec::new();
+    for name in required.unwrap_or(Raw::NULL).items() {
+        required_names.push(name.text()?);
+    }
     let properties: Vec<_> = properties
         .unwrap_or(Raw::NULL)
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
         .collect();
-    for name in &required {
+    for name in &required_names {
         let is_property = properties.iter().any(|(key, _)| key == name);
         if !is_property {
             return None;
         }
     }
+
     for (key, property) in &properties {
-        if !required.contains(key) && !allows_null(*property) {
+        let is_optional = !required_names.contains(key);
+        if is_optional && !allows_null(*property) {
             edit.surround(*property, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
@@ -162,7 +164,8 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     Some(())
 }
 
-/// Whether the API's strict mode refuses a schema with this member.
+/// Whether the API's strict mode refuses a schema with this member. Anthropic's refuses more
+/// members than the others, and some only with certain values.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if is_one_of(key, &UNSUPPORTED_KEYWORDS) {
         return true;

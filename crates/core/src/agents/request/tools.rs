@@ -76,20 +76,21 @@ impl Tool {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::find_members(definition, names);
         let name = sanitize_tool_name(&name?.text()?, support.api)?;
-        let parameters = match parameters {
+        let loose_parameters = match parameters {
             Some(schema) if schema.is_object() => js::stringify(schema).into_bytes(),
             _ => ANY_PARAMETERS.to_vec(),
         };
         let sampling = sampling.unwrap_or(Raw::NULL);
 
         let grammar = if support.takes_grammars {
-            Grammar::read(sampling, Raw::from_checked(&parameters))
+            Grammar::read(sampling, Raw::from_checked(&loose_parameters))
         } else {
             None
         };
+        // A schema that the strict mode cannot express is sent as it is.
         let requests_strict = content::is_block(sampling, "json_schema");
         let strict_parameters = if requests_strict && support.takes_strict_schemas {
-            schema::strict_schema(&parameters, support.api)
+            schema::strict_schema(&loose_parameters, support.api)
         } else {
             None
         };
@@ -98,7 +99,7 @@ impl Tool {
             description: description.and_then(Raw::text).map(Text::into_owned),
             is_strict: strict_parameters.is_some(),
             grammar,
-            parameters: strict_parameters.unwrap_or(parameters),
+            parameters: strict_parameters.unwrap_or(loose_parameters),
         })
     }
 

@@ -84,11 +84,19 @@ impl RowText<'static> {
         let mut row = with_prefix(prefix, text);
         row.push_str(end);
         let row_len = row.as_bytes().len();
-        let shape = match (has_role, is_closed) {
-            (true, true) => RowShape::new(RowShape::Enclosed, 1 + role.len()),
-            (true, false) => RowShape::new(RowShape::Truncated, 1 + role.len()),
-            (false, true) => RowShape::new(RowShape::Bracketed, row_len - 1),
-            (false, false) => RowShape::new(RowShape::Truncated, row_len),
+        let role_end = if has_role {
+            "[".len() + role.len()
+        } else if is_closed {
+            row_len - "]".len()
+        } else {
+            row_len
+        };
+        let shape = if !is_closed {
+            RowShape::new(RowShape::Truncated, role_end)
+        } else if has_role {
+            RowShape::new(RowShape::Enclosed, role_end)
+        } else {
+            RowShape::new(RowShape::Bracketed, role_end)
         };
         RowText { text: row, shape }
     }

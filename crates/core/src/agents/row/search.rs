@@ -171,20 +171,16 @@ fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
 /// Finds the wanted letters in order, each at its first occurrence after the one before it. Returns
 /// the number of letters from the first to the last, both included; `None` if one is missing.
 fn subsequence_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
-    let mut wanted = wanted.iter();
-    let mut next_wanted = wanted.next()?;
-    let mut first_index = None;
-    for (index, letter) in letters.enumerate() {
-        if letter != *next_wanted {
-            continue;
-        }
-        let start = *first_index.get_or_insert(index);
-        match wanted.next() {
-            Some(letter) => next_wanted = letter,
-            None => return Some(index - start + 1),
-        }
+    let (&first_wanted, mut still_wanted) = wanted.split_first()?;
+    let mut letters = letters.enumerate();
+    let (start, _) = letters.find(|&(_, letter)| letter == first_wanted)?;
+    let mut last = start;
+    while let Some((&next_wanted, rest)) = still_wanted.split_first() {
+        let (index, _) = letters.find(|&(_, letter)| letter == next_wanted)?;
+        last = index;
+        still_wanted = rest;
     }
-    None
+    Some(last - start + 1)
 }
 
 #[cfg(test)]
