@@ -5,8 +5,12 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
+use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
 use crate::cli::titled::resolve_title;
-use crate::import::{self, EarlierImports, ImportTarget, Origin, Survey, write_converted_session};
+use crate::import::{
+    self, EarlierImports, ImportTarget, JoinedSource, Origin, RolloutName, Survey,
+    write_converted_session,
+};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
@@ -16,25 +20,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
-pub fn survey_file(path: &Path) -> Result<Option<Survey>, Failure> {
-    survey_opened(&SessionFile::open(path)?, path)
+pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
+    survey_opened(&rollouts.open(path)?, path)
 }
 
-/// Does the same as [`survey_file`], for a file that is open.
-fn survey_opened(file: &SessionFile, path: &Path) -> Result<Option<Survey>, Failure> {
+/// Does the same as [`survey_file`], for a source that is open.
+fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, Failure> {
     let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
-    let origin = Origin::detect(file).map_err(failed)?;
+    let origin = Origin::detect(source).map_err(failed)?;
     origin
-        .map(|origin| import::survey_source(file, origin, path))
+        .map(|origin| import::survey_source(source, origin, path))
         .transpose()
         .map_err(failed)
 }
 
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if
 /// another agent wrote it, or none.
-pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let file = SessionFile::open(path)?;
-    let Some(survey) = survey_opened(&file, path)? else {
+pub fn convert_file(
+    path: &Path,
+    rollouts: &Rollouts,
+) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let source = rollouts.open(path)?;
+    let Some(survey) = survey_opened(&source, path)? else {
         return Ok(None);
     };
     let id = survey.derive_session_id(Dialect::Pi, 0);
@@ -46,7 +53,7 @@ pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
     };
     let cwd = survey.cwd.clone().unwrap_or_default();
     let copy = store::spool_written(&mut |out| {
-        write_converted_session(&file, &survey, &target, &cwd, out).map(drop)
+        write_converted_session(&source, &survey, &target, &cwd, out).map(drop)
     })?;
     Ok(Some((survey, copy)))
 }
@@ -201,6 +208,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     for file in &mut files {
         file.named = false;
     }
+    retain_last_rollouts(&mut files);
     files
 }
 
@@ -327,6 +335,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
             failures.push(failure);
         }
     }
+    retain_last_rollouts(&mut found.files);
     (found.files, failures)
 }
 
@@ -346,8 +355,9 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
 /// sub-agents, which may work in another one. Notes that they are not in the directory itself.
 fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let files = find_all_foreign_sessions(ui);
+    let rollouts = Rollouts::default();
     let survey = |file: FoundFile| {
-        let survey = survey_file(&file.path).ok().flatten();
+        let survey = survey_file(&file.path, &rollouts).ok().flatten();
         (file, survey)
     };
     let mut surveyed = Vec::new();
@@ -395,9 +405,10 @@ fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     // Reads all files, and is called only if no id matches.
     let read_names = || {
         let mut candidates = Vec::new();
+        let rollouts = Rollouts::default();
         ui.map_in_parallel(
             files,
-            |file| read_known(&file),
+            |file| read_known(&file, &rollouts),
             |_, candidate| candidates.extend(candidate),
         );
         candidates
@@ -425,8 +436,8 @@ fn list_by_id(files: &[FoundFile]) -> Vec<SessionCandidate> {
     candidates
 }
 
-fn read_known(file: &FoundFile) -> Option<SessionCandidate> {
-    let survey = survey_file(&file.path).ok()??;
+fn read_known(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
+    let survey = survey_file(&file.path, rollouts).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
     Some(SessionCandidate {
         path: file.path.clone(),
@@ -435,11 +446,13 @@ fn read_known(file: &FoundFile) -> Option<SessionCandidate> {
     })
 }
 
-/// Returns the id in the name of a file: of Codex's `rollout-TIME-ID.jsonl`, what follows the time.
+/// Returns the id in the name of a file: of a rollout of Codex, that of its thread.
 fn id_from_file_name(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let id = stem
-        .strip_prefix("rollout-")
-        .and_then(|rest| rest.get("2025-01-01T00-00-00-".len()..));
-    id.map_or_else(|| stem.clone().into_owned(), str::to_owned)
+    match RolloutName::parse(path) {
+        Some(name) => name.thread,
+        None => {
+            let stem = path.file_stem().unwrap_or_default();
+            stem.to_string_lossy().into_owned()
+        }
+    }
 }

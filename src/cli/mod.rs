@@ -44,6 +44,7 @@ pub mod sessions;
 
 pub mod foreign;
 pub mod pruned;
+pub mod rollouts;
 
 pub mod choose;
 pub mod external;

@@ -4,6 +4,7 @@ use super::counted::CountedSource;
 use super::foreign::{self, convert_file, is_foreign_session, resolve_argument_to_read};
 use super::locate::find_archive_beside;
 use super::named::resolve_argument;
+use super::rollouts::Rollouts;
 use crate::agents::pi::edits::ContextEdit;
 use crate::cli::output::{Exit, Failure, FailureKind, Progress, Ui, to_visible};
 use crate::import::Survey;
@@ -78,7 +79,8 @@ impl Input {
             return Input::open_stdin(ui);
         }
         let found = resolve_argument_to_read(path, ui)?;
-        let input = Input::open_path_to_read(&found, ui.stdout_predicate())?;
+        let rollouts = Rollouts::default();
+        let input = Input::open_path_to_read(&found, &rollouts, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
 
@@ -132,6 +134,7 @@ impl Input {
     /// be changed.
     pub fn open_path_to_read(
         path: &Path,
+        rollouts: &Rollouts,
         is_stdout: &dyn Fn(&File) -> bool,
     ) -> Result<Input, Failure> {
         let input = Input::open_path(path, is_stdout)?;
@@ -142,7 +145,7 @@ impl Input {
         if !is_foreign {
             return Ok(input);
         }
-        let Some((survey, copy)) = convert_file(path)? else {
+        let Some((survey, copy)) = convert_file(path, rollouts)? else {
             return Ok(input);
         };
         Ok(Input {

@@ -4,6 +4,7 @@ use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
+use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
 use crate::load::peek::is_torn;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
@@ -105,6 +106,7 @@ impl SessionsArgs {
         } else if self.paths.is_empty() {
             stores.warn_archives_skipped(archive_scope, period, ui);
         }
+        retain_last_rollouts(&mut found);
         let found_none = found.is_empty();
         if found_none && self.all {
             ui.warn(NO_SESSIONS_ANYWHERE);
@@ -194,10 +196,11 @@ impl SessionsToRead {
         };
         let is_single = self.is_single;
         let workers = ui.processor_count();
+        let rollouts = Rollouts::default();
         let work_on = |target: FoundFile| {
             let result = match &only_input {
                 Some(input) => work_and_check_tail(&target.path, input, &work),
-                None => Input::open_path_to_read(&target.path, stdout_is)
+                None => Input::open_path_to_read(&target.path, &rollouts, stdout_is)
                     .and_then(|input| work_and_check_tail(&target.path, &input, &work)),
             };
             progress.advance();
@@ -244,7 +247,7 @@ fn open_only_session(
     if path == Path::new("-") {
         return Input::open(path, ui).map(Some);
     }
-    Ok(Input::open_path_to_read(path, is_stdout).ok())
+    Ok(Input::open_path_to_read(path, &Rollouts::default(), is_stdout).ok())
 }
 
 /// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed

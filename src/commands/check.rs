@@ -13,6 +13,7 @@ use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::join_first_few;
+use crate::cli::rollouts::Rollouts;
 use crate::ops::check::Finding;
 use checkup::check_input;
 use cwd::CwdSources;
@@ -178,10 +179,12 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
 
     let workers = ui.processor_count();
     let is_stdout = ui.stdout_predicate();
+    let rollouts = Rollouts::default();
     // If there are fewer files than processors, several processors check each file.
     let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
     let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
-        let input = stdin_input.unwrap_or_else(|| Input::open_path_to_read(&file.path, is_stdout));
+        let input = stdin_input
+            .unwrap_or_else(|| Input::open_path_to_read(&file.path, &rollouts, is_stdout));
         let check_result = input.and_then(|input| {
             let findings = check_input(&input, workers_per_file, cwd)?.findings;
             let session_id = input.read_header().ok().map(|header| header.id);

@@ -10,6 +10,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::plan::{PlanTable, SESSIONS, half_path_cell};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::session_report::report_new_session;
 use crate::format::format_count;
 use crate::import::Survey;
@@ -218,8 +219,9 @@ struct SurveyedFiles {
 /// a session, or has no messages: a directory contains such files, too.
 fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
     let mut results = Vec::new();
+    let rollouts = Rollouts::default();
     let survey = |file: FoundFile| {
-        let result = survey_file(&file.path);
+        let result = survey_file(&file.path, &rollouts);
         (file, result)
     };
     ui.map_in_parallel(files, survey, |_, file_and_result| {
@@ -268,7 +270,7 @@ fn print_session(
     Ok(Exit::Done)
 }
 
-/// Warns of what is not read: a last line that is not whole, and turns that are in another file.
+/// Warns of what is not read: a last line that is not whole, and turns in a file that was not found.
 fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
     let name = source.path.to_string_lossy();
     if source.is_torn {
@@ -276,9 +278,9 @@ fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
             "{name}: its last line is torn, and is left for the next import"
         ));
     }
-    if let Some(base) = &source.history_base {
+    if let Some(base) = &source.missing_base {
         ui.warn(&format!(
-            "{name}: its first turns are in the file of the thread {base}, and are not imported with it"
+            "{name}: its first turns are not imported: they are in another file, the rollout {base}, which was not found"
         ));
     }
 }

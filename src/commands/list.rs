@@ -16,6 +16,7 @@ use crate::cli::options::parse_amount;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::{
     NO_SESSIONS_ANYWHERE, NO_SESSIONS_HERE, PathsArgs, SessionsArgs, warn_torn,
 };
@@ -435,10 +436,11 @@ fn read_sessions(
     let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
     let is_stdout = ui.stdout_predicate();
     let origin = args.source;
+    let rollouts = Rollouts::default();
     let read_file = |FamilyFile { file, is_related }: FamilyFile| {
         let options = load_options(workers_per_file, is_related, period);
         let read_result = match origin {
-            Some(origin) => read_foreign_file(&file, origin, &options),
+            Some(origin) => read_foreign_file(&file, origin, &options, &rollouts),
             None => read_session_file(&file, &options, &agents, is_stdout),
         };
         (file, read_result)
@@ -681,8 +683,9 @@ fn read_foreign_file(
     file: &FoundFile,
     origin: Origin,
     options: &LoadOptions,
+    rollouts: &Rollouts,
 ) -> Result<Option<SessionOfFile>, Failure> {
-    let Some((survey, copy)) = convert_file(&file.path)? else {
+    let Some((survey, copy)) = convert_file(&file.path, rollouts)? else {
         return Ok(None);
     };
     if survey.origin != origin || survey.message_count == 0 {

@@ -1608,18 +1608,166 @@ fn files_that_a_session_changed_are_counted() {
     assert_eq!(counts("./claude"), [1, 1]);
 }
 
-/// Since 0.146, a fork of Codex does not repeat the turns before it. It names their file.
+/// Where Codex keeps the rollouts of `fixtures/codex/paginated*`: the first rollout of a thread, the
+/// one that continues it after the user went back by a turn, and a fork after the first turn.
+const FIRST_ROLLOUT: &str = ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000c1.jsonl";
+const NEXT_ROLLOUT: &str = ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000c1_019cad00-0000-7000-8000-0000000000c2.jsonl";
+const FORK_ROLLOUT: &str = ".codex/sessions/2026/03/03/rollout-2026-03-03T11-57-30-019cad00-0000-7000-8000-0000000000c3.jsonl";
+
+/// Codex continues a thread in a new file when the user goes back to an earlier turn.
 #[test]
-fn turns_in_another_file_are_named() {
-    let s = Sandbox::new();
-    let lines = r#"{"timestamp":"2026-09-11T08:10:00.000Z","ordinal":5,"type":"session_meta","payload":{"id":"019cad00-0000-7000-8000-0000000000c2","forked_from_id":"019cad00-0000-7000-8000-0000000000c1","cwd":"/home/u/kites","history_mode":"paginated","history_base":{"thread_id":"019cad00-0000-7000-8000-0000000000c1","end_ordinal_exclusive":5,"end_byte_offset":912}}}
-{"timestamp":"2026-09-11T08:10:01.000Z","ordinal":6,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"And if it rains?"}]}}
-"#;
-    s.put("fork.jsonl", lines);
-    assert_snapshot!(s.pisess("import ./fork.jsonl -o ./new").done(), @"
-    ./new
-    2> pisess: note: ./fork.jsonl: its first turns are in the file of the thread 019cad00-0000-7000-8000-0000000000c1, and are not imported with it
+fn the_rollouts_of_a_thread_are_one_session() {
+    let h = Home::with(&[]);
+    h.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    h.run("import -q ./.codex/sessions");
+    let [path] = &h.sessions()[..] else {
+        panic!("{:?}", h.sessions());
+    };
+    let before = h.0.bytes(path);
+
+    // What was taken back stays, as a branch.
+    h.0.put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    assert_snapshot!(h.run("import ./.codex/sessions"), @"./.pi/agent/sessions/--home-u-kites--/2026-03-02T11-57-30-158Z_29fd15dc-63df-526b-ae48-846915dd5959.jsonl");
+    assert!(h.0.bytes(path).starts_with(&before));
+    h.check(path, "the thread");
+    assert_snapshot!(h.run(&format!("tree ./{path}")), @"
+    313de499  • codex.developer: <skills_instructions> ## Skills </skills_instructions>  (hidden)
+    c0b77c0e  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> <shell>bash</shell> </environment_context>  (hidden)
+    d1a6724f  • user: Compare the two spars.
+    9c3f3079  • assistant: I will look at both.
+    2ce53923  • exec_command: cat bamboo.md
+    c99ab74f  • exec_command: cat carbon.md
+    ee496de6  • assistant: Carbon is 18 g lighter.
+    4d2589dd  • user: And the tail?
+    b924d18c  • assistant: Five times the height.
+    007e0217  ├─ user: And the line?  (2 messages, 2mo)
+    2f9bd733  │  assistant: Thirty metres.
+    1d14aeb7  • user: And the knots?
+    77ed87ca  • assistant: A bowline.  ← active
     ");
+    assert_snapshot!(h.run(&format!("branches ./{path}")), @"
+       id        age  entries  tokens  last user message
+    *  77ed87ca  2mo        2   10.5k  And the knots?
+       2f9bd733  2mo        2   10.5k  And the line?
+    ");
+    assert_eq!(
+        h.run("import ./.codex/sessions").stderr,
+        "pisess: nothing to do\n"
+    );
+
+    // At once, or by either file, it is the same session.
+    let whole = Home::with(&[]);
+    whole.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    whole
+        .0
+        .put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    whole.run("import -q ./.codex/sessions");
+    assert_eq!(messages(&whole.0, path), messages(&h.0, path));
+    for rollout in [FIRST_ROLLOUT, NEXT_ROLLOUT] {
+        let tree = |session: &str| {
+            whole
+                .run(&format!("tree --filter messages ./{session}"))
+                .text()
+        };
+        assert_eq!(tree(rollout), tree(path), "{rollout}");
+    }
+    assert_snapshot!(whole.run("list --all --source codex"), @"
+    age  id        msgs  br    size  context  name or first user message
+    2mo  000000c1    11   2  5.8 kB    10.5k  Compare the two spars.
+    ");
+    // Its id finds it, although two files have it in their names.
+    let answer = whole.run("show -q 0000000000c1 77ed87ca");
+    assert!(answer.text().contains("A bowline."), "{answer}");
+    let stats = whole.run("stats --json ./.codex/sessions").text();
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(
+        (&stats["sessions"], &stats["userMessages"]),
+        (&1.into(), &4.into())
+    );
+}
+
+/// A fork of Codex does not repeat the turns that it continues.
+#[test]
+fn a_fork_of_codex_begins_with_the_turns_of_its_base() {
+    let h = Home::with(&[]);
+    h.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    h.0.put(FORK_ROLLOUT, fixture("codex/paginated-fork.jsonl"));
+    h.run("import -q ./.codex/sessions");
+    let sessions = h.sessions();
+    assert_eq!(sessions.len(), 2);
+    let questions = |session: &String| {
+        let mut questions = Vec::new();
+        for message in messages(&h.0, session) {
+            if message["role"] == "user" {
+                questions.push(message["content"][0]["text"].to_string());
+            }
+        }
+        questions
+    };
+    let mut of_all: Vec<_> = sessions.iter().map(questions).collect();
+    of_all.sort();
+    assert_eq!(
+        of_all,
+        [
+            vec![r#""Compare the two spars.""#, r#""And the colour?""#],
+            vec![
+                r#""Compare the two spars.""#,
+                r#""And the tail?""#,
+                r#""And the line?""#
+            ]
+        ]
+    );
+    for session in &sessions {
+        h.check(session, "a fork");
+    }
+    assert_eq!(h.run("import -q ./.codex/sessions").code, 0);
+    assert_eq!(h.sessions(), sessions);
+}
+
+/// A base that is not there is named. Once it is there, the fork is imported as a whole, beside what
+/// was imported of it.
+#[test]
+fn a_base_that_is_not_found_is_named() {
+    let h = Home::with(&[]);
+    h.0.put(FORK_ROLLOUT, fixture("codex/paginated-fork.jsonl"));
+    assert_snapshot!(h.run("import ./.codex/sessions"), @"
+    ./.pi/agent/sessions/--home-u-kites--/2026-03-02T11-57-30-577Z_f8aa963b-aa7f-5840-bddf-a7fe8166a546.jsonl
+    2> pisess: note: ~/.codex/sessions/2026/03/03/rollout-2026-03-03T11-57-30-019cad00-0000-7000-8000-0000000000c3.jsonl: its first turns are not imported: they are in another file, the rollout 019cad00-0000-7000-8000-0000000000c1, which was not found
+    ");
+    // It is too short to have the turns.
+    h.0.put(FIRST_ROLLOUT, &fixture("codex/paginated.jsonl")[..500]);
+    assert!(h.run("import -q ./.codex/sessions").code <= 1);
+    assert_eq!(h.sessions().len(), 1);
+
+    h.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    assert_snapshot!(h.run("import ./.codex/sessions"), @"
+    ./.pi/agent/sessions/--home-u-kites--/2026-03-02T11-57-30-158Z_29fd15dc-63df-526b-ae48-846915dd5959.jsonl
+    ./.pi/agent/sessions/--home-u-kites--/2026-03-02T11-57-30-158Z_e63158af-531b-56a8-a430-c27306a90446.jsonl
+    2> pisess: 2 sessions created, 0 appended to, 0 unchanged, 0 failed
+    ");
+    assert_eq!(h.sessions().len(), 3);
+    h.run("import -q ./.codex/sessions").quiet();
+    assert_eq!(h.sessions().len(), 3);
+}
+
+/// Rollouts that name each other as their base are no reason to read for ever.
+#[test]
+fn a_circle_of_bases_ends() {
+    let h = Home::with(&[]);
+    let fork = String::from_utf8(fixture("codex/paginated-fork.jsonl")).unwrap();
+    let based_on = |id: &str, base: &str| {
+        fork.replace("0000000000c3", id)
+            .replace(
+                r#""history_base":{"thread_id":"019cad00-0000-7000-8000-0000000000c1""#,
+                &format!(r#""history_base":{{"thread_id":"019cad00-0000-7000-8000-{base}""#),
+            )
+            .replace(r#""end_byte_offset":14564"#, r#""end_byte_offset":900"#)
+    };
+    h.0.put(FORK_ROLLOUT, based_on("0000000000c3", "0000000000c1"));
+    h.0.put(FIRST_ROLLOUT, based_on("0000000000c1", "0000000000c3"));
+    let done = h.run("import ./.codex/sessions");
+    assert!(done.stderr.contains("which was not found"), "{done}");
+    assert_eq!(h.sessions().len(), 2);
 }
 
 /// Claude Code starts agents for itself, which repeat the conversation. They become sessions only

@@ -12,6 +12,7 @@ mod content;
 mod history;
 mod tools;
 
+use super::joined::{Junction, SourceLayout};
 use super::parts::{
     custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
     usage_json,
@@ -46,6 +47,12 @@ pub struct CodexReader<'o> {
     writer: EntryWriter<'o>,
     /// The offset of the first item with each fingerprint, in the whole source.
     first_item_offsets: HashMap<u64, u64>,
+    /// Where files of the source join that were not read yet, the next one last.
+    junctions: Vec<Junction>,
+    /// The places to which these go back, as far as they were read.
+    bookmarks: Vec<Bookmark>,
+    /// Lines before this offset were written for another session, whose name this one does not get.
+    own_start: u64,
     /// The earlier imports: they saw no item after their end.
     earlier: EarlierImports,
     /// The leaf.
@@ -74,7 +81,18 @@ pub struct CodexReader<'o> {
     time_ms: i64,
 }
 
+/// A place to which a later file of the source goes back.
+struct Bookmark {
+    offset: u64,
+    leaf: Option<NodeIx>,
+    turns_on_path: Vec<TurnStart>,
+    last_user_text: Option<usize>,
+    model: Text<'static>,
+    thinking_level: Option<Text<'static>>,
+}
+
 /// What a rollback of a turn goes back to.
+#[derive(Clone, Copy)]
 struct TurnStart {
     /// The leaf before it.
     leaf_before: Option<NodeIx>,
@@ -197,12 +215,15 @@ impl<'o> CodexReader<'o> {
     /// far.
     pub fn new(
         source: &dyn ReadAt,
+        layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Self> {
         Ok(CodexReader {
             writer,
             first_item_offsets: read_item_offsets(source)?,
+            junctions: layout.junctions.iter().rev().copied().collect(),
+            own_start: layout.own_start,
             earlier: earlier.clone(),
             model: Text::from("codex"),
             ..CodexReader::default()
@@ -236,6 +257,7 @@ fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
 
 impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        self.pass_junctions(offset)?;
         // A line without a time has that of the line before it.
         self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
@@ -274,6 +296,50 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
 }
 
 impl CodexReader<'_> {
+    /// Remembers the places before the line at `offset` to which a later file goes back, and goes
+    /// back if the line is the first of such a file.
+    fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
+        let is_passed = |junction: &Junction, bookmarks: &[Bookmark]| {
+            let mut known = bookmarks.iter();
+            junction.back_to <= offset && !known.any(|known| known.offset == junction.back_to)
+        };
+        let mut passed = Vec::new();
+        for junction in &self.junctions {
+            if is_passed(junction, &self.bookmarks) {
+                passed.push(junction.back_to);
+            }
+        }
+        for back_to in passed {
+            self.release_reply()?;
+            self.bookmarks.push(Bookmark {
+                offset: back_to,
+                leaf: self.leaf,
+                turns_on_path: self.turns_on_path.clone(),
+                last_user_text: self.history.last_user_text,
+                model: self.model.clone(),
+                thinking_level: self.thinking_level.clone(),
+            });
+        }
+
+        while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
+            self.release_reply()?;
+            self.open_calls.clear();
+            let mut bookmarks = self.bookmarks.iter();
+            let bookmark = bookmarks.find(|bookmark| bookmark.offset == junction.back_to);
+            // Otherwise, nothing is between the files.
+            if junction.back_to < junction.at
+                && let Some(bookmark) = bookmark
+            {
+                self.leaf = bookmark.leaf;
+                self.turns_on_path.clone_from(&bookmark.turns_on_path);
+                self.history.last_user_text = bookmark.last_user_text;
+                self.model.clone_from(&bookmark.model);
+                self.thinking_level.clone_from(&bookmark.thinking_level);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds an entry below the leaf. While a reply is held back, the entry is held back with it,
     /// and added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
@@ -747,7 +813,7 @@ impl CodexReader<'_> {
         let Some(name) = non_empty_text(line.payload, "thread_name") else {
             return Ok(Conversion::Unconverted);
         };
-        if name.is_blank() {
+        if name.is_blank() || line.offset < self.own_start {
             return Ok(Conversion::Unconverted);
         }
         let members = Object::new().text("name", &name).json(

@@ -12,12 +12,15 @@
 
 mod claude;
 mod codex;
+pub mod joined;
 mod parts;
 pub mod record;
 mod writer;
 
+pub use joined::{HistoryBase, JoinedSource, RolloutName};
 pub use record::ImportRecord;
 
+use joined::SourceLayout;
 use parts::{kept_line_members, non_empty_text, parse_time_ms};
 use pisess_core::agents::Emit;
 use pisess_core::ops::fork::{ForkOptions, build_head_for};
@@ -91,9 +94,10 @@ pub struct Survey {
     pub sha256: String,
     /// Whether the last line is torn.
     pub is_torn: bool,
-    /// The id of the thread of Codex with the turns before the first line, if there are such turns:
-    /// since 0.146, a fork does not repeat them. They are not read.
-    pub history_base: Option<String>,
+    /// How its files follow one another.
+    pub layout: SourceLayout,
+    /// The id of the rollout of Codex with the turns before the first line, if it was not found.
+    pub missing_base: Option<String>,
 }
 
 impl Survey {
@@ -187,6 +191,7 @@ impl Origin {
     fn new_reader<'o>(
         self,
         source: &dyn ReadAt,
+        layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
@@ -195,7 +200,9 @@ impl Origin {
                 writer,
                 earlier.merged_from,
             ))),
-            Origin::Codex => Ok(Box::new(codex::CodexReader::new(source, earlier, writer)?)),
+            Origin::Codex => Ok(Box::new(codex::CodexReader::new(
+                source, layout, earlier, writer,
+            )?)),
         }
     }
 }
@@ -261,13 +268,21 @@ fn detect_line_origin(line: Raw) -> LineOrigin {
 }
 
 /// Reads the whole source at `path` without writing anything, and summarizes it.
-pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
+pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
+    let layout = &source.layout;
     let mut identity = SourceIdentity::default();
-    let mut reader =
-        origin.new_reader(source, &EarlierImports::default(), EntryWriter::default())?;
+    let mut reader = origin.new_reader(
+        source,
+        layout,
+        &EarlierImports::default(),
+        EntryWriter::default(),
+    )?;
     let extent = for_each_object(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
-            identity.add_line(raw, origin);
+            identity.add_time(raw);
+            if line.span.start >= layout.own_start {
+                identity.add_line(raw, origin);
+            }
         }
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
@@ -286,7 +301,12 @@ pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Re
         bytes_read: extent.bytes_read,
         sha256: sha256_hex(source, extent.bytes_read)?,
         is_torn: extent.is_torn,
-        history_base: identity.history_base,
+        layout: layout.clone(),
+        // The first file of the source is the one whose base is not in it.
+        missing_base: match origin {
+            Origin::Claude => None,
+            Origin::Codex => HistoryBase::read(source)?.map(|base| base.rollout),
+        },
     })
 }
 
@@ -299,7 +319,6 @@ struct SourceIdentity {
     cwd: Option<Text<'static>>,
     created_ms: Option<i64>,
     last_ms: Option<i64>,
-    history_base: Option<String>,
 }
 
 /// Who wrote a source, so far as its lines show.
@@ -317,7 +336,6 @@ impl SourceIdentity {
     fn add_line(&mut self, line: Raw, origin: Origin) {
         if self.session.is_none() {
             self.session = session_id_in(line, origin);
-            self.history_base = find_history_base(line, origin);
         }
         if matches!(self.author, SourceAuthor::Unknown) {
             self.author = detect_author(line, origin);
@@ -325,6 +343,10 @@ impl SourceIdentity {
         if self.cwd.is_none() {
             self.cwd = find_cwd(line, origin);
         }
+    }
+
+    /// Takes the time of a line, also of one that a fork has from another session.
+    fn add_time(&mut self, line: Raw) {
         let time_ms = parse_time_ms(line.get("timestamp"));
         self.created_ms = self.created_ms.or(time_ms);
         self.last_ms = self.last_ms.max(time_ms);
@@ -464,7 +486,9 @@ pub fn emit_new_entries(
         survey.created_ms,
         emit,
     );
-    let mut reader = survey.origin.new_reader(source, target.earlier, writer)?;
+    let mut reader = survey
+        .origin
+        .new_reader(source, &survey.layout, target.earlier, writer)?;
 
     let mut import_ends = target.earlier.ends.clone();
     import_ends.push(survey.bytes_read);
@@ -617,16 +641,6 @@ fn session_id_in(line: Raw, origin: Origin) -> Option<String> {
         }
     };
     Some(id.into_string_lossy())
-}
-
-/// The id of the thread that has the turns before the first line, if the line names it: in Codex, the
-/// line with the id of the session does.
-fn find_history_base(line: Raw, origin: Origin) -> Option<String> {
-    if origin != Origin::Codex {
-        return None;
-    }
-    let base = line.get("payload")?.get("history_base")?;
-    Some(non_empty_text(base, "thread_id")?.into_string_lossy())
 }
 
 /// Who wrote the file of a line. Only the lines of Claude Code's tree show it, which have a `uuid`.

@@ -5,6 +5,7 @@ use crate::cli::ids::Ids;
 use crate::cli::named::resolve_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Glyphs, RowBuffer, Styles, Ui};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::format::format_age;
 use crate::load::LoadOptions;
@@ -32,7 +33,8 @@ pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<Stri
         ..row_options(ui)
     };
     // The command itself reports problems of the file.
-    let open = OpenSession::load(Input::open_path_to_read(&path, &|_| false)?, options)?;
+    let input = Input::open_path_to_read(&path, &Rollouts::default(), &|_| false)?;
+    let open = OpenSession::load(input, options)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());
     let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();

@@ -5,6 +5,7 @@ use super::session::load_options;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
+use crate::cli::rollouts::Rollouts;
 use pisess_store::{self as store, Reach};
 use std::path::Path;
 
@@ -54,7 +55,7 @@ pub fn open_sub_agents(
 
 /// Opens a file, and fails if its first line is not the header of a session.
 pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
-    let input = Input::open_path_to_read(path, ui.stdout_predicate())?;
+    let input = Input::open_path_to_read(path, &Rollouts::default(), ui.stdout_predicate())?;
     input.read_header()?;
     Ok(input)
 }

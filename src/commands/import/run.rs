@@ -4,9 +4,10 @@ use super::destinations::Destination;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::transaction::{AttemptResult, commit_change, copy_failure, refuse_in_dry_run};
 use crate::import::{
-    EarlierImports, ImportRecord, ImportTarget, Survey, emit_new_entries, sha256_hex,
+    EarlierImports, ImportRecord, ImportTarget, JoinedSource, Survey, emit_new_entries, sha256_hex,
     write_converted_session,
 };
 use crate::load::LoadOptions;
@@ -47,6 +48,7 @@ enum ImportState {
     /// The source has grown since these imports.
     Grown(EarlierImports),
     /// The source has grown since, but the session was continued, too.
+    /// So does a source whose first turns were not imported.
     Continued,
 }
 
@@ -56,6 +58,7 @@ pub struct Importer<'a> {
     pub agent: Dialect,
     /// How to write.
     pub change: &'a ChangeArgs,
+    rollouts: Rollouts,
     /// Whether a file is standard output.
     stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
     /// Directories that were made for sources that could not be imported. Other sources of the same
@@ -85,6 +88,7 @@ impl<'a> Importer<'a> {
         Importer {
             agent,
             change,
+            rollouts: Rollouts::default(),
             stdout_is,
             unused_folders: Mutex::default(),
         }
@@ -102,7 +106,7 @@ impl<'a> Importer<'a> {
         }
         let input = Input::open_path(&destination.path, self.stdout_is)?;
         let open = OpenSession::load(input, LoadOptions::default())?;
-        let file = SessionFile::open(&destination.source.path)?;
+        let file = self.rollouts.open(&destination.source.path)?;
         let state = match self.import_state(destination, &file, &open) {
             Ok(state) => state,
             Err(_) if self.change.force => ImportState::Continued,
@@ -155,7 +159,10 @@ impl<'a> Importer<'a> {
         out: &mut dyn Write,
     ) -> io::Result<usize> {
         let source = &destination.source;
-        let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
+        let file = self
+            .rollouts
+            .open(&source.path)
+            .map_err(|failure| io::Error::other(failure.to_line()))?;
         let target = ImportTarget {
             agent: self.agent,
             id,
@@ -255,7 +262,7 @@ impl<'a> Importer<'a> {
     fn append_growth(
         &self,
         destination: &Destination,
-        source_file: &SessionFile,
+        source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<Option<ImportResult>, Failure> {
         if self.change.dry_run {
@@ -289,7 +296,7 @@ impl<'a> Importer<'a> {
     fn plan_append(
         &self,
         destination: &Destination,
-        source_file: &SessionFile,
+        source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<Option<PlannedAppend>, Failure> {
         let state = self.import_state(destination, source_file, open)?;
@@ -310,7 +317,7 @@ impl<'a> Importer<'a> {
     fn build_growth(
         &self,
         destination: &Destination,
-        source_file: &SessionFile,
+        source_file: &JoinedSource,
         session: &Session,
         earlier: &EarlierImports,
     ) -> Result<Change, Failure> {
@@ -361,7 +368,7 @@ impl<'a> Importer<'a> {
     fn import_state(
         &self,
         destination: &Destination,
-        source_file: &SessionFile,
+        source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<ImportState, Failure> {
         let source = &destination.source;
@@ -380,17 +387,24 @@ impl<'a> Importer<'a> {
         }
 
         let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
-        if imported_bytes > source.bytes_read {
-            return Err(unfit_source(source, &record, "it has become shorter"));
-        }
         let has_grown = imported_bytes != source.bytes_read;
-        let sha256 = if has_grown {
-            input.map_read_error(sha256_hex(source_file, imported_bytes))?
+        let misfit = if imported_bytes > source.bytes_read {
+            Some("it has become shorter")
         } else {
-            source.sha256.clone()
+            let sha256 = if has_grown {
+                input.map_read_error(sha256_hex(source_file, imported_bytes))?
+            } else {
+                source.sha256.clone()
+            };
+            (sha256 != record.sha256).then_some("it was edited")
         };
-        if sha256 != record.sha256 {
-            return Err(unfit_source(source, &record, "it was edited"));
+        if let Some(what) = misfit {
+            // Earlier versions imported a fork of Codex without the turns that it continues.
+            let is_joined = !source.layout.junctions.is_empty();
+            if is_joined && destination.fallback.is_some() {
+                return Ok(ImportState::Continued);
+            }
+            return Err(unfit_source(source, &record, what));
         }
 
         if !has_grown {
@@ -437,10 +451,8 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
 }
 
 /// Fails if the bytes that were read of a source are no longer there.
-fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
-    if file.still_same().map_err(io::Error::other)?
-        && sha256_hex(file, survey.bytes_read)? == survey.sha256
-    {
+fn require_unchanged(file: &JoinedSource, survey: &Survey) -> io::Result<()> {
+    if sha256_hex(file, survey.bytes_read)? == survey.sha256 {
         return Ok(());
     }
     Err(io::Error::new(
@@ -510,7 +522,7 @@ mod tests {
         std::fs::copy(fixture, &source).unwrap();
         let project = folder.path().join("sessions/project");
         let to = Destination {
-            source: survey_file(&source).unwrap().unwrap(),
+            source: survey_file(&source, &Rollouts::default()).unwrap().unwrap(),
             cwd: Text::from("/p"),
             id: "id".to_owned(),
             path: project.join("new.jsonl"),

@@ -1,0 +1,255 @@
+//! Sources that consist of several files.
+//!
+//! Since 0.146, Codex continues a thread in a new file, a *rollout*, when the user goes back to an
+//! earlier turn. A fork does not repeat the turns of its thread. The first line of such a rollout
+//! names its base: another rollout, up to an offset.
+//!
+//! ```text
+//! rollout-TIME-THREAD.jsonl            turn 1   turn 2   turn 3
+//! rollout-TIME-THREAD_ROLLOUT.jsonl             └─ turn 4              the same thread
+//! rollout-TIME-FORK.jsonl              └─ turn 5                       another thread
+//!
+//! source of THREAD    turn 1   turn 2   turn 3   (back to turn 2)   turn 4
+//! source of FORK      turn 1   turn 5
+//! ```
+//!
+//! The rollouts of a thread follow one another as a whole, so that a source only grows when the
+//! user goes back. Of other threads, only what the bases name is read.
+
+use super::for_each_object;
+use super::parts::non_empty_text;
+use pisess_json::Raw;
+use pisess_store::ReadAt;
+use std::io;
+use std::path::Path;
+use uuid::Uuid;
+
+/// The number of characters of a time in a name, such as `2026-03-02T11-57-30`.
+const TIME_LEN: usize = 19;
+
+/// What the name of a rollout says: `rollout-TIME-THREAD.jsonl`, or
+/// `rollout-TIME-THREAD_ROLLOUT.jsonl`. The first rollout of a thread has the thread's id.
+///
+/// The order is that in which the rollouts of a thread were written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RolloutName {
+    time: String,
+    /// Whether it continues the thread. This decides if the times are equal.
+    continues: bool,
+    /// The id of the rollout.
+    pub rollout: String,
+    /// The id of the thread.
+    pub thread: String,
+}
+
+impl RolloutName {
+    /// Parses the name of the file at a path; `None` if it is not that of a rollout.
+    pub fn parse(path: &Path) -> Option<RolloutName> {
+        let name = path.file_name()?.to_str()?;
+        let rest = name.strip_prefix("rollout-")?;
+        let (stem, _) = rest.split_once('.')?;
+        let time = stem.get(..TIME_LEN)?;
+        let ids = stem.get(TIME_LEN..)?.strip_prefix('-')?;
+        let (thread, rollout) = ids.split_once('_').unwrap_or((ids, ids));
+        if Uuid::try_parse(thread).is_err() || Uuid::try_parse(rollout).is_err() {
+            return None;
+        }
+        Some(RolloutName {
+            time: time.to_owned(),
+            continues: rollout != thread,
+            rollout: rollout.to_owned(),
+            thread: thread.to_owned(),
+        })
+    }
+}
+
+/// Where a rollout begins: in another rollout, after its first `end` bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryBase {
+    /// The id of the other rollout.
+    pub rollout: String,
+    /// The number of its bytes that belong to the history.
+    pub end: u64,
+}
+
+impl HistoryBase {
+    /// Reads the base of a rollout from its first line; `None` if it has none.
+    pub fn read(rollout: &dyn ReadAt) -> io::Result<Option<HistoryBase>> {
+        let mut base = None;
+        for_each_object(rollout, rollout.len().min(1), |_, raw| {
+            base = raw.and_then(HistoryBase::of_line);
+            Ok(())
+        })?;
+        Ok(base)
+    }
+
+    /// Returns the base that a line names. Codex calls the id of the rollout `thread_id`.
+    pub(super) fn of_line(line: Raw) -> Option<HistoryBase> {
+        let base = line.get("payload")?.get("history_base")?;
+        let end = base.get("end_byte_offset").and_then(Raw::as_index);
+        Some(HistoryBase {
+            rollout: non_empty_text(base, "thread_id")?.into_string_lossy(),
+            end: end.unwrap_or(0) as u64,
+        })
+    }
+}
+
+/// A place in a source at which the conversation continues from an earlier place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Junction {
+    /// The offset of what continues.
+    pub at: u64,
+    /// The offset after what is continued; `at` if nothing is between them.
+    pub back_to: u64,
+}
+
+/// How the files of a source follow one another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceLayout {
+    /// The offset of the first line that belongs to the session itself. What is before it was
+    /// written for the session that this one was forked from.
+    pub own_start: u64,
+    /// Where files join, in order.
+    pub junctions: Vec<Junction>,
+}
+
+/// The content of a source: one file after the other.
+#[derive(Default)]
+pub struct JoinedSource {
+    pieces: Vec<Piece>,
+    /// How its files follow one another.
+    pub layout: SourceLayout,
+}
+
+struct Piece {
+    content: Box<dyn ReadAt + Send>,
+    /// The offset of its first byte in the source.
+    start: u64,
+    /// The number of its bytes that belong to the source.
+    len: u64,
+    /// The id of the rollout that it is; empty if the file is none.
+    rollout: String,
+}
+
+impl JoinedSource {
+    /// Returns a source that is one file.
+    pub fn single(content: Box<dyn ReadAt + Send>) -> JoinedSource {
+        let mut source = JoinedSource::default();
+        let len = content.len();
+        source.push(content, len, String::new());
+        source
+    }
+
+    fn push(&mut self, content: Box<dyn ReadAt + Send>, len: u64, rollout: String) {
+        let start = self.len();
+        self.pieces.push(Piece {
+            content,
+            start,
+            len,
+            rollout,
+        });
+    }
+
+    /// Appends the start of a rollout of another thread, up to `end`.
+    pub fn push_inherited(&mut self, content: Box<dyn ReadAt + Send>, end: u64, rollout: &str) {
+        self.push_junction(self.len());
+        self.push(content, end, rollout.to_owned());
+        self.layout.own_start = self.len();
+    }
+
+    /// Appends a rollout of the thread. It goes back to its base if that is in the source.
+    pub fn push_own(
+        &mut self,
+        content: Box<dyn ReadAt + Send>,
+        base: Option<&HistoryBase>,
+        rollout: &str,
+    ) {
+        let at = self.len();
+        let back_to = base.and_then(|base| self.find_base(base)).unwrap_or(at);
+        self.push_junction(back_to);
+        let len = content.len();
+        self.push(content, len, rollout.to_owned());
+    }
+
+    fn push_junction(&mut self, back_to: u64) {
+        let at = self.len();
+        if at > 0 {
+            self.layout.junctions.push(Junction { at, back_to });
+        }
+    }
+
+    /// Finds the offset in the source at which a base ends.
+    fn find_base(&self, base: &HistoryBase) -> Option<u64> {
+        let piece = self
+            .pieces
+            .iter()
+            .find(|piece| piece.rollout == base.rollout && base.end <= piece.len)?;
+        Some(piece.start + base.end)
+    }
+}
+
+impl ReadAt for JoinedSource {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        for piece in &self.pieces {
+            let end = piece.start + piece.len;
+            if offset >= end {
+                continue;
+            }
+            let within = offset - piece.start;
+            let left = usize::try_from(end - offset).unwrap_or(usize::MAX);
+            let wanted = buf.len().min(left);
+            return piece.content.read_at(&mut buf[..wanted], within);
+        }
+        Ok(0)
+    }
+
+    fn len(&self) -> u64 {
+        self.pieces
+            .last()
+            .map_or(0, |piece| piece.start + piece.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_thread_and_the_rollout() {
+        let thread = "019cad00-0000-7000-8000-0000000000c1";
+        let rollout = "019cad00-0000-7000-8000-0000000000c2";
+        let parse = |name: &str| RolloutName::parse(Path::new(name));
+        let first = parse(&format!("rollout-2026-03-02T11-57-30-{thread}.jsonl")).unwrap();
+        assert_eq!((&*first.thread, &*first.rollout), (thread, thread));
+        let next = parse(&format!(
+            "d/rollout-2026-03-02T11-57-30-{thread}_{rollout}.jsonl"
+        ))
+        .unwrap();
+        assert_eq!((&*next.thread, &*next.rollout), (thread, rollout));
+        assert!(first < next);
+        assert_eq!(parse("rollout-2026-03-02T11-57-30-x.jsonl"), None);
+        assert_eq!(parse("rollout-é.jsonl"), None);
+        assert_eq!(parse("plain.jsonl"), None);
+    }
+
+    #[test]
+    fn files_are_read_one_after_the_other() {
+        let mut source = JoinedSource::default();
+        source.push_inherited(Box::new(b"abcdef".to_vec()), 3, "a");
+        source.push_own(Box::new(b"ghi".to_vec()), None, "b");
+        let base = HistoryBase {
+            rollout: "b".to_owned(),
+            end: 1,
+        };
+        source.push_own(Box::new(b"jk".to_vec()), Some(&base), "c");
+        assert_eq!(source.read_range(0..8).unwrap(), b"abcghijk");
+        assert_eq!(source.read_range(2..7).unwrap(), b"cghij");
+        assert!(source.read_range(2..9).is_err());
+        assert_eq!(source.layout.own_start, 3);
+        let junctions = [
+            Junction { at: 3, back_to: 3 },
+            Junction { at: 6, back_to: 4 },
+        ];
+        assert_eq!(source.layout.junctions, junctions);
+    }
+}

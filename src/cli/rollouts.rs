@@ -1,0 +1,180 @@
+//! Opens the files of other agents, and with a rollout of Codex those that belong to it: the other
+//! rollouts of its thread, and the base from which it was forked.
+
+use crate::cli::output::{Failure, to_visible};
+use crate::import::{HistoryBase, JoinedSource, RolloutName};
+use foldhash::{HashMap, HashSet};
+use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The directories of Codex that have rollouts.
+const STORE_FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
+
+/// The rollouts that were found. Each store is searched once, when a file of it is opened.
+#[derive(Default)]
+pub struct Rollouts {
+    by_store: Mutex<HashMap<PathBuf, Arc<Vec<Rollout>>>>,
+}
+
+#[derive(Clone)]
+struct Rollout {
+    name: RolloutName,
+    path: PathBuf,
+}
+
+/// What precedes the first rollout of a thread.
+struct Inherited {
+    file: SessionFile,
+    end: u64,
+    rollout: String,
+}
+
+impl Rollouts {
+    /// Opens the source that a file belongs to.
+    ///
+    /// # Errors
+    /// If one of its files cannot be read. A base that cannot be found is left out.
+    pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
+        let file = SessionFile::open(path)?;
+        let Some(name) = RolloutName::parse(path) else {
+            return Ok(JoinedSource::single(Box::new(file)));
+        };
+        let stored = self.find_near(path);
+        let given = Rollout {
+            name,
+            path: path.to_owned(),
+        };
+        let thread = list_thread(given, &stored);
+
+        let mut source = JoinedSource::default();
+        for (index, rollout) in thread.iter().enumerate() {
+            let file = SessionFile::open(&rollout.path)?;
+            let base = read_base(&file, &rollout.path)?;
+            if index == 0
+                && let Some(base) = &base
+            {
+                for Inherited { file, end, rollout } in find_inherited(base, &stored)? {
+                    source.push_inherited(Box::new(file), end, &rollout);
+                }
+            }
+            source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout);
+        }
+        Ok(source)
+    }
+
+    /// Returns the rollouts in the store of a file; without a store, those in its directory.
+    fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
+        let store_folder = path.ancestors().find(|folder| {
+            let name = folder.file_name().unwrap_or_default();
+            STORE_FOLDERS.iter().any(|known| name == *known)
+        });
+        let (place, folders, reach) = match store_folder.and_then(Path::parent) {
+            Some(root) => {
+                let folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
+                (root, folders, Reach::Whole)
+            }
+            None => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                // `find` takes an empty path for none.
+                (folder, vec![Path::new(".").join(folder)], Reach::Own)
+            }
+        };
+
+        let mut by_store = self.by_store.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = by_store.get(place) {
+            return Arc::clone(known);
+        }
+        let mut existing = folders;
+        existing.retain(|folder| folder.is_dir());
+        let mut rollouts = Vec::new();
+        for file in store::find(&existing, reach).files {
+            if let Some(name) = RolloutName::parse(&file.path) {
+                rollouts.push(Rollout {
+                    name,
+                    path: file.path,
+                });
+            }
+        }
+        let rollouts = Arc::new(rollouts);
+        by_store.insert(place.to_owned(), Arc::clone(&rollouts));
+        rollouts
+    }
+}
+
+/// Returns the rollouts of the thread of a given one, in the order in which they were written. If a
+/// rollout was copied, as into an archive, the given file or the first one found counts.
+fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
+    let mut thread = vec![given];
+    for rollout in stored {
+        let is_known = thread
+            .iter()
+            .any(|known| known.name.rollout == rollout.name.rollout);
+        if rollout.name.thread == thread[0].name.thread && !is_known {
+            thread.push(rollout.clone());
+        }
+    }
+    thread.sort_by(|left, right| left.name.cmp(&right.name));
+    thread
+}
+
+/// Opens the rollouts that precede a thread, the oldest first: its base, the base of that, and so
+/// on, until one is not found.
+fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
+    let mut inherited = Vec::new();
+    let mut seen = HashSet::default();
+    let mut next = Some(base.clone());
+    while let Some(base) = next {
+        let found = stored
+            .iter()
+            .find(|rollout| rollout.name.rollout == base.rollout);
+        let Some(rollout) = found else {
+            break;
+        };
+        let file = SessionFile::open(&rollout.path)?;
+        let is_whole = base.end <= file.len();
+        // A cycle of bases ends, too.
+        if !is_whole || !seen.insert(base.rollout.clone()) {
+            break;
+        }
+        next = read_base(&file, &rollout.path)?;
+        inherited.push(Inherited {
+            file,
+            end: base.end,
+            rollout: base.rollout,
+        });
+    }
+    inherited.reverse();
+    Ok(inherited)
+}
+
+fn read_base(file: &SessionFile, path: &Path) -> Result<Option<HistoryBase>, Failure> {
+    HistoryBase::read(file)
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
+}
+
+/// Leaves out the rollouts of a thread that are continued by others among the files, because the
+/// last one stands for the thread. Files that the user named are kept.
+pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
+    let mut last: HashMap<String, RolloutName> = HashMap::default();
+    for file in files.iter() {
+        let Some(name) = RolloutName::parse(&file.path) else {
+            continue;
+        };
+        match last.get(&name.thread) {
+            Some(known) if *known >= name => {}
+            _ => {
+                last.insert(name.thread.clone(), name);
+            }
+        }
+    }
+    files.retain(|file| {
+        let Some(name) = RolloutName::parse(&file.path) else {
+            return true;
+        };
+        let is_last = last
+            .get(&name.thread)
+            .is_none_or(|last| last.rollout == name.rollout);
+        is_last || file.named
+    });
+}
