@@ -323,7 +323,9 @@ fn print_drawing(
     };
     let painter = TreePainter::new(entry_painter, row_args, ui)?;
     painter.print_tree(usage, around, pruned_count, ui)?;
-    if !args.follow && ui.stderr_is_terminal() {
+    // If rows go to another program, nobody looks for what is folded.
+    let is_for_people = ui.stdout_is_terminal() && ui.stderr_is_terminal();
+    if is_for_people && !args.follow {
         painter.note_folds(around, ui);
     }
     Ok(())
