@@ -2,6 +2,7 @@
 
 use crate::cli::guide::takes_reference;
 use crate::cli::output::Failure;
+use crate::cli::redaction::REPLACE_SESSION_HINT;
 use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -163,7 +164,7 @@ const HABITS: [Habit; 35] = [
     Habit {
         typed: &["-i", "--in-place"],
         command: "redact",
-        hint: "-o PATH writes a redacted copy; a session is never redacted in place",
+        hint: REPLACE_SESSION_HINT,
     },
     Habit {
         typed: &["-m"],

@@ -1,15 +1,15 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::existing_store_roots;
+use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
 use crate::cli::named::{FoundSessions, expand_arguments_to_read, take_range};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{LastArgs, WriteArgs};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{
-    self, RedactionArgs, SecretsOutcome, describe_place, join_first_few, redact_to_copy,
-    refuse_left_over, refuse_leftovers, report_redaction,
+    self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, describe_place, join_first_few,
+    redact_to_copy, refuse_left_over, refuse_leftovers, report_redaction,
 };
 use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
@@ -20,8 +20,9 @@ use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_se
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
 use crate::session::entry::LineNo;
+use crate::session::period::Period;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Reach, ReadAt};
+use pisess_store::{self as store, Cause, Reach, ReadAt, StoreError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -47,6 +48,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Report them for all sessions below a directory",
         "pisess redact --check sessions",
+    ),
+    Example::new(
+        "Report them for all sessions of pi, oh-my-pi, Claude Code and Codex",
+        "pisess redact --check ~",
     ),
 ])
 .with_found("--check found a secret");
@@ -74,6 +79,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails and names the place.
 ///
+/// A session is never redacted in place. To replace one, write the copy beside it with -o, and remove
+/// the old file with `pisess archive PATH` and `pisess archive --delete PATH`.
+///
+/// --check also reads sessions of Claude Code and Codex, and archives. With --all, it reads the stores
+/// of pi and oh-my-pi only; with --archived, their archives, too.
+///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
 /// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
 /// is also removed from the copy.
@@ -91,6 +102,9 @@ pub struct Args {
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
+    /// Include archived sessions, but not their sub-agents (with --check --all)
+    #[arg(long, requires = "check", conflicts_with = "sessions")]
+    pub archived: bool,
     /// The range that follows the session, moved here from `sessions`.
     #[arg(skip)]
     pub range: Option<String>,
@@ -141,6 +155,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let values = args.redaction.read_values(&input, ui)?;
     let part = args.select_part(input, values, ui)?;
     write_copy(args, output, &part, ui)
+}
+
+/// Returns the failure for a copy that could not be written. To write it over the session is what
+/// some want, and --force does not do it: so the hint names the commands that replace a session.
+fn copy_error(error: StoreError) -> Failure {
+    let is_session = matches!(error.cause, Cause::SameAsInput);
+    let failure = Failure::from(error);
+    if is_session {
+        failure.with_hint(REPLACE_SESSION_HINT)
+    } else {
+        failure
+    }
 }
 
 /// What is redacted of a session: all of it, or a range, as a session of its own.
@@ -234,10 +260,16 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         &args.sessions
     };
     let FoundSessions {
-        files,
+        mut files,
         mut failures,
         ..
     } = expand_arguments_to_read(sessions, Reach::Whole, ui);
+    let stores = SessionStores::locate(ui);
+    if args.archived {
+        files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
+    } else if args.all {
+        stores.warn_archives_skipped(ArchiveScope::AllProjects, Period::default(), ui);
+    }
     let is_one = files.len() + failures.len() == 1;
     if is_one && let Some(failure) = failures.pop() {
         return Err(failure);
@@ -526,7 +558,7 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     let commit_result = store::create_checked(path, input.file(), force, &mut write, &mut check);
     // If a secret is left, `commit_result` is an error, too, but without the place of the secret.
     refuse_left_over(&left_secrets, input)?;
-    let committed = commit_result?;
+    let committed = commit_result.map_err(copy_error)?;
     let mut report = report.into_inner();
     part.restore_lines(&mut report);
 

@@ -858,7 +858,7 @@ fn the_order_of_arguments_is_in_the_hint() {
     );
     refused(
         "redact -i ./two-branches.jsonl",
-        "(hint: -o PATH writes a redacted copy;",
+        "(hint: a session is never redacted in place: write the copy beside it with -o,",
     );
     refused(
         "import --from codex x",

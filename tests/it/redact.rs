@@ -465,6 +465,75 @@ fn a_copy_is_asked_for() {
         .pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force")
         .done()
         .fails(2);
-    assert!(onto_itself.contains("two-branches.jsonl"), "{onto_itself}");
+    assert_snapshot!(onto_itself, @"cannot write ./two-branches.jsonl: it is the input itself (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`)");
+    assert_snapshot!(s.pisess("redact --in-place ./two-branches.jsonl").done().fails(2), @"unexpected argument '--in-place' found (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`; see `pisess redact --help`)");
     assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
+
+/// Writes a session whose request contains a token.
+fn put_session_with_token(s: &Sandbox, path: &str, id: &str) {
+    let cwd = s.path("kites").display().to_string();
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{cwd}"}}"#
+    );
+    let request = user("aaaa0001", None, &format!("The token is {}", secret(0)));
+    s.put(path, format!("{header}\n{request}\n"));
+}
+
+/// The hint of a refusal is a way that works: copy, archive, delete.
+#[test]
+fn a_session_is_replaced_as_the_hint_says() {
+    let s = Sandbox::new();
+    let folder = ".pi/agent/sessions/--kites--";
+    put_session_with_token(&s, &format!("{folder}/2026_old.jsonl"), "old");
+    let run = |line: &str| {
+        let done = s.pisess(line).at_home().done();
+        assert_eq!(done.code, 0, "{line}: {done}");
+    };
+    let (old, new) = (
+        format!("./{folder}/2026_old.jsonl"),
+        format!("./{folder}/2026_new.jsonl"),
+    );
+    run(&format!("redact {old} -o {new}"));
+    run(&format!("archive {old}"));
+    run(&format!("archive --delete --force {old}"));
+    assert_eq!(s.names(), [new.trim_start_matches("./")]);
+    run("redact --check --all");
+}
+
+/// `--check --all` says that there are archives, and reads them with `--archived`.
+#[test]
+fn archived_sessions_are_searched() {
+    let s = Sandbox::new();
+    let path = ".pi/agent/sessions/--kites--/2026_old.jsonl";
+    put_session_with_token(&s, path, "old");
+    put_session_with_token(&s, ".pi/agent/sessions/--kites--/2026_new.jsonl", "new");
+    let run = |line: &str| s.pisess(line).at_home().done();
+    assert_eq!(run(&format!("archive ./{path}")).code, 0);
+    assert_snapshot!(run("redact --check --all"), @r"
+    ./.pi/agent/sessions/--kites--/2026_new.jsonl:2: aaaa0001 message.content, 40 bytes: would become [REDACTED:github-pat#1]
+    2> pisess: note: 1 archived session is not included (hint: --archived)
+    2> pisess: ~/.pi/agent/sessions/--kites--/2026_new.jsonl: 1 github-pat
+    exit 1
+    ");
+    assert_snapshot!(run("redact --check --all --archived"), @r"
+    github-pat: 2 secrets in 2 sessions, first ./.pi/agent/sessions/--kites--/2026_new.jsonl:2 (message.content)
+    2> pisess: 2 sessions searched: 2 secrets
+    exit 1
+    ");
+    assert_snapshot!(run("redact --check --archived ./kites").fails(2), @"the argument '--archived' cannot be used with '[SESSION]...' (hint: omit --archived or SESSION; a name is looked up in all projects; see `pisess redact --help`)");
+}
+
+/// A directory may hold sessions of other agents; they are read where they are.
+#[test]
+fn sessions_of_other_agents_are_searched() {
+    let s = Sandbox::new();
+    let claude = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+    s.put("all/claude.jsonl", claude.replacen("kite", &secret(0), 1));
+    s.put("all/codex.jsonl", fixture("codex/plain.jsonl"));
+    assert_snapshot!(s.unchanged("redact --check ./all"), @r"
+    github-pat: 1 secret in 1 session, first ./all/claude.jsonl:1 (cwd)
+    2> pisess: 2 sessions searched: 1 secret
+    exit 1
+    ");
 }
