@@ -213,6 +213,13 @@ pub fn alternates_classes(secret: &[u8]) -> bool {
     turns * 5 >= secret.len() * 2
 }
 
+/// Whether characters take turns as in [`alternates_classes`], and some are capitals. In a UUID they
+/// take turns, too, but it has no capitals: Codex names its files by the time and a UUID, such as
+/// `…T14-00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0`.
+pub fn alternates_with_capitals(secret: &[u8]) -> bool {
+    secret.iter().any(u8::is_ascii_uppercase) && alternates_classes(secret)
+}
+
 /// The classes of characters between which a random text changes often.
 #[derive(PartialEq, Eq)]
 enum CharacterClass {
@@ -336,6 +343,16 @@ fn is_placeholder_word(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_uuid_has_no_capitals() {
+        let file_name = b"00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0";
+        assert!(alternates_classes(file_name));
+        assert!(!alternates_with_capitals(file_name));
+        assert!(alternates_with_capitals(
+            b"00OOigW1AIDpUSYd1FzPNcWilyJfmdnkH4ZWCQneVY"
+        ));
+    }
 
     #[test]
     fn words_for_secrets_are_none() {

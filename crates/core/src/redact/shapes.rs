@@ -3,7 +3,9 @@
 //! One automaton finds the prefixes of all rows, and the expression of a row is applied only where
 //! its prefix was found. So a row costs nothing in text without its prefix.
 
-use super::resemblance::{alternates_classes, is_mixed, is_random, is_randomly_drawn, is_varied};
+use super::resemblance::{
+    alternates_classes, alternates_with_capitals, is_mixed, is_random, is_randomly_drawn, is_varied,
+};
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -111,6 +113,7 @@ impl Shape {
             "random" => is_random,
             "drawn" => is_randomly_drawn,
             "takes-turns" => alternates_classes,
+            "capitals-take-turns" => alternates_with_capitals,
             _ => return None,
         };
         Some(Shape {
