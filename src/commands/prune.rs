@@ -77,7 +77,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// directory, or by --all or --project, are skipped instead. --force overrides each of these rules.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since.
+/// byte for byte, plus any entries added since. Deleting SESSION.pruned instead removes for good what
+/// was pruned.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of

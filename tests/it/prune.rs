@@ -1,7 +1,7 @@
 //! `pisess prune`: payloads, branches and what is above compactions into a file beside the session,
 //! and back.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session};
 use insta::assert_snapshot;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}"#;
@@ -32,14 +32,15 @@ fn with_large() -> Sandbox {
 fn payloads_go_beside_the_session_and_notes_in_their_place() {
     let s = with_large();
     let done = s.pisess("prune ./s.jsonl --over 1k").done();
-    assert_snapshot!(done, @"
+    assert_snapshot!(done, @r"
     ./s.jsonl.pruned
     2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
     ");
     assert_snapshot!(s.text("s.jsonl"), @r#"
     {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}
-    { "type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"see"}, {"type":"text","text":"[image removed, 1.6 kB png]"}]}}
+    { "type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"see"}, {"type":"text","text":"[image removed, 2.3 kB png]"}]}}
     not JSON
     {"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"[output of bash removed, 1.8 kB]"}],"details":{"pruned":"[details removed, 1.8 kB]"},"isError":false}}
     {"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I see."}],"stopReason":"stop"}}
@@ -66,7 +67,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     let text = s.pisess("context -q ./s.jsonl --as text").done().text();
     assert!(
         text.contains("[output of bash removed, 1.8 kB]")
-            && text.contains("[image removed, 1.6 kB png]"),
+            && text.contains("[image removed, 2.3 kB png]"),
         "{text}"
     );
     // Nothing is left to prune.
@@ -82,7 +83,7 @@ fn images_alone_are_pruned_whatever_their_size() {
 
     s.pisess("prune -q ./s.jsonl --images").done();
     let text = s.pisess("context -q ./s.jsonl --as text").done().text();
-    assert!(text.contains("[image removed, 1.6 kB png]"), "{text}");
+    assert!(text.contains("[image removed, 2.3 kB png]"), "{text}");
     assert!(!text.contains("[output of bash removed"), "{text}");
     s.unchanged("prune -q ./s.jsonl --images");
 }
@@ -256,7 +257,7 @@ fn refuses_a_stream_and_a_mismatched_pruned_file() {
     s.pisess("prune -q ./s.jsonl --over 1k").done();
     let pruned = s
         .text("s.jsonl")
-        .replace("[image removed, 1.6 kB png]", "gone");
+        .replace("[image removed, 2.3 kB png]", "gone");
     s.put("s.jsonl", &pruned);
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
     ./s.jsonl: a placeholder for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps SESSION.pruned)
@@ -484,4 +485,37 @@ fn a_file_beside_the_copy_is_never_lost() {
             .done();
         assert_eq!((done.code, s.files()), (2, before), "{place}: {done}");
     }
+}
+
+/// The picture that a message shows has one size: in the plan, in the placeholder, and in the title
+/// of the session, where a space separates the placeholder from the words.
+#[test]
+fn an_image_has_one_size() {
+    let s = Sandbox::new();
+    let data = "A".repeat(40_000);
+    s.put(
+        "s.jsonl",
+        session(&[format!(
+            r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":[{{"type":"text","text":"See the screenshot."}},{{"type":"image","data":"{data}","mimeType":"image/png"}}],"timestamp":1}}}}"#
+        )]),
+    );
+    assert_snapshot!(s.run("prune -n --images ./s.jsonl"), @r"
+     size  id        kind   field
+    40 kB  aaaa0001  image  message.content[1]
+    1 payload; session 40 kB to 339 B; context 1.2k to 12 tokens
+    ");
+    let done = s.pisess("prune --images ./s.jsonl").done();
+    assert_snapshot!(done, @r"
+    ./s.jsonl.pruned
+    2> pisess: ./s.jsonl: 1 payload pruned, 40 kB
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
+    ");
+    assert_snapshot!(s.run("list ./s.jsonl"), @r"
+    age  id      msgs   size  context  name or first user message
+    56y  hazard     1  339 B       12  See the screenshot. [image removed, 40 kB png]
+    ");
+    // What the note says is true.
+    std::fs::remove_file(s.path("s.jsonl.pruned")).unwrap();
+    let restored = s.pisess("prune --restore ./s.jsonl").done();
+    assert_eq!(restored.stderr, "pisess: ./s.jsonl: nothing was pruned\n");
 }

@@ -11,9 +11,10 @@ fn tour() -> Sandbox {
 fn a_branch_leaves_and_comes_back() {
     let s = tour();
     let done = s.pisess("prune ./tour.jsonl --branch 5c07d14b").done();
-    assert_snapshot!(done, @"
+    assert_snapshot!(done, @r"
     ./tour.jsonl.pruned
     2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
     ");
     assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
        id        age  entries  tokens  last user message

@@ -3,7 +3,7 @@
 use super::Args;
 use super::alternatives::{Alternatives, find_alternatives};
 use super::job::{PruneJob, Task};
-use super::report::{PruneOutcome, PruneReport};
+use super::report::{KEPT_NOTE, PruneOutcome, PruneReport};
 use crate::cli::locate::{Scope, SessionStores, existing_store_roots, resolve_user_folder};
 use crate::cli::named::{
     FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
@@ -237,6 +237,9 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
         ui.print_status(&format!("{part} restored"));
     } else {
         ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
+        if changed_count > 0 && !args.write.change.json {
+            ui.print_status(KEPT_NOTE);
+        }
     }
     Ok(())
 }

@@ -16,6 +16,9 @@ use pisess_json::write::Object;
 use pisess_store::Committed;
 use std::path::PathBuf;
 
+/// Follows the report of what was pruned from sessions.
+pub const KEPT_NOTE: &str = "SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)";
+
 /// What was pruned or restored.
 #[derive(Clone, Copy, Default)]
 pub struct PruneOutcome {
@@ -238,6 +241,9 @@ impl PruneJob<'_> {
         ui.report_commit_warnings(&committed);
         self.open.input.report_path(ui);
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
+        if !json && !matches!(self.task, Task::Restore) {
+            ui.print_status(KEPT_NOTE);
+        }
         Ok(Exit::Done)
     }
 

@@ -1,6 +1,6 @@
 //! Adds entries to what a list shows while a file is loaded.
 
-use crate::agents::row::{ROW_UNITS, forwarded_row, message_head, normalize_spaces};
+use crate::agents::row::{ROW_UNITS, forwarded_row, normalize_spaces, spaced_message_head};
 use crate::format::title::{may_have_envelope, title_words};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::envelope::ENVELOPE_UNITS;
@@ -170,10 +170,10 @@ const TITLE_UNITS: usize = 2 * ROW_UNITS;
 
 /// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] units of them.
 fn message_title(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let start = message_head(message, blocks, TITLE_UNITS);
+    let start = spaced_message_head(message, blocks, TITLE_UNITS);
     let mut start = start.head_whole(TITLE_UNITS).into_string_lossy();
     if may_have_envelope(&start) {
-        start = message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
+        start = spaced_message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
     }
     let title = Text::from(title_words(&start));
     title.head_whole(PREVIEW_UNITS).into_owned()

@@ -273,6 +273,34 @@ pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> T
     Text::from_wtf8(head)
 }
 
+/// Returns the first `units` of a message's text, with a space between text blocks: they may be of
+/// different origin, as a placeholder that `prune` put in place of an image.
+pub fn spaced_message_head(
+    message: &MessageFacts,
+    blocks: &[Block],
+    units: usize,
+) -> Text<'static> {
+    if !matches!(message.content, Content::Blocks) {
+        return message_head(message, blocks, units);
+    }
+    let mut head = Vec::new();
+    let mut units_left = units;
+    for text in blocks.iter().filter_map(block_text) {
+        let Some(text) = text.raw_string() else {
+            continue;
+        };
+        if units_left == 0 {
+            break;
+        }
+        if !head.is_empty() {
+            head.push(b' ');
+            units_left -= 1;
+        }
+        units_left = decode_head(text, units_left, &mut head);
+    }
+    Text::from_wtf8(head)
+}
+
 /// Whether a message has more text than a row contains.
 pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS

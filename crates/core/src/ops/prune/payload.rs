@@ -393,8 +393,9 @@ fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
-    // Base64 has four characters for three bytes.
-    let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
+    block.get("data")?.raw_string()?;
+    // The plan has the same number: what the image takes in the file, not what it decodes to.
+    let bytes = block.bytes().len();
     let mime_type = block
         .get_text("mimeType")
         .unwrap_or_default()
