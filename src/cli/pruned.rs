@@ -76,7 +76,8 @@ pub fn load_pruned_beside(
 ) -> Result<Option<Restoration>, Failure> {
     let beside_path = pruned_file(path);
     if let Ok(pruned) = Glance::open(&beside_path) {
-        return load_restore(&beside_path, source, Box::new(pruned));
+        let written_ms = pruned.modified_ms();
+        return load_restore(&beside_path, source, Box::new(pruned), Some(written_ms));
     }
     if !path.is_symlink() {
         return Ok(None);
@@ -84,7 +85,10 @@ pub fn load_pruned_beside(
     let target = store::Disk::real(&store::OnDisk, path);
     let beside_target = pruned_file(&target);
     match Glance::open(&beside_target) {
-        Ok(pruned) => load_restore(&beside_target, source, Box::new(pruned)),
+        Ok(pruned) => {
+            let written_ms = pruned.modified_ms();
+            load_restore(&beside_target, source, Box::new(pruned), Some(written_ms))
+        }
         Err(_) => Ok(None),
     }
 }
@@ -109,7 +113,7 @@ pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     };
     let pruned = input.map_read_error(archive.companion(&file, PRUNED))?;
     pruned.map_or(Ok(None), |pruned| {
-        load_restore(path, input.unredacted_source(), Box::new(pruned))
+        load_restore(path, input.unredacted_source(), Box::new(pruned), None)
     })
 }
 
@@ -137,6 +141,7 @@ fn load_restore(
     path: &Path,
     source: &dyn ReadAt,
     pruned: Box<dyn ReadAt>,
+    written_ms: Option<i64>,
 ) -> Result<Option<Restoration>, Failure> {
     let Ok(session) = load(source, &LoadOptions::default()) else {
         return Ok(None);
@@ -144,7 +149,10 @@ fn load_restore(
     let operations = read_pruned_file(&*pruned, &session.header.id)
         .map_err(|error| pruned_failure(path, error))?;
     match Restoration::new(&session, source, operations, pruned) {
-        Ok(restore) => Ok(Some(restore)),
+        Ok(mut restore) => {
+            restore.written_ms = written_ms;
+            Ok(Some(restore))
+        }
         Err(error) => Err(pruned_failure(path, error.into())),
     }
 }

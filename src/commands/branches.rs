@@ -8,12 +8,13 @@ use crate::cli::output::{
     Cell, Column, Exit, Failure, Styles, Table, Ui, to_visible, truncate_end,
 };
 use crate::cli::pruned::describe_pruned_branches;
+use crate::cli::pruned::load_pruned;
 use crate::cli::rows::entry::{row_options_for, tone_style};
 use crate::cli::rows::ids::IdPainter;
 use crate::format::{format_age, format_estimate, format_tokens};
 use crate::load::LoadOptions;
 use crate::ops::branches::{Branch, find_branches};
-use crate::ops::context_estimate::estimate_implausible;
+use crate::ops::context_estimate::estimate_wrong_counts;
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
@@ -72,7 +73,7 @@ struct BranchList<'a> {
     drawing: TreeView<'a>,
     branches: Vec<Branch>,
     context_sizes: HashMap<EntryIx, f64>,
-    /// The estimates of the contexts whose counts are implausible.
+    /// The estimates of the contexts whose counts are wrong.
     context_estimates: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     switch_marks: Vec<EntryIx>,
@@ -96,7 +97,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .agent()
         .estimate_contexts(&tips, &open.entry_reader());
     let context_sizes = open.input.map_read_error(context_sizes)?;
-    let context_estimates = estimate_implausible(&tips, &context_sizes, &open.entry_reader());
+    // If what was pruned cannot be read, counts are taken as they are, as in `list`.
+    let pruned = load_pruned(&open.input).ok().flatten();
+    let context_estimates =
+        estimate_wrong_counts(&tips, &context_sizes, pruned.as_ref(), &open.entry_reader());
     let context_estimates = open.input.map_read_error(context_estimates)?;
     let switch_marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
     let typed_skills = open

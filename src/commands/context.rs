@@ -10,10 +10,11 @@ use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
+use crate::cli::pruned::load_pruned;
 use crate::cli::transaction::copy_failure;
 use crate::format::{format_count, format_estimate};
 use crate::ops::append::check_message;
-use crate::ops::context_estimate::{estimate_if_implausible, estimate_messages};
+use crate::ops::context_estimate::{estimate_if_wrong, estimate_messages, is_counted_before_prune};
 use crate::ops::context_parts::PartKey;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
@@ -170,15 +171,26 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let tokens = agent
             .estimate_context(&path, &reader)
             .map_err(read_failure)?;
+        let pruned = load_pruned(&open.input).ok().flatten();
+        let count = ReportedCount {
+            tokens,
+            is_before_prune: is_counted_before_prune(&path, pruned.as_ref(), &open.session),
+        };
         if let Some(by) = args.by {
-            parts::print_parts(args, by, &open, &path, tokens, ui)?;
+            parts::print_parts(args, by, &open, &path, count, ui)?;
             return Ok(Exit::Done);
         }
-        let estimate = estimate_if_implausible(tokens, &path, &reader).map_err(read_failure)?;
+        let estimate =
+            estimate_if_wrong(tokens, &path, pruned.as_ref(), &reader).map_err(read_failure)?;
         if let Some(estimate) = estimate {
             let estimate = format_estimate(estimate);
+            let when = if count.is_before_prune {
+                " from before payloads were pruned"
+            } else {
+                ""
+            };
             ui.warn(&format!(
-                "the session reports this count, but its messages are {estimate} tokens"
+                "the session reports this count{when}, but its messages are {estimate} tokens"
             ));
         }
         return print_tokens(tokens, ui);
@@ -208,6 +220,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     .map_err(read_failure)?;
     Ok(Exit::Done)
+}
+
+/// The size of the context that the session reports.
+#[derive(Clone, Copy)]
+struct ReportedCount {
+    tokens: f64,
+    /// Whether it includes payloads that were pruned since.
+    is_before_prune: bool,
 }
 
 fn print_tokens(tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {

@@ -52,6 +52,72 @@ fn sessions_newest_first() {
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"bytes":4584,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"userMessages":1,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false,"running":false}"#);
 }
 
+/// A count of the provider from before a prune includes what is gone: `list`, `branches` and
+/// `context` have an estimate. A later count is right again.
+#[test]
+fn a_count_from_before_a_prune_is_replaced() {
+    let s = Sandbox::new();
+    let result = json!({"type": "message", "id": "c", "parentId": "b", "timestamp": time(1),
+        "message": {"role": "toolResult", "toolCallId": "t", "toolName": "bash", "isError": false,
+            "content": [{"type": "text", "text": "x".repeat(100_000)}]}});
+    let question = json!({"type": "message", "id": "a", "parentId": null, "timestamp": time(0),
+        "message": {"role": "user", "content": "How long is it?"}});
+    let lines = [
+        question,
+        answer("b", "a", 1, 100, 0.0),
+        result,
+        answer("d", "c", 2, 25_000, 0.0),
+    ];
+    s.put(
+        "s.jsonl",
+        crate::sandbox::session(&lines.map(|line| line.to_string())),
+    );
+    let shown = |line: &str| s.pisess(line).done().to_string();
+    assert!(
+        shown("list ./s.jsonl").contains(" 25.0k "),
+        "{}",
+        shown("list ./s.jsonl")
+    );
+    assert_eq!(s.pisess("prune ./s.jsonl").done().code, 0);
+    let set_time = |unix_ms: i64| {
+        let pruned = s.path("s.jsonl.pruned");
+        let file = std::fs::File::options().append(true).open(pruned).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(unix_ms as u64);
+        file.set_modified(time).unwrap();
+    };
+    let last_reply_ms = pisess::json::time::parse_js_date(time(2).as_bytes()).unwrap() as i64;
+
+    set_time(last_reply_ms + 1000);
+    assert_snapshot!(shown("list ./s.jsonl"), @r"
+    age  id      msgs    size  context   cost  name or first user message
+    3mo  hazard     4  1.0 kB      ~12  $0.00  How long is it?
+    ");
+    assert_snapshot!(shown("branches ./s.jsonl"), @r"
+       id  age  entries  tokens  last user message
+    *  d   3mo        4     ~12  How long is it?
+    ");
+    assert_snapshot!(shown("context --tokens ./s.jsonl"), @r"
+    25010
+    2> pisess: note: the session reports this count from before payloads were pruned, but its messages are ~12 tokens
+    ");
+    assert_snapshot!(shown("context --tokens --by role ./s.jsonl"), @r"
+    TOKENS   SHARE  MESSAGES  ROLE
+         8  66.7 %         1  toolResult
+         4  33.3 %         1  user
+         0   0.0 %         2  assistant
+    2> pisess: note: estimates only: the provider counted 25010 tokens before payloads were pruned
+    ");
+    let listed = rows(&s.run("list ./s.jsonl --json")).remove(0);
+    assert!(listed["contextEstimate"].is_number(), "{listed}");
+
+    // The last reply came after the prune.
+    set_time(last_reply_ms - 1000);
+    assert!(shown("list ./s.jsonl").contains(" 25.0k "));
+    assert!(!shown("branches ./s.jsonl").contains('~'));
+    assert_eq!(s.run("context --tokens ./s.jsonl"), "25010\n");
+    assert!(shown("context --tokens --by role ./s.jsonl").contains("(system prompt"));
+}
+
 /// The count of a context that is far too small is not shown: `list`, `branches` and `context` have
 /// the same estimate, and JSON has both.
 #[test]

@@ -1,6 +1,6 @@
 //! `context --tokens --by`: what fills the context.
 
-use super::Args;
+use super::{Args, ReportedCount};
 use crate::agents::readable::{Folders, shorten_path};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
@@ -32,14 +32,15 @@ pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Prints the parts of the context at the end of a path, and the difference of their sum to its size
-/// in tokens.
+/// Prints the parts of the context at the end of a path, and the difference of their sum to the size
+/// that the session reports. If that is from before a prune, it says nothing about what is left, and
+/// the table has no difference.
 pub fn print_parts(
     args: &Args,
     by: PartKey,
     open: &OpenSession,
     path: &[EntryIx],
-    total: f64,
+    count: ReportedCount,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let home = ui.home().map(Text::from);
@@ -62,9 +63,9 @@ pub fn print_parts(
     );
     let parts = open.input.map_read_error(measured)?;
     let estimated: u64 = parts.iter().map(|part| part.tokens).sum();
-    let difference = total - estimated as f64;
 
     if args.json {
+        let difference = count.tokens - estimated as f64;
         for part in &parts {
             ui.print_json(&part_json(part, by, &open.session))?;
         }
@@ -74,6 +75,12 @@ pub fn print_parts(
         return Ok(());
     }
 
+    let total = if count.is_before_prune {
+        estimated as f64
+    } else {
+        count.tokens
+    };
+    let difference = total - estimated as f64;
     // What the provider did not count as part of the messages has a row. If it counted less than
     // the estimates, they are compared with each other.
     let mut painter = PartPainter {
@@ -85,6 +92,12 @@ pub fn print_parts(
     };
     painter.add_rows(&parts, difference.max(0.0), ui)?;
     painter.table.print(ui)?;
+    if count.is_before_prune {
+        ui.warn(&format!(
+            "estimates only: the provider counted {} tokens before payloads were pruned",
+            js::number_to_string(count.tokens)
+        ));
+    }
     if difference < 0.0 {
         ui.warn(&format!(
             "the provider counted {} tokens, fewer than the estimates of the messages (together {})",

@@ -1,10 +1,13 @@
 //! The estimate of a context's size, where the count that the session reports cannot be right.
 //!
 //! An agent takes the last count of the provider as it is. Some providers report next to nothing,
-//! so that a conversation of 300 messages has "789 tokens".
+//! so that a conversation of 300 messages has "789 tokens". And a count from before `prune` includes
+//! what is no longer there.
 
 use crate::agents::{context_build_budget, context_build_cost};
-use crate::session::entry::EntryIx;
+use crate::ops::prune::Restoration;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
@@ -26,26 +29,59 @@ pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> i
     Ok(tokens as f64)
 }
 
+/// Whether the last reply on a path, whose request the provider counted, is older than a prune that
+/// took a payload from the path.
+pub fn is_counted_before_prune(
+    path: &[EntryIx],
+    pruned: Option<&Restoration>,
+    session: &Session,
+) -> bool {
+    let Some(pruned) = pruned else {
+        return false;
+    };
+    let Some(pruned_ms) = pruned.written_ms else {
+        return false;
+    };
+    let last_reply = path
+        .iter()
+        .rev()
+        .find(|&&ix| session.is_message(ix, Role::Assistant));
+    let Some(&last_reply) = last_reply else {
+        return false;
+    };
+    if session.entry(last_reply).time_ms >= pruned_ms {
+        return false;
+    }
+    let ids = pruned.ids_without_payload();
+    !ids.is_empty()
+        && path
+            .iter()
+            .any(|&ix| ids.contains(&session.id(ix).into_owned()))
+}
+
 /// Returns the agent's estimate of the whole context at the end of `path`, or `None` if the count
-/// is plausible or there is none. `counted` is what [`Agent::estimate_context`] returns there.
+/// is right or there is none. A count is wrong if it is implausible, or older than a prune of the
+/// path. `counted` is what [`Agent::estimate_context`] returns there.
 ///
-/// Nothing is read if the lines are too short for such an estimate, as in almost all sessions.
+/// Nothing is read if the lines are too short for an implausible count, as in almost all sessions.
 /// Images, whose estimate does not depend on their bytes, may then be missed.
 ///
 /// [`Agent::estimate_context`]: crate::agents::Agent::estimate_context
-pub fn estimate_if_implausible(
+pub fn estimate_if_wrong(
     counted: f64,
     path: &[EntryIx],
+    pruned: Option<&Restoration>,
     reader: &EntryReader,
 ) -> io::Result<Option<f64>> {
-    Ok(check_count(counted, path, reader)?.estimate)
+    Ok(check_count(counted, path, pruned, reader)?.estimate)
 }
 
-/// Returns [`estimate_if_implausible`] for each tip that has one; `counted` has the counts. In a
+/// Returns [`estimate_if_wrong`] for each tip that has one; `counted` has the counts. In a
 /// session with very many branches, the tips beyond a budget are left out.
-pub fn estimate_implausible(
+pub fn estimate_wrong_counts(
     tips: &[EntryIx],
     counted: &HashMap<EntryIx, f64>,
+    pruned: Option<&Restoration>,
     reader: &EntryReader,
 ) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
@@ -59,7 +95,7 @@ pub fn estimate_implausible(
             break;
         }
         let path = session.path(Some(tip));
-        let checked = check_count(count, &path, reader)?;
+        let checked = check_count(count, &path, pruned, reader)?;
         budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));
         if let Some(estimate) = checked.estimate {
             estimates.insert(tip, estimate);
@@ -70,15 +106,20 @@ pub fn estimate_implausible(
 
 /// The result of comparing a count with the agent's estimate.
 struct CheckedCount {
-    /// The estimate, in tokens; `None` if the count is plausible or there is none.
+    /// The estimate, in tokens; `None` if the count is right or there is none.
     estimate: Option<f64>,
     /// The number of messages of the context that was built for this; 0 if the length of the lines
     /// sufficed.
     built_messages: usize,
 }
 
-/// Checks a count as [`estimate_if_implausible`] does.
-fn check_count(counted: f64, path: &[EntryIx], reader: &EntryReader) -> io::Result<CheckedCount> {
+/// Checks a count as [`estimate_if_wrong`] does.
+fn check_count(
+    counted: f64,
+    path: &[EntryIx],
+    pruned: Option<&Restoration>,
+    reader: &EntryReader,
+) -> io::Result<CheckedCount> {
     let mut checked = CheckedCount {
         estimate: None,
         built_messages: 0,
@@ -87,11 +128,12 @@ fn check_count(counted: f64, path: &[EntryIx], reader: &EntryReader) -> io::Resu
         return Ok(checked);
     }
     let session = reader.session();
+    let is_too_old = is_counted_before_prune(path, pruned, session);
     let least_estimate = counted * IMPLAUSIBLE_RATIO;
-    let min_bytes = least_estimate * MIN_BYTES_PER_TOKEN;
+    let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
 
     let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
-    if (path_bytes as f64) < min_bytes {
+    if !is_too_old && !can_be_implausible(path_bytes) {
         return Ok(checked);
     }
 
@@ -102,12 +144,12 @@ fn check_count(counted: f64, path: &[EntryIx], reader: &EntryReader) -> io::Resu
         .iter()
         .map(|message| session.entry(message.entry).span.len)
         .sum();
-    if (context_bytes as f64) < min_bytes {
+    if !is_too_old && !can_be_implausible(context_bytes) {
         return Ok(checked);
     }
 
     let estimate = estimate_messages(&messages, reader)?;
-    if estimate >= least_estimate {
+    if is_too_old || estimate >= least_estimate {
         checked.estimate = Some(estimate);
     }
     Ok(checked)

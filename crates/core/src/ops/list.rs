@@ -18,7 +18,7 @@ pub use titles::{display_cost, display_title, distinct_titles, session_title};
 use crate::format::title::title_words;
 use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::branches::find_branches;
-use crate::ops::context_estimate::estimate_if_implausible;
+use crate::ops::context_estimate::estimate_if_wrong;
 use crate::ops::prune::Restoration;
 use crate::session::Session;
 use crate::session::content::content_text;
@@ -168,7 +168,7 @@ pub fn read_session(
     let reader = EntryReader::new(&session, source);
     let active_path = session.path(session.leaf);
     let context_tokens = session.agent().estimate_context(&active_path, &reader)?;
-    let context_estimate = estimate_if_implausible(context_tokens, &active_path, &reader)?;
+    let context_estimate = estimate_if_wrong(context_tokens, &active_path, pruned, &reader)?;
 
     let header = Raw::from_checked(&session.header.bytes);
     let created_ms = session.header.started_ms();

@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::line_chunks::for_each_line;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::edit::Edit;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
@@ -30,6 +30,8 @@ pub struct Restoration {
     pub unplaced: Vec<UnplacedRecord>,
     /// What the session does not contain, by operation.
     pub(super) missing: Vec<MissingPart>,
+    /// When the pruned file was written, in milliseconds since 1970; `None` if that is unknown.
+    pub written_ms: Option<i64>,
 }
 
 /// A record that has no place in the session.
@@ -144,7 +146,23 @@ impl Restoration {
             restored_records,
             unplaced,
             missing,
+            written_ms: None,
         })
+    }
+
+    /// Returns the ids of the entries from which a payload was pruned that a model sees: anything
+    /// but details.
+    pub fn ids_without_payload(&self) -> HashSet<&Text<'static>> {
+        let mut ids = HashSet::default();
+        for record in &self.restored_records {
+            let is_seen = record
+                .field()
+                .is_some_and(|field| !field.ends_with("details"));
+            if is_seen && !record.id.is_empty() {
+                ids.insert(&record.id);
+            }
+        }
+        ids
     }
 
     /// Returns the session with what was pruned.
