@@ -170,18 +170,19 @@ fn folders_are_repaired() {
     2> pisess: 2 to repair, 0 left
     2> pisess: note: some of these are in subdirectories; add -r to change them, too
     ");
-    assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @"
+    assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @r"
     ./in/a.jsonl:2: repaired: the entry is its own parent (entry a)
         it becomes a root
     2> pisess: note: ./in: subdirectories are left out (hint: -r includes them)
+    2> pisess: nothing was removed from the session; the old file is ./in/a.jsonl.bak
     2> pisess: 1 repaired, 0 left
     ");
     assert_eq!(s.text("in/deep/c.jsonl"), session(&["null"]));
-    assert_snapshot!(s.pisess("check --repair --backup -r ./in ./none").done(), @"
+    assert_snapshot!(s.pisess("check --repair --backup -r ./in ./none").done(), @r"
     ./in/deep/c.jsonl:2: repaired: the line is null
         it is removed
     2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: 4 B that are no longer in the session are kept in ./in/deep/c.jsonl.rejected
+    2> pisess: 4 B that are no longer in the session are kept in ./in/deep/c.jsonl.rejected; everything else is still there; the old file is ./in/deep/c.jsonl.bak
     2> pisess: 1 repaired, 0 left
     exit 2
     ");
@@ -346,6 +347,7 @@ fn a_missing_header_is_rebuilt_from_name_and_folder() {
     assert_snapshot!(s.pisess(&format!("check --repair -o ./copy.jsonl ./{folder}/{name}")).done(), @r#"
     ./--no-such-place-garden--/2026-03-14T09-26-53-589Z_3b9f6f1e.jsonl:1: repaired: the file has no session header
         it gets one: the id "3b9f6f1e" from the file's name, the time from the file's name, the directory "/no/such/place/garden" from the name of its folder, where "-" may be another character
+    2> pisess: nothing was removed from the session
     2> pisess: 1 repaired, 0 left
     "#);
     assert_eq!(
@@ -438,7 +440,7 @@ fn repairs_into_another_file() {
         the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted
         it is removed
-    2> pisess: 107 B that are no longer in the session are kept in ./out.jsonl.rejected
+    2> pisess: 107 B that are no longer in the session are kept in ./out.jsonl.rejected; everything else is still there
     2> pisess: 6 repaired, 1 left
     exit 1
     "#);
@@ -487,12 +489,13 @@ fn repair_backup_never_overwrites_a_rejected_file() {
 fn in_place_only_with_a_backup() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a")]));
-    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair requires -o or --backup (hint: give a new file with -o FILE, or --backup to repair in place)");
+    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair requires -o or --backup (hint: `pisess check --repair --backup ./s.jsonl` keeps the old file beside the session; -o FILE writes a new file instead)");
     s.put("s.jsonl.old", "mine");
     assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it already exists (hint: choose another suffix with --backup=SUFFIX)");
-    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
+    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @r"
     ./s.jsonl:2: repaired: the entry is its own parent (entry a)
         it becomes a root
+    2> pisess: nothing was removed from the session; the old file is ./s.jsonl.bak
     2> pisess: 1 repaired, 0 left
     ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));

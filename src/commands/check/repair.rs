@@ -11,6 +11,7 @@ use crate::cli::named::{
 use crate::cli::open::Input;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::transaction::{
     attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
 };
@@ -49,8 +50,9 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         return repairer.finish(ui);
     }
     if args.backup.is_none() && !args.write.change.dry_run {
+        let command = in_place_command(args);
         return Err(Failure::invalid("--repair requires -o or --backup")
-            .with_hint("give a new file with -o FILE, or --backup to repair in place"));
+            .with_hint(format!("`{command}` keeps the old file beside the session; -o FILE writes a new file instead")));
     }
 
     let FolderRepairs {
@@ -65,6 +67,19 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         ui.warn(NEEDS_RECURSION);
     }
     Ok(exit)
+}
+
+/// Returns the command that repairs the same sessions in place.
+fn in_place_command(args: &Args) -> String {
+    let mut command = "pisess check --repair --backup".to_owned();
+    if args.recursive {
+        command += " -r";
+    }
+    for session in &args.sessions {
+        command += " ";
+        command += &quote_word(session.as_os_str());
+    }
+    command
 }
 
 /// Returns the table for `-n`, without rows.
@@ -330,14 +345,25 @@ impl Repairer<'_> {
             self.report
                 .report_session(session_path(input), findings, ui)
         })?;
-        if let Some(rejected) = commits.rejected {
-            ui.report_commit_warnings(&rejected.committed);
-            ui.print_status(&format!(
-                "{} that are no longer in the session are kept in {}",
-                format_bytes(rejected.removed_bytes),
-                rejected.committed.path.to_string_lossy()
-            ));
-        }
+        let loss = match commits.rejected {
+            Some(rejected) => {
+                ui.report_commit_warnings(&rejected.committed);
+                format!(
+                    "{} that are no longer in the session are kept in {}; everything else is still there",
+                    format_bytes(rejected.removed_bytes),
+                    rejected.committed.path.display()
+                )
+            }
+            None => "nothing was removed from the session".to_owned(),
+        };
+        let backup = match self.backup_suffix {
+            Some(suffix) if self.report.write.output.is_none() => {
+                let path = with_suffix(session_path(input), suffix);
+                format!("; the old file is {}", path.display())
+            }
+            _ => String::new(),
+        };
+        ui.print_status(&(loss + &backup));
         Ok(())
     }
 }
