@@ -243,12 +243,13 @@ pub const TOPICS: [Section; 10] = [
              file. `pisess list` sorts by the last message, so its first row may be another \
              session. `last~1` is the session before `last`. Sessions of oh-my-pi without a name \
              and without messages are skipped.",
-            "A name is one of these: the start or end of a session's id, with at least 4 characters; \
-             the start of the short id that `list` shows; or the name set with `append --name`, or \
-             its start, ignoring case. An exact name comes first. Sessions for the current directory \
-             are looked up first, then all others. An existing path always wins. If a name matches \
-             several sessions, the command fails and lists them. A command that changes a session \
-             found by name reports its path on standard error.",
+            "A name can be the start or end of a session's id, with at least 4 characters, or the \
+             start of the short id that `list` shows. It can also be the name set with `append \
+             --name`, or the start of that name, ignoring case. An exact name comes first. \
+             Sessions for the current directory are looked up first, then all others. An existing \
+             path always wins. If a name matches several sessions, the command fails and lists \
+             them. A command that changes a session found by name reports its path on standard \
+             error.",
             "A command that only reads a session also takes words of a title, as `list` shows it, \
              in any case and order: `pisess tree 'tide gaps'`. The start of a word is enough, and \
              one of them must have at least 3 characters. Standard error tells which session has \
@@ -286,12 +287,12 @@ pub const TOPICS: [Section; 10] = [
         "times",
         "TIMES",
         &[
-            "`--since`, `--until` and `--older-than` take one of these: an age (`30min`, `12h`, \
-             `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a date, month or year \
-             (`2026-10-31`, `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, \
-             `2026-10-31T12:00:00Z`). A weekday means the most recent one, possibly today. A year \
-             is 365.25 days, a month a twelfth of that. Times without a zone are local, and days \
-             begin at midnight.",
+            "`--since`, `--until` and `--older-than` take an age (`30min`, `12h`, `7d`, `2w`, \
+             `6mo`, `1y`), `today`, `yesterday` or a weekday. They also take a date, month or \
+             year (`2026-10-31`, `2026-10`, `2026`), or a date with a time of day \
+             (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A weekday means the most recent one, \
+             possibly today. A year is 365.25 days, a month a twelfth of that. Times without a \
+             zone are local, and days begin at midnight.",
             "A period begins with the first moment of the TIME of `--since`, and ends with the \
              last moment of the TIME of `--until`. So `--since 2026-10 --until 2026-10` is \
              October. An age is counted from now: `--since 7d` begins seven days ago at this time \
@@ -337,11 +338,12 @@ pub const TOPICS: [Section; 10] = [
         "summaries",
         "SUMMARIES",
         &[
-            "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
-             available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
-             a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a \
-             summary from the conversation itself. This uses neither a model nor the network, and its result is \
-             always the same.",
+            "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` write a summary. \
+             They use the first of these that is available: a text (`--summary`, \
+             `--summary-file`), the reply of a hook (`--hook`), or the output of a summarizer \
+             (`--summarizer`, or `PISESS_SUMMARIZER` for every command). If there is none, they \
+             extract a summary from the conversation itself. To extract it, they use neither a \
+             model nor the network, and the result is always the same.",
             "A summarizer is any command that reads a prompt on standard input and prints the summary \
              on standard output. The prompt is what the file's agent would send; `--prompt` prints \
              it. An example is `llm -m MODEL`, where `llm` is a separate program for sending prompts \
@@ -398,10 +400,10 @@ pub const TOPICS: [Section; 10] = [
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
-            "`--force` overrides these refusals: to overwrite an existing output, to write to a \
-             file system without locks, to rewrite a file whose attributes cannot be kept, and to \
-             change a session that a running oh-my-pi has open. A file with several hard links is \
-             never rewritten, even with `--force`.",
+            "Without `--force`, pisess does not overwrite an existing output, write to a file \
+             system without locks, or rewrite a file whose attributes cannot be kept. It also \
+             does not change a session that a running oh-my-pi has open. A file with several hard \
+             links is never rewritten, even with `--force`.",
         ],
     )
     .with_options("Writing", "how files are changed, and what is refused"),
@@ -414,8 +416,8 @@ pub const TOPICS: [Section; 10] = [
              continues from the leaf that it knows, on a branch beside the new entry. Close pi, \
              or reopen the session in it, before you continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file \
-             changed underneath it. Changes are refused (exit 3) while oh-my-pi may still use \
-             the file: if its lock file is held, if it has the file open, or if it wrote a \
+             changed underneath it. Changes are refused (exit 3) while oh-my-pi may still use the \
+             file. It may if its lock file is held, if it has the file open, or if it wrote a \
              moment ago and has not recorded its exit. Use `--force` to write anyway.",
         ],
     ),
