@@ -257,10 +257,10 @@ pub const TOPICS: [Section; 10] = [
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
-             the entry; if a command needs both and neither is given, for both. The command in \
-             `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without these, \
-             pisess prints a numbered list of the 20 newest and reads a number. If nothing is \
-             chosen, the exit code is 1.",
+             the entry. If a command needs both, and neither is given, pisess asks for both. The \
+             command in `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without \
+             these, pisess prints a numbered list of the 20 newest and reads a number. If nothing \
+             is chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
              prints the chosen row. The name is the path of a session, or a reference to an entry of \
              the session in `PISESS_SESSION`. If the command is cancelled, pisess exits with the \
