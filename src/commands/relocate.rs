@@ -11,6 +11,7 @@ use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
+use crate::cli::session_report::report_new_session;
 use crate::cli::status::Status;
 use crate::format::format_count;
 use crate::ops::relocate::{may_hold_sessions, moved_cwd};
@@ -39,7 +40,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session move, too: SESSION.pruned, and the files that oh-my-pi keeps beside a session, including
 /// sub-agents. A session elsewhere is not moved. Forks in the stores get the new path in their
 /// headers. Other files whose names begin with the session's name, such as backups, stay and are
-/// reported. A store directory that is empty afterwards is also reported.
+/// reported. A store directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
 /// and the fork is reported (exit 4). If a session is in DIR already, its forks are updated if
@@ -90,6 +91,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         results.push((&planned.session, result));
     }
 
+    // The only session that was moved.
+    let moved_to = match &results[..] {
+        [(_, Ok(outcome))] if outcome.status == Status::Moved => Some(outcome.to.clone()),
+        _ => None,
+    };
+
     let mut report = RelocationReport {
         args,
         worst_exit: Exit::Done,
@@ -111,6 +118,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_after_write("the sessions are moved", print)
     };
     let exit = report.worst_exit.or_print_failure(printed)?;
+    if let Some(path) = moved_to
+        && !args.change.json
+    {
+        report_new_session("moved", &path, ui);
+    }
     if args.moved_from.is_some() && planned_moves.is_empty() && exit == Exit::Done {
         ui.print_status("no session of that directory in the stores");
     }
@@ -331,12 +343,12 @@ impl RelocationReport<'_> {
             if !self.reported_leftovers.insert(path.clone()) {
                 continue;
             }
+            // An empty directory needs no action. It stays, because a new session of an agent that
+            // runs in the old project may be about to be written there.
             let is_old_folder = outcome.path.parent() == Some(Path::new(&path));
-            new_leftovers.push(if is_old_folder {
-                format!("the empty directory {path}")
-            } else {
-                path
-            });
+            if !is_old_folder {
+                new_leftovers.push(path);
+            }
         }
         if new_leftovers.is_empty() {
             return;

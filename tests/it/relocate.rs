@@ -156,11 +156,22 @@ fn a_session_goes_to_the_new_project() {
         (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])),
         "{moved}"
     );
-    // The new path precedes the directory that is left.
-    let folder = fork.strip_suffix("/2026_fork.jsonl").unwrap();
-    let reports =
-        format!("pisess: moved ~/{fork}\npisess: left behind the empty directory ~/{folder}\n");
+    // The directory that is empty now needs no action.
+    let reports = format!("pisess: moved ~/{fork}\n");
     assert!(moved.stderr.ends_with(&reports), "{moved}");
+    let folder = fork.strip_suffix("/2026_fork.jsonl").unwrap();
+    assert!(h.exists(folder));
+    // A terminal gets its title, and how to go on with it.
+    let moved =
+        h.s.pisess(&format!("relocate ./{}/2026_fork.jsonl ./old", h.pi[1]))
+            .at_home()
+            .terminal(80)
+            .done();
+    assert_snapshot!(moved.stderr, @r"
+    pisess: note: ~/.pi/…/2026_fork.jsonl: the last line is incomplete; skipped or…
+    pisess: moved fork: hi
+    pisess: `pisess resume fork` continues it
+    ");
 }
 
 #[test]
@@ -185,18 +196,12 @@ fn moves_the_files_of_a_session_along() {
         "{done}"
     );
     assert!(done.stderr.ends_with(&format!("pisess: {left}")), "{done}");
-    // A directory that is empty now is reported once.
+    // A directory that is empty now stays.
     let done = h.run(&format!(
         "relocate ./{0}/2026_p1.jsonl ./{0}/2026_p2.jsonl ./new",
         h.pi[0]
     ));
-    assert_eq!(
-        done.stderr
-            .matches(&format!("left behind the empty directory ~/{}\n", h.pi[0]))
-            .count(),
-        1,
-        "{done}"
-    );
+    assert!(!done.stderr.contains("left behind"), "{done}");
     assert!(h.exists(&h.pi[0]));
     for name in ["/scout.jsonl", "/0.bash.log", ".jsonl.pruned", ".jsonl"] {
         assert!(
