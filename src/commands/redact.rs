@@ -11,7 +11,6 @@ use crate::cli::redaction::{
     self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, describe_place, join_first_few,
     redact_to_copy, refuse_left_over, refuse_leftovers, report_redaction,
 };
-use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
@@ -302,8 +301,11 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             values = Some(args.redaction.read_values(input, ui)?);
         }
         let search_result = input.and_then(|input| {
-            if let Some(output) = &args.write.output {
-                refuse_output_in_dry_run(output, &input, args.write.change.force)?;
+            if let Some(output) = &args.write.output
+                && output != Path::new("-")
+            {
+                let force = args.write.change.force;
+                store::check_create(output, input.file(), force).map_err(copy_error)?;
             }
             let values = values.clone().unwrap_or_default();
             let part = args.select_part(input, values, ui)?;
