@@ -1022,6 +1022,24 @@ fn a_patch_of_files_that_are_partly_known() {
     assert_snapshot!(s.pisess("show --patch ./tour.jsonl root..b5d60e41").done().fails(1), @"note: src/clock.rs is not in the patch: its content before is not known, and not every change recorded a diff");
     assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.patch").done().fails(2), @"export does not write patches (hint: `pisess show --patch SESSION` prints what the agent changed in files)");
     assert_snapshot!(s.pisess("diff --patch ./tour.jsonl @ @^").done().fails(2), @"unexpected argument '--patch' found (hint: `pisess show --patch SESSION` prints what the agent changed in files; see `pisess diff --help`)");
+    // Some tools record a unified diff without names as `diff`.
+    let edit = r#"{"path":"cart.ts","oldText":"a","newText":"b"}"#;
+    let calls = String::from_utf8(session_with_calls(&[("edit", edit, false)])).unwrap();
+    let details = r#""details":{"diff":"--- \n+++ \n@@ -7,2 +7,2 @@\n-a\n+b\n c"},"content":[{"type":"text","text":"done"#;
+    s.put(
+        "d.jsonl",
+        calls.replace(r#""content":[{"type":"text","text":"done"#, details),
+    );
+    assert_snapshot!(s.unchanged("show --patch ./d.jsonl"), @r"
+    diff --git a/cart.ts b/cart.ts
+    --- a/cart.ts
+    +++ b/cart.ts
+    @@ -7,2 +7,2 @@
+    -a
+    +b
+     c
+    2> pisess: note: cart.ts is only partly known: the patch has the diff that its edit recorded
+    ");
     s.put(
         "x.jsonl",
         session_with_calls(&[("write", r#"{"path":"/tmp/other","content":"a\n"}"#, false)]),

@@ -4,7 +4,6 @@ use super::operations::{FileChange, ReadPart, RecordedEdit};
 use crate::session::content::{find_members, join_text, member_is};
 use crate::session::paths::collapse_dots;
 use pisess_json::Raw;
-use pisess_json::text::Text;
 
 /// What a tool printed and recorded.
 #[derive(Default)]
@@ -58,7 +57,7 @@ impl ToolOutput {
             text,
             is_one_text,
             is_truncated: truncation.is_object(),
-            patch: details.get_text("patch").map(Text::into_string_lossy),
+            patch: read_patch(details),
         }
     }
 
@@ -118,6 +117,16 @@ impl ToolOutput {
             text: self.text,
         })
     }
+}
+
+/// Returns the unified diff that an edit recorded. In `patch` it is one; `diff` is mostly made for
+/// the screen, but some tools record a unified diff there.
+fn read_patch(details: Raw) -> Option<String> {
+    if let Some(patch) = details.get_text("patch") {
+        return Some(patch.into_string_lossy());
+    }
+    let diff = details.get_text("diff")?.into_string_lossy();
+    diff.starts_with("--- ").then_some(diff)
 }
 
 /// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or got
