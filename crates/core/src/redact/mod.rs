@@ -220,7 +220,8 @@ impl Redactor {
         secrets
     }
 
-    /// Removes the secrets from a text that is not a line: see [`SecretSearch::search_text`].
+    /// Removes the secrets from a text that is not a line, with the placeholders that they have in
+    /// lines: see [`SecretSearch::search_text`]. A text without secrets stays as it is.
     pub fn redact_text(&mut self, text: &mut String) {
         let Some(mut found) = self.search.search_text(text) else {
             return;

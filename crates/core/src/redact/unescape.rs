@@ -248,16 +248,17 @@ fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
     Some(escape + width)
 }
 
-/// Returns the length of a sequence of CSI, from its `[` to its final byte. Anything else than
-/// parameters before the final byte makes it ordinary text.
+/// Returns the length of a sequence of CSI, from the `[` at the start of `bytes` to its final byte.
+/// Anything else than parameters before the final byte makes it ordinary text.
 fn csi_width(bytes: &[u8]) -> Option<usize> {
-    let parameters = bytes[1..]
+    let after_bracket = &bytes[1..];
+    let parameters_len = after_bracket
         .iter()
         .take(LONGEST_PARAMETERS)
         .position(|byte| !matches!(byte, b' '..=b'?'))?;
-    let final_byte = 1 + parameters;
-    if matches!(bytes[final_byte], b'@'..=b'~') {
-        Some(final_byte + 1)
+    let is_final = matches!(after_bracket[parameters_len], b'@'..=b'~');
+    if is_final {
+        Some("[".len() + parameters_len + 1)
     } else {
         None
     }

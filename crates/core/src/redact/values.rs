@@ -46,7 +46,8 @@ impl SecretValue {
     }
 }
 
-/// Reads one value per line; blank lines are skipped.
+/// Reads one value per line, without the white space around it; blank lines are skipped. Each is a
+/// secret, whatever it looks like.
 pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
     let lines = text
         .split(|&byte| byte == b'\n')
