@@ -47,7 +47,8 @@ pub struct ChangedRanges {
     pub added: Range<usize>,
 }
 
-/// Returns the changes between two lists, in order.
+/// Returns the changes between two lists, in order. Each has the range that it removes from the old
+/// list and the range that it adds in the new one, of which one may be empty.
 pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
@@ -70,7 +71,8 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     changes
 }
 
-/// Returns the lines of both texts, with their ends.
+/// Returns the lines of both texts, with their ends: those in common once, and of each change first
+/// the removed and then the added ones.
 pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     let old_lines = split_lines(old);
     let new_lines = split_lines(new);

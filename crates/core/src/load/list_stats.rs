@@ -98,9 +98,9 @@ impl ListStats {
 
     /// Adds the model of a reply, if no reply before was of this model.
     fn add_model(&mut self, message: &MessageFacts) {
-        let (provider, model) = message.model_parts();
-        let provider = provider.as_ref().map(Text::to_string_lossy);
-        let model = model.as_ref().map(Text::to_string_lossy);
+        let respondent = message.respondent();
+        let provider = respondent.provider.as_ref().map(Text::to_string_lossy);
+        let model = respondent.model.as_ref().map(Text::to_string_lossy);
         let Some(name) = model_name(provider.as_deref(), model.as_deref()) else {
             return;
         };

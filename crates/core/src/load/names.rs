@@ -62,7 +62,7 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// Returns what to try.
+    /// Returns the hint that is printed below the error: what to try instead.
     pub fn hint(&self) -> String {
         match self {
             NameError::NoLast { sessions: 0, .. } => {

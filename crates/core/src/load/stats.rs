@@ -29,9 +29,9 @@ impl Fragment {
         let mut attribution = Attribution::empty(entry);
         match (parsed.kind, parsed.role, &record.message) {
             (Kind::Message, Role::Assistant, Some(message)) => {
-                let (provider, model) = message.model_parts();
-                attribution.provider = self.keep_name(provider);
-                attribution.model = self.keep_name(model);
+                let respondent = message.respondent();
+                attribution.provider = self.keep_name(respondent.provider);
+                attribution.model = self.keep_name(respondent.model);
                 attribution.has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
                 // The time in a message is when the reply began, not when its line was written.
                 let began_ms = message.get(Member::Timestamp).and_then(Raw::number);
@@ -127,7 +127,8 @@ impl Fragment {
     }
 }
 
-/// Marks the calls that name a file and failed, as their results say.
+/// Marks the calls that name a file and failed, as their results say. To be called once all lines
+/// are read, because a result is after its call.
 pub fn mark_failed_calls(session: &mut Session) {
     let mut failed_ids: HashSet<Vec<u8>> = HashSet::default();
     for attribution in &session.collected.attributions {

@@ -22,7 +22,8 @@ pub struct WrittenText {
 }
 
 impl WrittenText {
-    /// Returns what an operation wrote; `None` if it only read.
+    /// Returns what an operation wrote; `None` if it only read, or if what it wrote is not stored
+    /// in a known form: no line can be attributed to it then.
     pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
         let writes = matches!(
             change,
@@ -105,7 +106,8 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines of a call that no newer call wrote.
+    /// Attributes the lines of a call that no newer call wrote. A read attributes nothing, and
+    /// neither does a change that is not stored in a known form.
     fn add(&mut self, call: &WrittenText) {
         match &call.change {
             FileChange::Write(text) => self.add_whole_file(text, call.source),
@@ -124,7 +126,7 @@ impl<'t> Blame<'t> {
     }
 
     /// Attributes the lines of the file that are left of a text which was written as the whole
-    /// file.
+    /// file. A run of lines without a distinctive one is left out: it may be left of any text.
     fn add_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
@@ -245,7 +247,8 @@ fn has_distinctive_line(lines: &[&str]) -> bool {
     lines.iter().any(|line| is_distinctive(line))
 }
 
-/// Returns the ranges of a new list that no change touches. `len` is the length of the list.
+/// Returns the ranges of a new list that no change touches, without empty ones. `changes` are in
+/// the order of the list, whose length is `len`.
 fn unchanged_ranges(changes: &[ChangedRanges], len: usize) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;

@@ -55,7 +55,7 @@ impl Branch {
 /// Returns all branches, newest first.
 pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
-    let order: Vec<EntryIx> = tree.walk(&[]).collect();
+    let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
@@ -152,7 +152,7 @@ pub struct BranchStart {
 /// Returns the start of the branch that an entry is on: the nearest entry, at or above the given
 /// one, at whose parent the conversation continues in several ways. `None` if there is none.
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
-    let order: Vec<EntryIx> = tree.walk(&[]).collect();
+    let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
     let mut root_count = 0;

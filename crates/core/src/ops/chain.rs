@@ -21,7 +21,8 @@ pub(super) struct Chain<'s, 'i, 'c> {
 }
 
 impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
-    /// Returns a chain that begins under this position.
+    /// Returns a chain that begins under this position: its first entry is a child of the entry
+    /// there, or a root.
     pub fn with_parent(
         session: &'s Session,
         parent: Position,
@@ -34,7 +35,8 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         )
     }
 
-    /// Returns a chain that begins under the entry with this id.
+    /// Returns a chain that begins under the entry with this id. That need not be an entry of the
+    /// session: it may be one of another change.
     pub fn with_parent_id(
         session: &'s Session,
         parent: Option<Text<'static>>,

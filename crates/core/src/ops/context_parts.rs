@@ -65,7 +65,7 @@ pub fn measure_parts<'a>(
                 Some(tokens) if matches!(message.body, Body::Stored) => tokens,
                 _ => message.with_json(&one_reader, |json| reading.agent.estimate_message(json))?,
             };
-            adder.add(AddedKey::Entry(message.entry), tokens);
+            adder.add_tokens(PartIdentity::Entry(message.entry), tokens);
         }
     } else {
         let messages: Vec<&ContextMessage> = messages.iter().collect();
@@ -196,13 +196,13 @@ struct PartAdder {
     /// The tool or file of each call, by its id.
     names_by_call: HashMap<Vec<u8>, Option<String>>,
     parts: Vec<ContextPart>,
-    /// The index in `parts` of each part.
-    index_by_key: HashMap<AddedKey, usize>,
+    /// The index of each part in `parts`.
+    index_by_identity: HashMap<PartIdentity, usize>,
 }
 
 /// What distinguishes the parts of a context.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum AddedKey {
+enum PartIdentity {
     /// A role, tool or file; `None` for what belongs to none.
     Name(Option<String>),
     Entry(EntryIx),
@@ -212,12 +212,14 @@ impl PartAdder {
     /// Adds the next message of the context.
     fn add_message(&mut self, message: MeasuredMessage) {
         match message {
-            MeasuredMessage::Whole { name, tokens } => self.add(AddedKey::Name(name), tokens),
+            MeasuredMessage::Whole { name, tokens } => {
+                self.add_tokens(PartIdentity::Name(name), tokens)
+            }
             MeasuredMessage::Reply { calls, tokens } => self.add_reply(calls, tokens),
             MeasuredMessage::Result { call_id, tokens } => {
                 // The call was added before: it precedes its result in the context.
                 let name = self.names_by_call.get(&call_id).cloned().flatten();
-                self.add(AddedKey::Name(name), tokens);
+                self.add_tokens(PartIdentity::Name(name), tokens);
             }
         }
     }
@@ -232,35 +234,38 @@ impl PartAdder {
             // Each estimate is rounded up, so their sum may exceed that of the whole reply.
             let share = call.tokens.min(unassigned);
             unassigned -= share;
-            self.add(AddedKey::Name(call.name), share);
+            self.add_tokens(PartIdentity::Name(call.name), share);
         }
         if unassigned > 0 {
-            self.add(AddedKey::Name(None), unassigned);
+            self.add_tokens(PartIdentity::Name(None), unassigned);
         }
     }
 
-    /// Adds a message, or a part of one, to the part with this key. The key's first message makes
-    /// the part.
-    fn add(&mut self, key: AddedKey, tokens: u64) {
-        let index = match self.index_by_key.get(&key) {
+    /// Adds the tokens of a message, or of a part of one, to the part of the context to which it
+    /// belongs.
+    fn add_tokens(&mut self, identity: PartIdentity, tokens: u64) {
+        let index = match self.index_by_identity.get(&identity) {
             Some(&index) => index,
-            None => {
-                let index = self.parts.len();
-                self.index_by_key.insert(key.clone(), index);
-                let (name, entry) = match key {
-                    AddedKey::Name(name) => (name, None),
-                    AddedKey::Entry(entry) => (None, Some(entry)),
-                };
-                self.parts.push(ContextPart {
-                    name,
-                    entry,
-                    tokens: 0,
-                    messages: 0,
-                });
-                index
-            }
+            None => self.push_empty_part(identity),
         };
         self.parts[index].tokens += tokens;
         self.parts[index].messages += 1;
+    }
+
+    /// Adds a part without tokens, and returns its index.
+    fn push_empty_part(&mut self, identity: PartIdentity) -> usize {
+        let index = self.parts.len();
+        let (name, entry) = match &identity {
+            PartIdentity::Name(name) => (name.clone(), None),
+            PartIdentity::Entry(entry) => (None, Some(*entry)),
+        };
+        self.parts.push(ContextPart {
+            name,
+            entry,
+            tokens: 0,
+            messages: 0,
+        });
+        self.index_by_identity.insert(identity, index);
+        index
     }
 }

@@ -78,7 +78,8 @@ pub fn edit_entries(
     Ok(chain.change)
 }
 
-/// Refuses targets that are not on the path to the leaf, or of a kind that pi cannot edit.
+/// Refuses targets that are not on the path to the leaf, or of a kind that pi cannot edit. An edit
+/// applies on its own branch only, so that of any other entry would have no effect.
 fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Result<(), Refusal> {
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -102,7 +103,8 @@ fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Re
     Ok(())
 }
 
-/// Refuses targets on the path that are not in the context.
+/// Refuses targets on the path that are not in the context, because a compaction replaced them: no
+/// model would see the edit.
 fn check_in_context(
     session: &Session,
     context: &[EntryIx],

@@ -87,7 +87,8 @@ pub fn join(first: SessionCopy, second: SessionCopy) -> Result<Join, Refusal> {
     Ok(interleave(first.session(), second.session()))
 }
 
-/// Refuses a copy unless each line is an entry, and has an id that no other line has.
+/// Refuses a copy unless each line is an entry, and has an id that no other line has. Any other
+/// line cannot be found in the other copy, and the result might have it twice.
 fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
     let session = copy.session();
     if session.format != Format::V3 {
@@ -125,7 +126,7 @@ fn unsound(copy: SessionCopy, line: LineNo, what: &str) -> Refusal {
     Refusal::with_hint(what, "`pisess check --repair` it first")
 }
 
-/// Refuses copies that have an entry with different contents.
+/// Refuses copies that have an entry with different contents: the result can have only one of them.
 fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal> {
     for second_ix in second.session().entry_indexes() {
         let id = second.session().id(second_ix);

@@ -74,7 +74,8 @@ impl<'a> IdSource<'a> {
         self.issue_free_id(session, |_| false)
     }
 
-    /// Returns an id like [`IdSource::issue_entry_id`], for which `is_taken` is false as well.
+    /// Returns an id like [`IdSource::issue_entry_id`], for which `is_taken` is false as well: it
+    /// knows ids that are not in the session yet, such as those of a batch.
     pub fn issue_free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.next_candidate)();

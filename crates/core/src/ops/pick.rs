@@ -63,7 +63,10 @@ pub fn complete_selection(
         }
         picked.remove(&ix);
     }
-    Ok(tree.walk(&[]).filter(|ix| picked.contains(ix)).collect())
+    Ok(tree
+        .walk_oldest_first()
+        .filter(|ix| picked.contains(ix))
+        .collect())
 }
 
 /// Copies the picked entries under `onto`, each below the one before. `picked` is in tree order, so

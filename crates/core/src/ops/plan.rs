@@ -143,7 +143,8 @@ impl Change {
         bytes
     }
 
-    /// Returns the file as it is after the change; `None` if the change is not an append.
+    /// Returns the file as it is after the change, which is not written for this; `None` if the
+    /// change is not an append.
     pub fn file_after(&self, session: &Session, source: &dyn ReadAt) -> Option<PieceTable> {
         if self.action(session) != Action::Append {
             return None;

@@ -262,7 +262,8 @@ pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGrou
     folded
 }
 
-/// Folds the groups from an index on into one, if they are too many to be left open.
+/// Folds the groups of the branch that ends with the last group into one, if they are too many to
+/// be left open. `branch_start` is the index of its first group; `None` if no branch ends there.
 fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     let Some(branch_start) = branch_start else {
         return;
@@ -430,7 +431,7 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
         .map(SubtreeExtent::single_entry)
         .collect();
     // Each entry is complete before it is added to its parent: children come first.
-    let parents_first: Vec<EntryIx> = Tree::new(session).walk(&[]).collect();
+    let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
             continue;

@@ -55,7 +55,8 @@ pub fn switch(
     Ok(chain.change)
 }
 
-/// Whether the position is the leaf, or only marks and labels lie between the two.
+/// Whether the position is the leaf, or only marks and labels lie between the two. A switch to it
+/// would change nothing that a model sees.
 fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
     let mut current = session.leaf;
@@ -79,7 +80,8 @@ pub struct LeafMove {
     pub undone_ids: Vec<Text<'static>>,
 }
 
-/// Returns the move that an entry records; `None` if it is not a mark.
+/// Returns the move that an entry records; `None` if it is not a mark. Only lines of `custom`
+/// entries are read.
 pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMove>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Custom {

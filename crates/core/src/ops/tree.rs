@@ -244,7 +244,8 @@ pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> T
     }
 }
 
-/// Returns a view without rows and marks, as the base of the others.
+/// Returns a view without rows and marks, as the base of the others: each sets the fields that it
+/// needs.
 fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx>) -> TreeView<'a> {
     TreeView {
         session,

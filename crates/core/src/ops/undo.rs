@@ -56,7 +56,11 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     }
 }
 
-/// Returns the entries of the next operation of a walk; at least one.
+/// Returns the entries of the next operation of a walk, in file order; at least one. Entries
+/// without an id are left out.
+///
+/// # Errors If no operation is left, or if the next is a reply of the model, which `pop` takes
+/// back.
 fn operation_before(
     reader: &EntryReader,
     walk: &mut BackwardWalk,
@@ -332,7 +336,8 @@ fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     }
 }
 
-/// Whether an entry is a record that an agent keeps for itself, and not an operation.
+/// Whether an entry is a record that an agent keeps for itself, and not an operation: one without
+/// an id, oh-my-pi's note of an exit, or one of a type that only records use or costs.
 fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let session = reader.session();
     let entry = session.entry(ix);

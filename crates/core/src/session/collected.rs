@@ -72,7 +72,8 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Returns an attribution with nothing but its entry.
+    /// Returns an attribution with nothing but its entry. `has_usage` is set, because only a reply
+    /// may lack a record of its tokens.
     pub fn empty(entry: EntryIx) -> Attribution {
         let none = Slice::default();
         Attribution {

@@ -95,8 +95,15 @@ impl Tree {
             [self.child_start[ix.index()] as usize..self.child_start[ix.index() + 1] as usize]
     }
 
+    /// Iterates over all entries: parents before children, and siblings from the oldest to the
+    /// youngest, each with its descendants.
+    pub fn walk_oldest_first(&self) -> impl Iterator<Item = EntryIx> + use<'_> {
+        self.walk(&[])
+    }
+
     /// Iterates over all entries in drawing order: parents before children; of siblings, the one
-    /// that leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
+    /// that leads to the leaf first, then the others from the oldest to the youngest. `is_active`
+    /// has, for each entry, whether it is on the path to the leaf.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
         let mut stack = Vec::new();
         push_siblings(&mut stack, &self.roots, is_active);
@@ -148,7 +155,9 @@ impl Ancestry {
         entries: &[Entry],
         parent: impl Fn(EntryIx) -> Option<EntryIx>,
     ) -> Ancestry {
-        let drawing_order: Vec<_> = Tree::from_parents(entries, &parent).walk(&[]).collect();
+        let drawing_order: Vec<_> = Tree::from_parents(entries, &parent)
+            .walk_oldest_first()
+            .collect();
         let mut drawing_index = vec![0_u32; entries.len()];
         for (at, ix) in drawing_order.iter().enumerate() {
             drawing_index[ix.index()] = at as u32;

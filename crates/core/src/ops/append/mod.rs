@@ -97,6 +97,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Checks that a line of this type is an entry, and has the fields that the agent requires.
+    /// Lines that start a session, and leaf records, are refused with what to do instead.
     fn check_fields(&self, kind: &Text, entry: Raw) -> Result<(), Refusal> {
         match &*kind.to_string_lossy() {
             "session" | "title" => Err(Refusal::with_hint(

@@ -39,7 +39,7 @@ pub(super) fn finding_in_entry(
 }
 
 impl Finding {
-    /// Returns a finding without an entry, a fix or a consequence.
+    /// Returns a finding without an entry, a fix or a consequence, which the methods below set.
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
         Finding {
             line,

@@ -86,7 +86,8 @@ pub(super) struct NewHeader {
     pub is_version_1: bool,
 }
 
-/// Whether an error may mean that only the header is missing.
+/// Whether an error may mean that only the header is missing: the file begins with another value,
+/// or has none after its title line.
 pub(super) fn may_lack_header(error: &LoadError) -> bool {
     matches!(
         error,

@@ -117,7 +117,7 @@ impl MessageTree {
         let mut nearest_messages = vec![None; parents.len()];
         let tree = Tree::from_parents(&session.entries, |ix| parents[ix.index()]);
         // Each entry comes after its parent, whose message it inherits.
-        for ix in tree.walk(&[]) {
+        for ix in tree.walk_oldest_first() {
             nearest_messages[ix.index()] = if is_seen_by_model(reader, ix)? {
                 Some(ix)
             } else {
@@ -378,7 +378,8 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
     flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED)
 }
 
-/// Returns the topmost message that the model sees between a turn and a result below it.
+/// Returns the topmost message that the model sees between a turn and a result below it. The result
+/// has to move to directly above this message.
 fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) -> EntryIx {
     let mut first = result;
     let mut above = messages.message_above(result);
@@ -433,7 +434,8 @@ struct ResultMoves<'s, 'p> {
 }
 
 impl<'s, 'p> ResultMoves<'s, 'p> {
-    /// Returns the parents before any move, given the gaps whose results may be moved.
+    /// Returns the parents before any move. `gaps` has the results that may be moved: of these, the
+    /// children are collected, because a move changes their parents.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let results = gaps.iter().flat_map(|gap| &gap.results);
         let mut children: HashMap<EntryIx, Vec<EntryIx>> =

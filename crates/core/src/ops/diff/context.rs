@@ -147,7 +147,8 @@ struct MeasuredMessage {
     line_count: usize,
 }
 
-/// Returns the digest and the number of lines of each message of a context.
+/// Reads the messages of a context, and returns the digest and the number of lines of each. Their
+/// texts are not kept: most are the same on both sides.
 fn measure_messages(side: &ComparedPath) -> io::Result<Vec<MeasuredMessage>> {
     let mut messages = Vec::new();
     each_message(side, &mut |_, message| {

@@ -104,7 +104,8 @@ impl FileContent {
         }
     }
 
-    /// Applies what the next operation on the file did. `entry` has its call.
+    /// Applies what the next operation on the file did, in the order of the conversation. `entry`
+    /// has its call; it is recorded if the change is not stored in a known form.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
             FileChange::Write(text) | FileChange::ReadWhole(text) => {
@@ -120,6 +121,7 @@ impl FileContent {
     }
 
     /// Applies an edit that recorded the new text, or a diff that fits all of what is known.
+    /// Without either, the change counts as unknown.
     fn apply_recorded(&mut self, entry: EntryIx, edit: RecordedEdit) {
         if let Some(text) = edit.new_text {
             self.forget_changes();
@@ -263,7 +265,8 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, added: KnownLines) {
     join_parts(parts);
 }
 
-/// Joins each part, in order, with those that begin in it or right after it.
+/// Joins each part, in order, with those that begin in it or right after it. Lines that two parts
+/// have in common are the same: [`add_to_parts`] has dropped all others.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {

@@ -118,6 +118,8 @@ fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
     Some(hunks)
 }
 
+/// Parses a line of a diff: its sign, its number and, after `|`, its text. `None` if it has another
+/// form.
 fn parse_line(line: &str) -> Option<DiffLine<'_>> {
     let (numbered, text) = line.split_once('|')?;
     let change = match numbered.bytes().next()? {

@@ -38,7 +38,8 @@ const CUT_NOTICE: &str = "[Session persistence truncated large content]";
 const REPAIR_NOTICE: &str = "an automatic syntax repair (";
 
 impl ToolOutput {
-    /// Reads the output from the message of a result.
+    /// Reads the output from the message of a result: what the tool printed, and what it recorded
+    /// in the `details`.
     pub fn read(message: Raw) -> ToolOutput {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);

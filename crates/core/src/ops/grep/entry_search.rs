@@ -206,7 +206,8 @@ impl FileSearch<'_> {
             .contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
-    /// Whether an entry is the result of a tool that the query names, or a reply that calls one.
+    /// Whether an entry is the result of a tool that the query names, or a reply that calls one. No
+    /// other entry belongs to a tool. If the query names no tool, all entries pass.
     fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
         if self.query.tool_names.is_empty() {
             return true;
@@ -341,7 +342,8 @@ impl FileSearch<'_> {
         texts
     }
 
-    /// Adds the text of a field to that of its entry, as far as the query requests it.
+    /// Adds the text of a field to that of its entry, as far as the query requests it: to the whole
+    /// text, on lines of its own, and its matches to the list of all. An empty match is left out.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.texts.whole && !shown.is_empty() {
@@ -361,7 +363,8 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the first match in a field. The text is decoded only if the pattern may match.
+    /// Returns the first match in a field. The text is decoded only if the pattern may match, and
+    /// if the hit has a position.
     fn find_in_field(&self, field: &Field) -> Option<Hit> {
         let raw = field.raw();
         if let Some(prefilter) = self.query.pattern.prefilter() {

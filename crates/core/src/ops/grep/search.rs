@@ -194,7 +194,7 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Searches all lines on this thread, from first to last, until `on_match` breaks.
+    /// Searches all lines on this thread, from first to last, until `on_match` breaks or fails.
     fn search_lines(
         &mut self,
         buffer: &mut PageBuffer,

@@ -29,7 +29,9 @@ pub fn append_checksum(line: &mut Vec<u8>) {
     line.extend_from_slice(sum.to_string().as_bytes());
 }
 
-/// Checks the beginning of a line, and returns it without its checksum.
+/// Checks the beginning of a line, and returns it without its checksum, which covers all bytes
+/// before it. A line without a checksum passes: the caller decides whether an earlier version may
+/// have written it.
 pub fn strip_checksum(line: &[u8]) -> Result<CheckedMembers<'_>, ChecksumMismatch> {
     let Some(member_start) = memmem::rfind(line, CHECKSUM_MEMBER) else {
         return Ok(CheckedMembers {

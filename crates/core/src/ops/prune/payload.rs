@@ -122,7 +122,8 @@ struct FoundPayloads {
     message_tokens: Vec<MessageTokens>,
 }
 
-/// Finds the payloads of several entries.
+/// Finds the payloads of several entries. Messages that change are estimated here as well, while
+/// their lines are in memory.
 fn find_payloads_of(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -244,7 +245,8 @@ struct StoredMessage<'l> {
     is_custom: bool,
 }
 
-/// Returns the message of an entry; `None` if it is another kind of entry.
+/// Returns the object of an entry that has the members of a message; `None` if the entry is neither
+/// a message nor a custom message.
 fn find_message(line: Raw<'_>) -> Option<StoredMessage<'_>> {
     let [kind, message] = find_members(line, ["type", "message"]);
     let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));

@@ -36,7 +36,8 @@ pub enum PruneBlocker {
 }
 
 impl PruneBlocker {
-    /// Fails if entries cannot be removed from a session, because their ids are not certain.
+    /// Fails if entries cannot be removed from a session, because their ids are not certain:
+    /// children, labels and compactions name an entry by its id.
     pub fn check(session: &Session) -> Result<(), PruneBlocker> {
         if session.format != Format::V3 {
             return Err(PruneBlocker::OldFormat);
@@ -125,7 +126,8 @@ fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx
     label_entries
 }
 
-/// Returns the replacement of the parent of an entry, if that is removed.
+/// Returns the replacement of the `parentId` of an entry whose parent is removed: the nearest
+/// ancestor that stays, or `null`. `None` if the parent stays.
 fn replace_parent(
     reader: &EntryReader,
     ix: EntryIx,

@@ -270,7 +270,8 @@ struct RestoredLines<'a> {
 }
 
 impl<'a> RestoredLines<'a> {
-    /// Returns the lines of the session, before anything is put back.
+    /// Returns the lines of the session, before anything is put back, and the fields that were
+    /// pruned from each entry: without these, two versions of an entry can be compared.
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,

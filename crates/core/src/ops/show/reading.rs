@@ -157,7 +157,8 @@ impl ShownEntry {
         }
     }
 
-    /// Appends what a tool printed.
+    /// Appends what a tool printed, with its line breaks. Content that is neither a text nor a list
+    /// is added to the other fields.
     fn push_output(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_literal(text);
@@ -250,7 +251,8 @@ impl ShownEntry {
         })
     }
 
-    /// Adds the facts of a request to a model.
+    /// Adds the facts of a request to a model: the model, what the request used, and why the reply
+    /// ended, if that is unusual.
     fn add_request_facts(&mut self, message: Raw) {
         let [model, usage, reason] = find_members(message, ["model", "usage", "stopReason"]);
         if let Some(model) = model.and_then(Raw::text) {
@@ -266,7 +268,8 @@ impl ShownEntry {
         }
     }
 
-    /// Adds tokens and their cost; a request without tokens has none.
+    /// Adds tokens and their cost; a request without tokens has none. The prompt includes what was
+    /// read from the provider's cache and written to it.
     fn add_usage(&mut self, usage: &Usage) {
         if usage.total_tokens() <= 0.0 {
             return;

@@ -113,7 +113,8 @@ struct Counter<'s> {
 }
 
 impl<'s> Counter<'s> {
-    /// Returns a counter before the first entry.
+    /// Returns a counter before the first entry. Entries are counted in file order, which
+    /// attributions and tool calls have as well.
     fn new(session: &'s Session, pruned: Option<&'s Restoration>) -> Self {
         Counter {
             session,

@@ -63,7 +63,8 @@ const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|defa
 const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
 impl PriceTable {
-    /// Parses a table; `None` if it is not a JSON object, or no member has prices.
+    /// Parses a table; `None` if it is not a JSON object, or no member has prices. Members without
+    /// prices are skipped: some describe the format, others are models that cost nothing.
     pub fn parse(json: &[u8]) -> Option<PriceTable> {
         let table = Raw::parse(json.trim_ascii()).ok()?;
         if !table.is_object() {

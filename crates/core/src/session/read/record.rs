@@ -48,6 +48,14 @@ impl<'a> Record<'a> {
     }
 }
 
+/// Who made a reply.
+pub struct Respondent<'a> {
+    /// The provider; `None` if it is not stored as a string.
+    pub provider: Option<Text<'a>>,
+    /// The model; `None` if it is not stored as a string.
+    pub model: Option<Text<'a>>,
+}
+
 impl<'a> MessageFacts<'a> {
     /// Returns the message; `null` if it is not an object.
     pub fn as_raw(&self) -> Raw<'a> {
@@ -65,15 +73,15 @@ impl<'a> MessageFacts<'a> {
 
     /// Returns the provider and the model that responded, which may not be the one that was
     /// requested.
-    pub fn model_parts(&self) -> (Option<Text<'a>>, Option<Text<'a>>) {
+    pub fn respondent(&self) -> Respondent<'a> {
         let responded = self
             .get(Member::ResponseModel)
             .filter(|model| model.is_string());
         let model = responded.or(self.get(Member::Model));
-        (
-            self.get(Member::Provider).and_then(Raw::text),
-            model.and_then(Raw::text),
-        )
+        Respondent {
+            provider: self.get(Member::Provider).and_then(Raw::text),
+            model: model.and_then(Raw::text),
+        }
     }
 }
 
