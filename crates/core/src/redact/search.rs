@@ -1,17 +1,18 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can
 //! share it.
 
-use super::assignments::{each_assignment, kind_of_member};
-use super::cookies::{self, each_cookie};
+use super::assignments::kind_of_member;
 use super::encoded::each_base64_run;
+use super::finds::{Finds, TextFinds};
+use super::matches::{RuleMatch, each_match};
 use super::opaque::{self, WithoutSignatures};
+use super::placeholders;
 use super::places::{RangeSet, SecretHit, SecretHits};
 use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet, is_base64_digit};
-use super::rules::{RULES, is_example};
-use super::shapes::each_shape;
+use super::rules::is_example;
 use super::unescape::{MappedText, escape_levels};
 use super::values::{SecretValue, ValueSearch};
-use super::{PLACEHOLDER_START, People, Placeholder, Splice};
+use super::{People, Splice};
 use foldhash::HashSet;
 use pisess_json::string;
 use pisess_json::strings::{LineString, Strings};
@@ -19,72 +20,6 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
-
-/// What was found in a line.
-#[derive(Clone, Debug, Default)]
-pub struct Finds {
-    /// The secrets, in the order of the line, until their replacements are planned.
-    pub(super) hits: Vec<SecretHit>,
-    /// The replacements of the secrets that were in `hits`, once they have placeholders: see
-    /// [`super::Redactor::plan_replacements`].
-    pub(super) secret_splices: Vec<Splice>,
-    /// The replacements of everything else that is removed: opaque text, home directories and
-    /// names. They overlap neither each other nor a secret.
-    pub(super) splices: Vec<Splice>,
-    /// The number of signatures, encrypted texts and images to remove.
-    pub opaque_count: usize,
-    /// Values outside of strings, such as a number, which a placeholder cannot replace.
-    pub(super) irreplaceable: Vec<SecretHit>,
-    /// The placeholders that the line has already.
-    pub(super) placeholders: Vec<Placeholder>,
-    /// The keys in it that documentation uses as examples, which are kept.
-    pub examples: BTreeSet<Vec<u8>>,
-}
-
-impl Finds {
-    /// Whether there is nothing to remove.
-    pub fn is_clean(&self) -> bool {
-        self.hits.is_empty() && self.secret_splices.is_empty() && self.splices.is_empty()
-    }
-
-    /// Returns a line with its replacements. A secret that is still in `hits` is not replaced.
-    pub fn apply_to(self, line: &[u8]) -> Vec<u8> {
-        let mut splices = self.splices;
-        splices.extend(self.secret_splices);
-        splices.sort_by_key(|splice| splice.range.start);
-
-        let mut redacted = Vec::with_capacity(line.len());
-        let mut copied_end = 0;
-        for splice in splices {
-            redacted.extend_from_slice(&line[copied_end..splice.range.start]);
-            redacted.extend_from_slice(&splice.replacement);
-            copied_end = splice.range.end;
-        }
-        redacted.extend_from_slice(&line[copied_end..]);
-        redacted
-    }
-
-    /// Whether there is a secret, or a placeholder of one.
-    pub fn has_secrets(&self) -> bool {
-        !self.hits.is_empty() || !self.irreplaceable.is_empty() || !self.placeholders.is_empty()
-    }
-}
-
-/// What was found in a text that is not a line.
-pub struct TextFinds {
-    /// The text as a JSON string, in which the ranges of the finds are.
-    pub(super) line: Vec<u8>,
-    pub(super) finds: Finds,
-}
-
-/// What a rule finds in a text.
-pub(super) struct RuleMatch<'t> {
-    /// The range of the secret in the text.
-    range: Range<usize>,
-    kind: &'static str,
-    /// The name to which it is assigned; empty if there is none.
-    name: &'t [u8],
-}
 
 /// The keys of identifiers, types and times, in which only the values given by the user are
 /// searched for.
@@ -260,7 +195,7 @@ impl SecretSearch {
         }
         let mut finds = Finds::default();
         if searches.intersects(SearchSet::PLACEHOLDERS) {
-            finds.placeholders = read_placeholders(line);
+            finds.placeholders = placeholders::read_all(line);
         }
 
         let mut signatures = Vec::new();
@@ -686,93 +621,6 @@ fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
 fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
-}
-
-/// Calls `visit` with each secret that the rules in `searches` find in a text, rule by rule: known
-/// shapes first, then the rows of [`RULES`], assignments and cookies.
-///
-/// A match that overlaps a placeholder of an earlier redaction is left out: the placeholder is no
-/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`.
-pub(super) fn each_match<'t>(
-    searches: SearchSet,
-    text: &'t [u8],
-    mut visit: impl FnMut(RuleMatch<'t>),
-) {
-    if !searches.intersects(SearchSet::SECRETS) {
-        return;
-    }
-    let replaced_ranges = RangeSet::from_ranges(placeholder_ranges(text).iter());
-    let mut visit_unreplaced = |range: Range<usize>, kind, name| {
-        if !replaced_ranges.overlaps(&range) {
-            visit(RuleMatch { range, kind, name });
-        }
-    };
-
-    if searches.intersects(SearchSet::SHAPES) {
-        each_shape(text, |range, kind| visit_unreplaced(range, kind, b""));
-    }
-    for (row, rule) in RULES.iter().enumerate() {
-        if !searches.intersects(SearchSet::for_rule(row)) {
-            continue;
-        }
-        for captures in rule.expression().captures_iter(text) {
-            if let Some(range) = rule.secret_range(text, &captures) {
-                visit_unreplaced(range, rule.kind, b"");
-            }
-        }
-    }
-    if searches.intersects(SearchSet::ASSIGNMENTS) {
-        each_assignment(text, |assigned| {
-            visit_unreplaced(assigned.value, assigned.kind, &text[assigned.name]);
-        });
-    }
-    if searches.intersects(SearchSet::COOKIES) {
-        each_cookie(text, |cookie| {
-            visit_unreplaced(cookie.value, cookies::KIND, &text[cookie.name]);
-        });
-    }
-}
-
-/// The number of bytes in which the bracket that ends a placeholder is searched for.
-const LONGEST_PLACEHOLDER: usize = 80;
-
-/// Returns the ranges of the placeholders in a text. One without its bracket, such as a placeholder
-/// that is cut, has the maximum length.
-fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
-        let near = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];
-        let width = match memchr::memchr(b']', near) {
-            Some(bracket) => bracket + 1,
-            None => near.len(),
-        };
-        ranges.push(start..start + width);
-    }
-    ranges
-}
-
-/// Returns the placeholders in a line, without those that are cut.
-fn read_placeholders(line: &[u8]) -> Vec<Placeholder> {
-    let mut placeholders = Vec::new();
-    for start in memchr::memmem::find_iter(line, PLACEHOLDER_START.as_bytes()) {
-        if let Some(placeholder) = read_placeholder(&line[start + PLACEHOLDER_START.len()..]) {
-            placeholders.push(placeholder);
-        }
-    }
-    placeholders
-}
-
-/// Reads a placeholder from the bytes after its beginning, as from `github-pat#1]`; `None` if it
-/// has another form.
-fn read_placeholder(after_start: &[u8]) -> Option<Placeholder> {
-    let near = &after_start[..after_start.len().min(LONGEST_PLACEHOLDER)];
-    let bracket = memchr::memchr(b']', near)?;
-    let content = std::str::from_utf8(&near[..bracket]).ok()?;
-    let (kind, number) = content.rsplit_once('#')?;
-    Some(Placeholder {
-        number: number.parse().ok()?,
-        kind: kind.to_owned(),
-    })
 }
 
 /// The maximum length of a string that is an identifier, a type or a time.

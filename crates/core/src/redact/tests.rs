@@ -482,7 +482,7 @@ fn holds_something(line: &str) -> bool {
 
 fn holds_secret(text: &[u8]) -> bool {
     let mut holds = false;
-    search::each_match(SearchSet::EVERY, text, |_| holds = true);
+    matches::each_match(SearchSet::EVERY, text, |_| holds = true);
     holds
 }
 

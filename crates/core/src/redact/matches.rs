@@ -1,0 +1,65 @@
+//! Everything that the rules find in a text: the shapes, the table of rules, assignments and
+//! cookies, one after the other.
+
+use super::assignments::each_assignment;
+use super::cookies::{self, each_cookie};
+use super::placeholders;
+use super::places::RangeSet;
+use super::prefilter::SearchSet;
+use super::rules::RULES;
+use super::shapes::each_shape;
+use std::ops::Range;
+
+/// What a rule finds in a text.
+pub(super) struct RuleMatch<'t> {
+    /// The range of the secret in the text.
+    pub range: Range<usize>,
+    pub kind: &'static str,
+    /// The name to which it is assigned; empty if there is none.
+    pub name: &'t [u8],
+}
+
+/// Calls `visit` with each secret that the rules in `searches` find in a text, rule by rule: known
+/// shapes first, then the rows of [`RULES`], assignments and cookies.
+///
+/// A match that overlaps a placeholder of an earlier redaction is left out: the placeholder is no
+/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`.
+pub(super) fn each_match<'t>(
+    searches: SearchSet,
+    text: &'t [u8],
+    mut visit: impl FnMut(RuleMatch<'t>),
+) {
+    if !searches.intersects(SearchSet::SECRETS) {
+        return;
+    }
+    let replaced_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
+    let mut visit_unreplaced = |range: Range<usize>, kind, name| {
+        if !replaced_ranges.overlaps(&range) {
+            visit(RuleMatch { range, kind, name });
+        }
+    };
+
+    if searches.intersects(SearchSet::SHAPES) {
+        each_shape(text, |range, kind| visit_unreplaced(range, kind, b""));
+    }
+    for (row, rule) in RULES.iter().enumerate() {
+        if !searches.intersects(SearchSet::for_rule(row)) {
+            continue;
+        }
+        for captures in rule.expression().captures_iter(text) {
+            if let Some(range) = rule.secret_range(text, &captures) {
+                visit_unreplaced(range, rule.kind, b"");
+            }
+        }
+    }
+    if searches.intersects(SearchSet::ASSIGNMENTS) {
+        each_assignment(text, |assigned| {
+            visit_unreplaced(assigned.value, assigned.kind, &text[assigned.name]);
+        });
+    }
+    if searches.intersects(SearchSet::COOKIES) {
+        each_cookie(text, |cookie| {
+            visit_unreplaced(cookie.value, cookies::KIND, &text[cookie.name]);
+        });
+    }
+}
