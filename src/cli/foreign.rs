@@ -159,16 +159,23 @@ pub fn resolve_foreign_id(
     let Some(name) = name_argument(argument) else {
         return Err(failure);
     };
-    // The id of a sub-agent is shown as SESSION/AGENT. Its file is named after the second part.
-    let file_id = match name.rsplit_once('/') {
-        Some((_, agent)) => format!("agent-{agent}"),
-        None => name.to_owned(),
+    // The id of a sub-agent is shown as SESSION/AGENT. Codex names its file after the second part,
+    // Claude Code `agent-AGENT`.
+    let file_ids = match name.rsplit_once('/') {
+        Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],
+        None => vec![name.to_owned()],
     };
-    let by_id = list_by_id(&find_all_foreign_sessions(ui));
-    choose_session(&file_id, [by_id]).map_err(|error| match error {
-        NameError::Ambiguous { .. } => Failure::invalid(&error).with_hint(name_hint(&error)),
-        _ => failure,
-    })
+    let files = find_all_foreign_sessions(ui);
+    for file_id in &file_ids {
+        match choose_session(file_id, [list_by_id(&files)]) {
+            Ok(path) => return Ok(path),
+            Err(error @ NameError::Ambiguous { .. }) => {
+                return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
+            }
+            Err(_) => {}
+        }
+    }
+    Err(failure)
 }
 
 /// Returns the directories of an agent that may contain sessions: in the directory of its

@@ -63,6 +63,16 @@ impl Rollouts {
         Ok(source)
     }
 
+    /// Returns the last rollout of a thread, if it is in the same store as a file.
+    pub fn find_last_of_thread(&self, file: &Path, thread: &str) -> Option<PathBuf> {
+        let stored = self.find_near(file);
+        let last = stored
+            .iter()
+            .filter(|rollout| rollout.name.thread == thread)
+            .max_by(|left, right| left.name.cmp(&right.name))?;
+        Some(last.path.clone())
+    }
+
     /// Returns the rollouts in the store of a file; without a store, those in its directory.
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
         let store_folder = path.ancestors().find(|folder| {

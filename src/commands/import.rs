@@ -50,7 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// images, usage and times are kept. Data without a counterpart is kept in custom entries. The
 /// source is not changed.
 ///
-/// A sub-agent of Claude Code becomes a session below the session that started it.
+/// A sub-agent becomes a session below the session that started it. The files of a Codex thread are
+/// one session.
 ///
 /// A SOURCE is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
 /// part of its id. Directories are searched recursively. If a directory contains no such sessions,

@@ -39,6 +39,7 @@ use pisess_store::{self as store, FoundFile, Glance, ReadAt, SessionsBeingWritte
 use repository::repository_of;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -694,9 +695,15 @@ fn read_foreign_file(
     let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
     let name = to_visible(&file.path.to_string_lossy());
     let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
-    session.listed.id = Text::from(survey.id);
+    session.listed.id = Text::from(survey.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
-    session.listed.owner.clone_from(&file.owner);
+    // Claude Code keeps sub-agents below their session, Codex names the session in their first line.
+    session.listed.owner = match (&file.owner, &survey.sub_agent) {
+        (None, Some(agent)) => rollouts
+            .find_last_of_thread(&file.path, &agent.session)
+            .map(Arc::from),
+        (owner, _) => owner.clone(),
+    };
     Ok(Some(SessionOfFile {
         session,
         pruned_failure: None,

@@ -8,7 +8,7 @@ use std::process::Command;
 const CLAUDE: [&str; 5] = ["plain", "tree", "parallel", "damaged", "cleared"];
 
 /// The fixtures of Codex.
-const CODEX: [&str; 7] = [
+const CODEX: [&str; 9] = [
     "plain",
     "rollback",
     "encrypted",
@@ -16,6 +16,8 @@ const CODEX: [&str; 7] = [
     "damaged",
     "summaries",
     "paginated",
+    "parent",
+    "sub-agent",
 ];
 
 /// Returns the fixtures of both.
@@ -1127,9 +1129,11 @@ fn list_shows_what_could_be_imported() {
      5mo  000000b6    10   2  8.2 kB      173  How long is the tail?
      2mo  000000c1     9   1   24 kB    10.5k  Compare the two spars.
      2mo  000000b2     9   2  6.5 kB     1.2k  Which paper for a kite?
+     2mo  000000e1     8   1   22 kB    10.4k  Look at my notes.
      2mo  000000b1     8   1  5.6 kB     9.4k  Paper for a kite
      2mo  000000b5     6   1  1.8 kB       26  Say it in events.
     10mo  6098ae0e     6   1  1.3 kB       99  Which paper for a kite?
+     2mo  000000e2     4   1   13 kB     7.6k  Look at my notes.
      2mo  000000b3     4   1  2.1 kB       16  A long question.
     ");
     assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
@@ -1748,6 +1752,63 @@ fn a_base_that_is_not_found_is_named() {
     assert_eq!(h.sessions().len(), 3);
     h.run("import -q ./.codex/sessions").quiet();
     assert_eq!(h.sessions().len(), 3);
+}
+
+/// Codex records the session that started a sub-agent in the first line of its file.
+#[test]
+fn sub_agents_of_codex_are_below_their_session() {
+    let h = Home::with(&[]);
+    let rollout = |time: &str, id: &str| {
+        format!(
+            ".codex/sessions/2026/03/02/rollout-2026-03-02T{time}-019cad00-0000-7000-8000-0000000000{id}.jsonl"
+        )
+    };
+    h.0.put(&rollout("12-25-31", "e1"), fixture("codex/parent.jsonl"));
+    h.0.put(&rollout("12-25-34", "e2"), fixture("codex/sub-agent.jsonl"));
+    assert_snapshot!(h.run("list --all --source codex"), @"
+    age  id        msgs   size  context  name or first user message
+    2mo  000000e1     8  22 kB    10.4k  Look at my notes.
+    2mo  000000e2     4  13 kB     7.6k  └─ Look at my notes.
+    ");
+    let agent = "019cad00-0000-7000-8000-0000000000e1/019cad00-0000-7000-8000-0000000000e2";
+    assert_snapshot!(h.run(&format!("context --as text {agent}")).quiet(), @"
+    [User]: <skills_instructions>
+    ## Skills
+    </skills_instructions>
+
+    [User]: <environment_context>
+      <cwd>/home/u/kites</cwd>
+      <shell>bash</shell>
+    </environment_context>
+
+    [User]: Look at my notes.
+
+    [User]: Ask someone how big it may be.
+
+    [User]: How big may a kite be?
+
+    [Assistant]: A metre and more.
+
+    [User]: <turn_aborted>
+    The user interrupted the previous turn on purpose. Any running unified exec processes may still be running in the background. If any tools/commands were aborted, they may have partially executed.
+    </turn_aborted>
+    ");
+
+    assert_snapshot!(h.run("import ./.codex/sessions"), @"
+    ./.pi/agent/sessions/--home-u-kites--/2026-03-02T12-25-31-616Z_4dcf7f65-8bbe-5e32-b645-43f916a53d6f.jsonl
+    ./.pi/agent/sessions/--home-u-kites--/2026-03-02T12-25-31-616Z_4dcf7f65-8bbe-5e32-b645-43f916a53d6f/019cad00-0000-7000-8000-0000000000e2.jsonl
+    2> pisess: 2 sessions created, 0 appended to, 0 unchanged, 0 failed
+    ");
+    assert_snapshot!(h.run("list --all"), @"
+    age  id        msgs   size  context  name or first user message
+    2mo  16a53d6f     8  29 kB    10.4k  Look at my notes.
+    2mo  15befa90     4  17 kB     7.6k  └─ 019cad00-0000-7000-8000-0000000000e2: Look at my notes.
+    ");
+    h.run("import -q ./.codex/sessions").quiet();
+    assert_eq!(h.sessions().len(), 2);
+    for session in h.sessions() {
+        h.check(&session, "a sub-agent");
+    }
 }
 
 /// Rollouts that name each other as their base are no reason to read for ever.

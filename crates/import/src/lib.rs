@@ -327,7 +327,7 @@ enum SourceAuthor {
     #[default]
     Unknown,
     MainAgent,
-    /// A sub-agent of Claude Code, with its id.
+    /// A sub-agent, with its id.
     SubAgent(String),
 }
 
@@ -336,6 +336,10 @@ impl SourceIdentity {
     fn add_line(&mut self, line: Raw, origin: Origin) {
         if self.session.is_none() {
             self.session = session_id_in(line, origin);
+            if let Some(agent) = find_codex_agent(line, origin) {
+                self.session = Some(agent.session);
+                self.author = SourceAuthor::SubAgent(agent.id);
+            }
         }
         if matches!(self.author, SourceAuthor::Unknown) {
             self.author = detect_author(line, origin);
@@ -641,6 +645,27 @@ fn session_id_in(line: Raw, origin: Origin) -> Option<String> {
         }
     };
     Some(id.into_string_lossy())
+}
+
+/// Returns the sub-agent that wrote a source, if the line with the id of a session of Codex names
+/// one. The `session_id` of a sub-agent is that of the session at the top; older versions name only
+/// the thread that started it.
+fn find_codex_agent(line: Raw, origin: Origin) -> Option<SubAgent> {
+    if origin != Origin::Codex || !line.get("type")?.is("session_meta") {
+        return None;
+    }
+    let payload = line.get("payload")?;
+    let spawn = payload
+        .get("source")?
+        .get("subagent")?
+        .get("thread_spawn")?;
+    let id = non_empty_text(payload, "id")?;
+    let top = non_empty_text(payload, "session_id").filter(|top| *top != id);
+    let session = top.or_else(|| non_empty_text(spawn, "parent_thread_id"))?;
+    Some(SubAgent {
+        session: session.into_string_lossy(),
+        id: id.into_string_lossy(),
+    })
 }
 
 /// Who wrote the file of a line. Only the lines of Claude Code's tree show it, which have a `uuid`.

@@ -9,6 +9,7 @@ use crate::cli::output::{
 use crate::format::{
     ID_SUFFIX_LEN, format_age, format_bytes, format_estimate, format_tokens, id_suffix,
 };
+use crate::import::RolloutName;
 use crate::ops::list::{ListRow, ListedSession, Order, display_cost, display_title};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
@@ -475,8 +476,9 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
         title += &"   ".repeat(row.level.min(DEEPEST) - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
-    // The file of a sub-agent is named after it.
+    // The file of a sub-agent is named after it, except in Codex.
     if session.owner.is_some()
+        && RolloutName::parse(&session.path).is_none()
         && let Some(stem) = session.path.file_stem()
     {
         title += stem.to_string_lossy().trim_start_matches('_');
