@@ -207,7 +207,7 @@ fn the_built_in_summary_of_a_whole_story() {
     - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
 
     ## Key Decisions
-    - (none)
+    - Advised "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h…", the user decided "Just add a day when it comes out negative."
 
     ## Next Steps
     1. Go on with the request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}", 0 tool calls summarized here.

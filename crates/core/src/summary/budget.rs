@@ -23,9 +23,11 @@ pub(super) const WORDS: usize = 1_400;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
 /// All decisions.
-pub(super) const DECISIONS: usize = 1_000;
+pub(super) const DECISIONS: usize = 1_400;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
+/// The question of a decision: its answer matters more.
+pub(super) const QUESTION: usize = 140;
 /// Lists of commands, files and names.
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.

@@ -1,15 +1,13 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::quote::{
-    display_width, ends_in_question, first_chars, last_prose_line, one_line, quote_line,
-};
+use super::proposals::{Proposal, is_question};
+use super::quote::{display_width, first_chars, one_line, quote_line};
 use super::sections::comparison_key;
 use super::wishes::sentences_of_lines;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// The decisions of a session, oldest first.
 #[derive(Debug, Default)]
@@ -37,10 +35,10 @@ impl Decisions {
         decisions
     }
 
-    /// Adds the answer to a question.
-    pub fn add_answer(&mut self, question: &str, answer: &str, turn_number: usize) {
-        let text = describe_decision(question, answer, POINT);
-        let short_text = describe_decision(question, answer, OLDEST);
+    /// Adds the answer to a proposal.
+    pub fn add_answer(&mut self, proposal: &Proposal, answer: &str, turn_number: usize) {
+        let text = proposal.describe_decision(answer, QUESTION, POINT);
+        let short_text = proposal.describe_decision(answer, OLDEST, OLDEST);
         self.add_texts(text, short_text, turn_number);
     }
 
@@ -115,67 +113,27 @@ const QUOTED_WORDS: usize = 3;
 
 /// Iterates over the words of a text in lower case that are long enough to be of content. A word
 /// consists of letters, digits and underscores.
-fn content_words(lower: &str) -> impl Iterator<Item = &str> {
+pub(super) fn content_words(lower: &str) -> impl Iterator<Item = &str> {
     lower
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.chars().count() >= CONTENT_WORD)
 }
 
-/// The words with which a message answers a question.
-const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
-
-/// An answer of fewer columns needs no word in common with the question.
-const SHORT_ANSWER: usize = 60;
-
 /// A word of at least this many characters is one of content.
 const CONTENT_WORD: usize = 5;
 
-/// Whether a message answers the question before it, and is not simply what came next: it is short,
-/// begins as an answer does, names an item of a list, or has a word of the question. Whether the
-/// reply before it asks at all is for [`asks`] to say.
-pub(super) fn is_answer(question: &str, message: &str) -> bool {
-    static ANSWER: LazyLock<Regex> = LazyLock::new(|| Regex::new(ANSWERS).expect("a constant"));
-    if ends_in_question(message) {
-        return false;
-    }
-    if display_width(message) < SHORT_ANSWER || ANSWER.is_match(message) {
-        return true;
-    }
-    let first_name = message
-        .split(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or_default();
-    if find_item(question, first_name).is_some() {
-        return true;
-    }
-
-    let asked = last_sentence(question).to_lowercase();
-    let asked_words: HashSet<&str> = content_words(&asked).collect();
-    content_words(&message.to_lowercase()).any(|word| asked_words.contains(word))
-}
-
-/// Whether a reply asks the user to choose: it ends in a question, or offers two ways ("I can …, or
-/// …").
-pub(super) fn asks(reply: &str) -> bool {
-    static OFFER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^(I can|I could|we can|we could|either|you can)\b.*\bor\b")
-            .expect("a constant")
-    });
-    ends_in_question(reply) || OFFER.is_match(last_sentence(reply))
-}
-
-/// Returns the last sentence of the last line of prose.
-fn last_sentence(text: &str) -> &str {
-    let line = last_prose_line(text);
-    line.unicode_sentences().last().unwrap_or(line).trim()
-}
+/// How a message begins that corrects what was done or said, after at most two words that only lead
+/// over.
+const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
+    (no|nope|nah|non)[,.!]\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
+    | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
+    | ich\ meinte\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
+    | 不是 | 不对 | 应该 | いや | 違う | 아니)";
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {
-    static CORRECTION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^\W*(no,|nope,|nah,|not |that.{0,5}s not|actually,? |rather,? |instead,? |i meant )")
-            .expect("a constant")
-    });
+    static CORRECTION: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!("(?ix) {CORRECTIONS}")).expect("a constant"));
     CORRECTION.is_match(message)
 }
 
@@ -187,7 +145,11 @@ const CHOICES: &str = r"(?ix) (^|\W)(
     | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
     | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
     | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on) | not\ (as|in|on|the|a)
-    )(\W|$)";
+    | becomes? | for\ now | erst\ ?mal | vorerst | pour\ l[’']instant | por\ ahora
+    | statt | stattdessen | lieber | plutôt | au\ lieu | en\ vez | piuttosto | вместо
+    )(\W|$)
+    | (^|[,.;:]\ )((and|but|then|ok|pls|please)\ )?(use|pick|skip|nimm|utilise|usa)\s
+    | ,\ (not|nicht|pas)\ \w | \w\ then([,.!]|$) | ^\W*(then|dann|alors|entonces)\s";
 
 /// What begins like a choice, and only hopes.
 const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b";
@@ -204,61 +166,9 @@ pub(super) fn choices(prose: &[&str]) -> Vec<String> {
     for sentence in sentences_of_lines(prose, &CHOICE) {
         let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
         let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
-        if is_quotable && chooses && !ends_in_question(sentence) {
+        if is_quotable && chooses && !is_question(sentence) {
             sentences.push(sentence.to_owned());
         }
     }
     sentences
-}
-
-/// Describes a decision by the last sentence of a question and its answer. If a short answer names
-/// items of a list in the question (`2`, `b`), they are added. Question and answer take at most
-/// `max` units each.
-fn describe_decision(question: &str, answer: &str, max: usize) -> String {
-    let asked = quote_line(last_sentence(question), max);
-    let answered = quote_line(answer, max);
-    let mut decision = format!("Asked {asked}, the user answered {answered}");
-    for item in find_named_items(question, answer) {
-        decision.push_str("; ");
-        decision.push_str(&quote_line(item, max / 2));
-    }
-    decision
-}
-
-/// Returns the items of a list in the question that a short answer names.
-fn find_named_items<'q>(question: &'q str, answer: &str) -> Vec<&'q str> {
-    let mut items = Vec::new();
-    // The words of a longer answer are rarely names of items: `a` is in most sentences.
-    if display_width(answer) >= REMARK {
-        return items;
-    }
-    for name in answer.split(|c: char| !c.is_alphanumeric()) {
-        if items.len() == MOST_NAMED_ITEMS {
-            break;
-        }
-        if let Some(item) = find_item(question, name) {
-            items.push(item);
-        }
-    }
-    items
-}
-
-/// The maximum number of items of a list that an answer can name.
-const MOST_NAMED_ITEMS: usize = 3;
-
-/// The maximum length of the number or letter of an item, in bytes.
-const LONGEST_ITEM_NAME: usize = 2;
-
-/// Returns the first line of a question that is the item of a list with this number or letter.
-/// `None` if `name` is empty, or longer than those of items.
-fn find_item<'q>(question: &'q str, name: &str) -> Option<&'q str> {
-    if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
-        return None;
-    }
-    question.lines().find(|line| {
-        let unmarked = line.trim_start_matches([' ', '*', '(', '-', '#']);
-        unmarked
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with(['.', ')', ':']))
-    })
 }

@@ -24,6 +24,7 @@ mod budget;
 mod decisions;
 mod message;
 mod page;
+mod proposals;
 mod quote;
 mod removals;
 mod sections;
@@ -43,6 +44,7 @@ use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{LONG_REQUEST, MAX_HELD, NEWEST, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
 use decisions::Decisions;
 use message::{ReplyEnd, SummaryMessage};
+use proposals::{Proposal, is_question};
 use quote::{cut_middle, display_width, first_chars, one_line, quote_line};
 pub use removals::Removals;
 use sections::*;
@@ -215,9 +217,9 @@ impl SummaryBuilder {
                 output,
             } => {
                 let call = self.tool_history.take_pending(named_call);
-                if !call.question.is_empty() {
+                if let Some(question) = Proposal::find("", &call.question) {
                     self.decisions
-                        .add_answer(&call.question, &output, self.turn.number);
+                        .add_answer(&question, &output, self.turn.number);
                 }
                 self.tool_history.record_run(call, outcome, &output);
             }
@@ -305,20 +307,23 @@ impl SummaryBuilder {
             ReplyEnd::NoReply => turn.call_count > 0,
             ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
         };
-        let is_asked = turn.is_answered() && decisions::asks(turn.last_words());
+        let proposal = turn.proposal();
+        let is_asked = proposal.as_ref().is_some_and(Proposal::asks);
         let is_ended = turn.is_answered() || turn.is_interrupted();
 
         // A decision is of the turn that called for it, even if the message begins the next one.
-        if is_asked && decisions::is_answer(turn.last_words(), text) {
-            self.decisions
-                .add_answer(turn.last_words(), text, turn.number);
+        if let Some(proposal) = proposal
+            && proposal.is_answered_by(text)
+        {
+            self.decisions.add_answer(&proposal, text, turn.number);
         } else if is_ended && decisions::is_correction(text) {
             self.decisions
                 .add_words("The user corrected", text, turn.number);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.
-        let is_nod = display_width(text) < SHORT_REPLY && (!turn.is_answered() || is_asked);
+        let is_short = display_width(text) < SHORT_REPLY;
+        let is_nod = is_short && !is_question(text) && (!turn.is_answered() || is_asked);
         if !turn.request.is_empty() && (is_running || is_nod) {
             turn.add_to_request(text);
             return;

@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::message::ReplyEnd;
+use super::proposals::Proposal;
 use super::quote::{
     count_utf16, cut_middle, display_width, one_line, quote_line, strip_digits, strip_transitions,
 };
@@ -63,6 +64,14 @@ impl Turn {
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
         self.reply_end == ReplyEnd::Done
+    }
+
+    /// Returns what the reply proposes, if it is complete.
+    pub fn proposal(&self) -> Option<Proposal<'_>> {
+        if !self.is_answered() {
+            return None;
+        }
+        Proposal::find(&self.request, self.last_words())
     }
 
     /// Whether the user cut the reply short.

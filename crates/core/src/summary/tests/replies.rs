@@ -220,6 +220,78 @@ fn a_decision_is_short_twenty_turns_after_it_was_quoted_last() {
 }
 
 #[test]
+fn a_short_message_decides_on_what_the_end_of_the_reply_proposes() {
+    let decided = |request: &str, reply: &str, answer: &str| {
+        let messages = [user(request), says(reply), user(answer), says("As said.")];
+        section(messages, "## Key Decisions")
+    };
+    let request = "Draw the ferry lines on the map.";
+    for (reply, answer, decision) in [
+        (
+            "They are drawn. Should I smooth them? Otherwise they look ragged.",
+            "smooth them a bit",
+            "Asked \"They are drawn. Should I smooth them?\", the user answered \"smooth them a bit\"",
+        ),
+        (
+            "The lines can be curves of the package `spline`, or 40 lines of our own.",
+            "our own lines",
+            "Asked \"The lines can be curves of the package `spline`, or 40 lines of our own.\", the user answered \"our own lines\"",
+        ),
+        (
+            "Sie sind gezeichnet. Ich würde die Inseln trennen.",
+            "ja, getrennt",
+            "Asked \"Ich würde die Inseln trennen.\", the user answered \"ja, getrennt\"",
+        ),
+        (
+            "They are drawn. I would dash them.",
+            "now write the legend",
+            "(none)",
+        ),
+        (
+            "Dashes or colours?",
+            "what is easier to read in print",
+            "(none)",
+        ),
+        ("They have colours of ferries.", "ferries are red", "(none)"),
+    ] {
+        assert_eq!(decided(request, reply, answer), format!("- {decision}"));
+    }
+    assert_eq!(
+        decided(
+            "lines as dashes or in colours?",
+            "Dashes are readable in print. Colours are prettier. The legend is the same.",
+            "dashes, thin ones"
+        ),
+        "- Advised \"Dashes are readable in print.\", the user decided \"dashes, thin ones\""
+    );
+}
+
+#[test]
+fn choices_and_corrections_are_known_by_their_words() {
+    for (message, is_choice) in [
+        ("use the corrected file", true),
+        ("parallel then", true),
+        ("Die Fristen lieber als Tabelle", true),
+        ("solid lines, not dashes", true),
+        ("can we use dashes instead", false),
+        ("write the legend", false),
+    ] {
+        let choices = decisions::choices(&[message]);
+        assert_eq!(!choices.is_empty(), is_choice, "{message}");
+    }
+    for (message, is_correction) in [
+        ("nein, nicht so breit", true),
+        ("hm, actually two", true),
+        ("non, en bleu", true),
+        ("now in blue", false),
+        ("nothing else", false),
+    ] {
+        let found = decisions::is_correction(message);
+        assert_eq!(found, is_correction, "{message}");
+    }
+}
+
+#[test]
 fn a_request_that_chooses_is_a_decision_once_the_next_one_follows() {
     let request = "Thanks. The lines should be dashed instead. Draw the islands, too.";
     let mut messages = vec![

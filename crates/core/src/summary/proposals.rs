@@ -1,0 +1,252 @@
+//! Proposals: what a reply puts to the user, and whether a message decides on it.
+
+use super::budget::*;
+use super::decisions::content_words;
+use super::quote::{
+    count_utf16, display_width, ends_in_question, last_prose_line, one_line, quote_line,
+};
+use foldhash::HashSet;
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The words with which a message answers a question.
+const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
+
+/// The words with which a message asks, with or without a question mark.
+const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
+    what|what[’']?s|why|how|how[’']?s|which|who|can\ (we|you|i)|could\ (we|you|i)|is\ (it|there)|are\ there
+    |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien|quel\w*|est-ce)(\W|$)";
+
+/// The words with which a sentence offers to do something, or names what could be done.
+const OFFERS: &str = r"(?ix)(^|\W)(
+    (i|we|you)\ (can|could|would) | (i|we)[’']d | (would|could)\ be | either
+    | (ich|wir)\ (kann|könnte|würde|können|könnten|würden) | (man|du|sie)\ (kann|kannst|könnte)
+    | (je|tu|on)\ (peux|peut|pourrais|pourrait) | (puedo|podría|podemos|posso|potrei))(\W|$)";
+
+/// The words between two alternatives.
+const ALTERNATIVES: &str =
+    r"(?i)\W(or|oder|ou( bien)?|o|или|или же)\W|还是|或者|または|それとも|또는";
+
+/// An answer of fewer columns needs no word in common with the question.
+const SHORT_ANSWER: usize = 60;
+/// A question of fewer columns depends on the sentence before it: "Do you want it anyway?".
+const SHORT_QUESTION: usize = 40;
+/// The number of sentences at the end of a reply that can propose something.
+const LAST_SENTENCES: usize = 4;
+
+fn compile_regex(expression: &str) -> Regex {
+    Regex::new(expression).expect("a constant")
+}
+
+/// What the end of a reply puts to the user.
+pub(super) struct Proposal<'r> {
+    reply: &'r str,
+    /// The last sentences of the reply, in order.
+    sentences: Vec<&'r str>,
+    kind: ProposalKind,
+    /// Where the sentence is that proposes.
+    index: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProposalKind {
+    Question,
+    /// Two ways, of which the assistant offers to go one.
+    Choice,
+    /// What could be done, or two ways.
+    Offer,
+    /// A statement that answers the user's own question.
+    Advice,
+    /// Any other statement. No message decides on it.
+    Report,
+}
+
+impl<'r> Proposal<'r> {
+    /// Returns what the end of the reply to a request proposes: its last question, or else its last
+    /// offer. `None` if there is no prose.
+    pub fn find(request: &str, reply: &'r str) -> Option<Proposal<'r>> {
+        let mut sentences: Vec<&str> = Vec::new();
+        for sentence in last_prose_line(reply).unicode_sentences() {
+            sentences.push(sentence.trim());
+        }
+        sentences.drain(..sentences.len().saturating_sub(LAST_SENTENCES));
+
+        let last_index = sentences.len().checked_sub(1)?;
+        let mut kind = if is_question(request) {
+            ProposalKind::Advice
+        } else {
+            ProposalKind::Report
+        };
+        let mut index = last_index;
+        for wanted in [
+            ProposalKind::Question,
+            ProposalKind::Choice,
+            ProposalKind::Offer,
+        ] {
+            let found = sentences
+                .iter()
+                .rposition(|sentence| kind_of_sentence(sentence) == wanted);
+            if let Some(found) = found {
+                kind = wanted;
+                index = found;
+                break;
+            }
+        }
+        Some(Proposal {
+            reply,
+            sentences,
+            kind,
+            index,
+        })
+    }
+
+    /// Whether the user is asked, so that a nod is an answer.
+    pub fn asks(&self) -> bool {
+        !matches!(self.kind, ProposalKind::Advice | ProposalKind::Report)
+    }
+
+    /// Whether a message decides on the proposal, and is not simply what came next. A question
+    /// decides nothing. After a question, or an offer of two ways, the message is short, begins as
+    /// an answer does, names an item of a list, or has a word of the question. After another offer,
+    /// or advice, it has to be short, and to have such a word as well.
+    pub fn is_answered_by(&self, message: &str) -> bool {
+        static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
+        if is_question(message) {
+            return false;
+        }
+        let is_short = display_width(message) < SHORT_ANSWER;
+        let is_answer = ANSWER.is_match(message);
+        match self.kind {
+            ProposalKind::Question | ProposalKind::Choice => {
+                is_short || is_answer || self.names_item(message) || self.shares_word(message)
+            }
+            ProposalKind::Offer => is_short && (is_answer || self.shares_word(message)),
+            ProposalKind::Advice => is_short && self.shares_word(message),
+            ProposalKind::Report => false,
+        }
+    }
+
+    /// Whether the message begins with the name of an item in the reply.
+    fn names_item(&self, message: &str) -> bool {
+        let mut words = message.split(|c: char| !c.is_alphanumeric());
+        let first_word = words.next().unwrap_or_default();
+        find_item(self.reply, first_word).is_some()
+    }
+
+    /// Whether the message has a word of content of the last sentences.
+    fn shares_word(&self, message: &str) -> bool {
+        self.last_sharing(message).is_some()
+    }
+
+    /// Returns where the last sentence is that has a word of content of the message.
+    fn last_sharing(&self, message: &str) -> Option<usize> {
+        let message = message.to_lowercase();
+        let said: HashSet<&str> = content_words(&message).collect();
+        self.sentences.iter().rposition(|sentence| {
+            content_words(&sentence.to_lowercase()).any(|word| said.contains(word))
+        })
+    }
+
+    /// Describes the decision by the sentence that proposes and the answer. If a short answer names
+    /// items of a list in the reply (`2`, `b`), they are added. The proposal takes at most
+    /// `proposal_max` units, the answer `answer_max`.
+    pub fn describe_decision(
+        &self,
+        answer: &str,
+        proposal_max: usize,
+        answer_max: usize,
+    ) -> String {
+        let answered = quote_line(answer, answer_max);
+        if !self.asks() {
+            let index = self.last_sharing(answer).unwrap_or(self.index);
+            let advised = quote_line(self.sentences[index], proposal_max);
+            return format!("Advised {advised}, the user decided {answered}");
+        }
+
+        let items = find_named_items(self.reply, answer);
+        let asked = if items.is_empty() {
+            self.sentence_with_context(proposal_max)
+        } else {
+            quote_line(self.sentences[self.index], proposal_max)
+        };
+        let mut decision = format!("Asked {asked}, the user answered {answered}");
+        for item in items {
+            decision.push_str("; ");
+            decision.push_str(&quote_line(item, answer_max / 2));
+        }
+        decision
+    }
+
+    /// Quotes the sentence that proposes, with the one before it if it is a short question. If both
+    /// do not fit, the one before it is cut.
+    fn sentence_with_context(&self, max: usize) -> String {
+        let sentence = self.sentences[self.index];
+        let depends = self.kind == ProposalKind::Question
+            && display_width(sentence) < SHORT_QUESTION
+            && self.index > 0;
+        if !depends {
+            return quote_line(sentence, max);
+        }
+        let room = max.saturating_sub(count_utf16(sentence) + 3);
+        let before = one_line(self.sentences[self.index - 1], room);
+        quote_line(&format!("{before} {sentence}"), max)
+    }
+}
+
+fn kind_of_sentence(sentence: &str) -> ProposalKind {
+    static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_regex(OFFERS));
+    static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_regex(ALTERNATIVES));
+    if ends_in_question(sentence) {
+        return ProposalKind::Question;
+    }
+    match (OFFER.is_match(sentence), ALTERNATIVE.is_match(sentence)) {
+        (true, true) => ProposalKind::Choice,
+        (true, false) | (false, true) => ProposalKind::Offer,
+        (false, false) => ProposalKind::Report,
+    }
+}
+
+/// Whether a message asks, by its end or its first words.
+pub(super) fn is_question(message: &str) -> bool {
+    static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(QUESTION_WORDS));
+    ends_in_question(message) || QUESTION.is_match(message)
+}
+
+/// Returns the items of a list in the reply that a short answer names.
+fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
+    let mut items = Vec::new();
+    // The words of a longer answer are rarely names of items: `a` is in most sentences.
+    if display_width(answer) >= REMARK {
+        return items;
+    }
+    for name in answer.split(|c: char| !c.is_alphanumeric()) {
+        if items.len() == MOST_NAMED_ITEMS {
+            break;
+        }
+        if let Some(item) = find_item(reply, name) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+/// The maximum number of items of a list that an answer can name.
+const MOST_NAMED_ITEMS: usize = 3;
+
+/// The maximum length of the number or letter of an item, in bytes.
+const LONGEST_ITEM_NAME: usize = 2;
+
+/// Returns the first line of a reply that is the item of a list with this number or letter. `None`
+/// if `name` is empty, or longer than those of items.
+fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
+    if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
+        return None;
+    }
+    reply.lines().find(|line| {
+        let unmarked = line.trim_start_matches([' ', '*', '(', '-', '#']);
+        unmarked
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['.', ')', ':']))
+    })
+}
