@@ -2,9 +2,9 @@
 
 use super::budget::*;
 use super::proposals::{Proposal, is_question};
+use super::prose::sentences_of_lines;
 use super::quote::{display_width, first_chars, one_line, quote_line};
 use super::sections::comparison_key;
-use super::wishes::sentences_of_lines;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -25,6 +25,7 @@ mod decisions;
 mod message;
 mod page;
 mod proposals;
+mod prose;
 mod quote;
 mod removals;
 mod sections;
@@ -41,7 +42,9 @@ use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{LONG_REQUEST, MAX_HELD, NEWEST, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
+use budget::{
+    LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS,
+};
 use decisions::Decisions;
 use message::{ReplyEnd, SummaryMessage};
 use proposals::{Proposal, is_question};
@@ -345,13 +348,17 @@ impl SummaryBuilder {
     /// empty afterwards.
     fn end_turn(&mut self) {
         let request = first_chars(&self.turn.request, WHOLE_REQUEST);
-        let prose = wishes::prose_apart_from_code(request);
-        for sentence in wishes::binding_sentences(request, &prose) {
-            self.points.add(Section::Constraints, sentence);
-        }
+        let prose = prose::prose_of_user(request);
+        let wishes = wishes::binding_sentences(request, &prose);
         for choice in decisions::choices(&prose) {
-            self.decisions
-                .add_words("The user chose", &choice, self.turn.number);
+            // What binds later work is listed once.
+            if !wishes.contains(&quote_line(&choice, POINT)) {
+                self.decisions
+                    .add_words("The user chose", &choice, self.turn.number);
+            }
+        }
+        for wish in wishes {
+            self.points.add(Section::Constraints, wish);
         }
 
         // An earlier turn is shown short. The steps above read the whole request.

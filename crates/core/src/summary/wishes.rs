@@ -1,23 +1,27 @@
 //! Wishes: what users forbid or demand beyond the request of the moment.
 
 use super::budget::*;
-use super::quote::{display_width, ends_in_question, prose_lines, quote_line, strip_marks};
+use super::prose::{sentences_of_lines, split_at_full_stops};
+use super::quote::{display_width, ends_in_question, quote_line};
 use regex::Regex;
 use std::sync::LazyLock;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
 const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave
-    | kein\w*|pas\ de|sin|sem|senza|без)\s";
+    | kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
+    | sin|deja|evita|mantén|sem|senza|без)\s";
 
 /// What may precede these words: up to three words that only lead over to them. `pl` and up to five
 /// letters is `please`, abbreviated or misspelled.
 const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
-    pl\w{1,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
+    pl\w{1,5}|can\ you|could\ you|for\ now|und|aber|ja|bitte|et|mais|oui|pero|y),?\ ){0,3}";
 
 /// Clauses that begin like a wish and are none.
-const NO_WISH: &str = r"^(keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
+const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (so|in|out|then|like\ \w+))?\W*$
+    | (lass|laisse)\ (es|sie|das|ihn|tomber)\b | (wir|ich)\ (müssen|muss)\b
+    | keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
+    | .*\b(happens|occurs|fails|crashes|appears|breaks|works)\b.*\ only\W*$
     | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
 
 /// `no` and a thing: "no console logs". A bare `no` answers, and says nothing of later work.
@@ -27,14 +31,18 @@ const NO_THING: &str = r"no\ [\w-]{3,}";
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
     | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else
     | (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
-    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits)(\W|$)";
+    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits|the\ better)(\W|$)
+    | (ask|wait|check\ with)\ .{0,60}before\ (you|any)";
+
+/// What limits a clause at its end: "read access only".
+const LAST_WORDS: &str = r"\ (only|seulement)\W";
 
 /// The words that forbid or demand something in general anywhere in a clause. The characters beside
 /// a word are matched instead of `\b`: with that, `regex` uses its slow matcher on text that is not
 /// ASCII.
 const ANY_WORDS: &str = r"
     (^|\W)(never|always|must|mustn['’]t|from\ now\ on
-    | nie|niemals|immer|nur|muss|müssen|darf|dürfen
+    | nie|niemals|immer|nur|muss|musst|müssen|darf|darfst|dürfen|auf\ keinen\ fall|keinesfalls
     | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
     | никогда|всегда|только|нельзя|должн\w+)(\W|$)
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
@@ -43,12 +51,12 @@ const ANY_WORDS: &str = r"
 /// Matches a clause that binds later work, too.
 static BINDING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(&format!(
-        r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
+        r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS} | {LAST_WORDS}*$"
     ))
 });
 
 /// What is meant for the moment only: to look before anything is done, or to wait.
-const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)\b|\b(this\ time|right\ now)\b|\bfirst(\ and\b|[,.;]|$)";
+const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)([\s,.]|$)|\b(this\ time|right\ now)\b|\bfirst(\ and\b|[,.;]|$)";
 
 static MOMENT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(&format!("(?ix) {FOR_THE_MOMENT}")));
@@ -66,21 +74,13 @@ static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?i
 /// divided into sentences, which takes much longer.
 static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(&format!(
-        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
+        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS} | {LAST_WORDS}"
     ))
 });
-
-/// Matches lines of code and of logs.
-static CODE: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
 
 fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")
 }
-
-/// The number of lines around code in which nothing is taken for a wish: the text of an error, or
-/// of a report that was pasted.
-const LINES_AROUND_CODE: usize = 2;
 
 /// Returns the sentences of a request that remain binding, in quotation marks: those in its `prose`
 /// with a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor
@@ -92,7 +92,7 @@ pub(super) fn binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
     }
     let mut quotations = Vec::new();
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
-        let is_whole_message = sentence == whole;
+        let is_whole_message = sentence == whole && split_at_full_stops(sentence).len() == 1;
         if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
             continue;
         }
@@ -104,65 +104,18 @@ pub(super) fn binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
     quotations
 }
 
-/// Returns the sentences of lines of prose, without the marks of Markdown around them. Only lines
-/// that `line_pattern` matches are divided into sentences, which takes long.
-pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) -> Vec<&'t str> {
-    let mut sentences = Vec::new();
-    for line in lines {
-        if !line_pattern.is_match(line) {
-            continue;
-        }
-        for sentence in line.unicode_sentences() {
-            sentences.push(strip_marks(sentence.trim()));
-        }
-    }
-    sentences
-}
-
-/// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
-/// Items of a list are returned unless they are code themselves, because people write lists of what
-/// they want, and errors and logs have none.
-pub(super) fn prose_apart_from_code(text: &str) -> Vec<&str> {
-    let prose: Vec<&str> = prose_lines(text).collect();
-    let mut is_code = Vec::new();
-    for line in &prose {
-        is_code.push(CODE.is_match(line));
-    }
-
-    let mut apart = Vec::new();
-    for (index, &line) in prose.iter().enumerate() {
-        let around = if starts_with_list_mark(line) {
-            0
-        } else {
-            LINES_AROUND_CODE
-        };
-        let first = index.saturating_sub(around);
-        let last = (index + around).min(prose.len() - 1);
-        if !is_code[first..=last].contains(&true) {
-            apart.push(line);
-        }
-    }
-    apart
-}
-
-/// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
-/// parenthesis.
-fn starts_with_list_mark(line: &str) -> bool {
-    static LIST_MARK: LazyLock<Regex> =
-        LazyLock::new(|| compile_regex(r"^\s*([-*+]|\d{1,3}[.)])\s"));
-    LIST_MARK.is_match(line)
-}
-
 /// Whether a clause of a sentence binds later work. A sentence that is meant for the moment has
 /// none, whatever else its clauses say.
 fn has_binding_clause(sentence: &str) -> bool {
     if MOMENT.is_match(sentence) {
         return false;
     }
-    for clause in sentence.split([',', ';', ':', '，', '；', '：', '、']) {
-        let clause = clause.trim_start();
-        if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
-            return true;
+    for part in split_at_full_stops(sentence) {
+        for clause in part.split([',', ';', ':', '，', '；', '：', '、']) {
+            let clause = clause.trim_start();
+            if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
+                return true;
+            }
         }
     }
     false

@@ -365,7 +365,7 @@ fn a_path_or_a_skill_alone_is_a_request() {
 
 /// Returns the wishes in a request.
 fn wishes_in(request: &str) -> Vec<String> {
-    let prose = wishes::prose_apart_from_code(request);
+    let prose = prose::prose_of_user(request);
     wishes::binding_sentences(request, &prose)
 }
 
@@ -411,6 +411,14 @@ fn a_constraint_forbids_or_demands_in_general() {
         "ok but keep the old names",
         "and please leave everything else as it is",
         "i only want the numbers in that table",
+        "Read-only access to the replica only. Begin with the tables.",
+        "own widgets. fewer dependencies the better",
+        "the rows are at finance. wait for their ok before you touch them",
+        "parallel then. but results must be identical",
+        "Die Grenzwerte darfst du auf keinen Fall ändern",
+        "oui mais garde les originaux",
+        "ne change pas la police, ma mère ne voit plus",
+        "Cutover is Sunday 02:00. Never write to the replica.",
     ] {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
@@ -430,8 +438,33 @@ fn a_constraint_forbids_or_demands_in_general() {
         "I don't know why the tests fail",
         "`cargo test` must pass without it",
         "the run says:\nerror: x(1) is unused\nthe field is never read in the whole crate",
+        "ok, keep it like that",
+        "lass sie, im Anhang braucht man die",
+        "Wir müssen das Handbuch neu ordnen",
+        "it crashes on firefox only",
+        "10:11:12 never got a response from the target",
     ] {
         assert_eq!(wishes_in(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn what_the_user_passes_on_is_no_wish() {
+    for text in [
+        "someone in the store says\nWorst app ever\nNever buy this!\nPlease stop draining my battery.\ndo we have logs for that?",
+        "from the data office:\nPlease do not use values flagged 9.\nNever interpolate over gaps.",
+        "new rules:\nHallo zusammen,\nbitte nie wieder die alten Nummern verwenden!\nGruß, Dieter\nWie viele sind noch drin?",
+    ] {
+        assert_eq!(wishes_in(text), Vec::<String>::new(), "{text}");
+    }
+    let own_words = "new rules\nDear all,\nnever use the old numbers.\nBest regards\nNever change our own, though.";
+    assert_eq!(wishes_in(own_words), ["\"Never change our own, though.\""]);
+    for text in [
+        "Hello!\nDraw the ferry lines.\nNever change the palette.",
+        "please mind:\nNever change the palette.\nDraw the ferry lines.",
+        "the captain says\nNever change the palette.",
+    ] {
+        assert_eq!(wishes_in(text), ["\"Never change the palette.\""], "{text}");
     }
 }
 

@@ -1,0 +1,145 @@
+//! The prose of a request: what the user says in own words, in lines and in sentences. Code, logs,
+//! and the mails and reports of others are not the user's words.
+
+use super::quote::{display_width, prose_lines, strip_marks};
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Matches lines of code and of logs. A time without seconds is neither.
+static CODE: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"[{};=\\|<>$]|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:"));
+
+/// The number of lines around code in which nothing is taken for a wish: the text of an error, or
+/// of a report that was pasted.
+const LINES_AROUND_CODE: usize = 2;
+
+/// Returns the lines of prose that the user does not pass on, and that no code is near: text beside
+/// code is most often pasted with it. Items of a list are returned unless they are code themselves,
+/// because people write lists of what they want, and errors and logs have none.
+pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
+    let prose: Vec<&str> = prose_lines(text).collect();
+    let mut is_code = Vec::new();
+    for line in &prose {
+        is_code.push(CODE.is_match(line));
+    }
+
+    let is_passed_on = find_passed_on(&prose);
+    let mut apart = Vec::new();
+    for (index, &line) in prose.iter().enumerate() {
+        let around = if starts_with_list_mark(line) {
+            0
+        } else {
+            LINES_AROUND_CODE
+        };
+        let first = index.saturating_sub(around);
+        let last = (index + around).min(prose.len() - 1);
+        if !is_code[first..=last].contains(&true) && !is_passed_on[index] {
+            apart.push(line);
+        }
+    }
+    apart
+}
+
+/// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
+/// parenthesis.
+fn starts_with_list_mark(line: &str) -> bool {
+    static LIST_MARK: LazyLock<Regex> =
+        LazyLock::new(|| compile_regex(r"^\s*([-*+]|\d{1,3}[.)])\s"));
+    LIST_MARK.is_match(line)
+}
+
+/// How a line ends, or begins, that announces what somebody else wrote.
+const ANNOUNCES: &str = r"(?ix)
+    \b(says?|said|writes?|wrote|complains|complained|replie[sd]|answered
+    | schreibt|schrieb|sagt|sagte|meint|meldet|antwortet|dit|écrit|répond|dice|escribe|scrive|пишет)\W*$
+    | ^from\ (the|our|my|a|an|\w+:) | ^(i\ )?(just\ )?(got|received)\ (this|that|it|a|an)\b
+    | ^j['’]ai\ re[cç]u | ^(ich\ )?(habe?\ )?(das|dies\w*)\ (bekommen|erhalten) | ^(he\ )?recibido";
+
+/// How a mail begins and ends.
+const GREETING: &str = r"(?ix)^(dear|hi|hello|hallo|liebe[rs]?|sehr\ geehrte\w*|guten\ (tag|morgen)|bonjour
+    | ch(er|ère)s?|hola|estimad\w+|gentile|buongiorno)\b[^,.!?]{0,40}[,!]?$";
+const CLOSING: &str = r"(?ix)^((best|kind|warm)\ )?(regards|wishes|cheers|sincerely|thanks
+    | (viele|liebe|beste|freundliche|mit\ freundlichen)\ grü(ß|ss)e\w?|gru(ß|ss)|mfg|cordialement|saludos|un\ saludo
+    | (cordiali\ )?saluti)\b.{0,40}$";
+
+/// The least number of lines below an announcement that are passed on. A single line may as well go
+/// on with what was said.
+const LEAST_LINES: usize = 2;
+
+/// Returns for each line of a message whether it is passed on: it is below a line that announces
+/// it, or from the greeting to the closing of a mail. A greeting in the first line is the user's
+/// own.
+fn find_passed_on(lines: &[&str]) -> Vec<bool> {
+    static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANNOUNCES));
+    static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_regex(GREETING));
+    static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_regex(CLOSING));
+    let mut passed_on = vec![false; lines.len()];
+    if lines.len() <= LEAST_LINES {
+        return passed_on;
+    }
+
+    let mut is_in_mail = false;
+    for (index, line) in lines.iter().enumerate() {
+        let line = line.trim();
+        if index > 0 && MAIL_START.is_match(line) {
+            is_in_mail = true;
+        }
+        passed_on[index] = is_in_mail;
+        if is_in_mail && MAIL_END.is_match(line) {
+            is_in_mail = false;
+        }
+    }
+    if !passed_on.contains(&true) && ANNOUNCEMENT.is_match(lines[0].trim()) {
+        passed_on[1..].fill(true);
+    }
+    passed_on
+}
+
+/// Returns the sentences of lines of prose, without the marks of Markdown around them. Only lines
+/// that `line_pattern` matches are divided into sentences, which takes long.
+pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) -> Vec<&'t str> {
+    let mut sentences = Vec::new();
+    for line in lines {
+        if !line_pattern.is_match(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            if display_width(sentence) < LONG_SENTENCE {
+                sentences.push(strip_marks(sentence.trim()));
+                continue;
+            }
+            for part in split_at_full_stops(sentence) {
+                sentences.push(strip_marks(part.trim()));
+            }
+        }
+    }
+    sentences
+}
+
+/// Splits what Unicode counts as one sentence because the next begins with a small letter, as people
+/// write in haste: "parallel then. but keep the order".
+pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (stop, _) in sentence.match_indices(". ") {
+        let word = sentence[start..stop].rsplit(' ').next().unwrap_or_default();
+        let is_abbreviation = word.contains('.') || word.chars().count() <= LONGEST_ABBREVIATION;
+        if !is_abbreviation {
+            parts.push(&sentence[start..=stop]);
+            start = stop + 2;
+        }
+    }
+    parts.push(&sentence[start..]);
+    parts
+}
+
+/// What is written in haste is quoted as a whole if it takes fewer columns.
+const LONG_SENTENCE: usize = 100;
+
+/// The number of letters of `etc.`, `vs.` or `Nr.`.
+const LONGEST_ABBREVIATION: usize = 3;
+
+fn compile_regex(expression: &str) -> Regex {
+    Regex::new(expression).expect("a constant")
+}
