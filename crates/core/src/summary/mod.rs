@@ -376,7 +376,9 @@ impl SummaryBuilder {
         // fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
-        if !ended.request.is_empty() || !ended.last_words().is_empty() {
+        let is_nod = ended.is_passed_over() && display_width(&ended.request) < SHORT_REPLY;
+        let has_request = !ended.request.is_empty() && !is_nod;
+        if has_request || !ended.last_words().is_empty() {
             self.earlier_turns.push(ended);
         }
         if self.earlier_turns.len() > MAX_HELD {

@@ -203,7 +203,7 @@ impl SummaryBuilder {
         lists.extend(join_fitting("Commits, newest first: ", &commits, SECTION));
         lists.extend(join_fitting(
             &changed_lead,
-            &self.tool_history.changed_files(),
+            &self.tool_history.changed_files(&self.removals),
             LIST,
         ));
         lists.extend(join_fitting(

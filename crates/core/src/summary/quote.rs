@@ -21,11 +21,15 @@ const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";
 const NO_PROSE: &str = r"^(    |[\t>|$#➜❯%]|\s*(```|$))";
 
 /// Returns the text without the marks at its start that make it a heading, a list item or a
-/// quotation.
+/// quotation. A text that would be all marks, such as "+ 1.", is returned as it is.
 pub(super) fn strip_marks(text: &str) -> &str {
     static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(MARKS).expect("a constant"));
     let marks_end = START.find(text).map_or(0, |marks| marks.end());
-    text[marks_end..].trim_end()
+    let unmarked = text[marks_end..].trim_end();
+    if unmarked.is_empty() && text.contains(char::is_alphanumeric) {
+        return text.trim();
+    }
+    unmarked
 }
 
 /// Returns the form in which texts are compared: letters and digits, in lower case.

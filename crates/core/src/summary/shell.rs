@@ -21,6 +21,8 @@ const COMMAND_PREFIXES: &str =
 const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
 /// The number of arguments by which a step is recognized.
 const MOST_ARGUMENTS: usize = 3;
+/// The number of arguments of a step that removes or moves paths.
+const MOST_PATHS: usize = 50;
 
 /// What is known of a command line.
 #[derive(Debug, Default)]
@@ -128,11 +130,15 @@ impl CommandStep {
         let program = from_program.next()?.rsplit('/').next()?;
         let mut words = vec![program.to_owned()];
         let arguments = from_program.filter(|word| is_argument(word));
-        words.extend(arguments.take(MOST_ARGUMENTS).map(str::to_owned));
-        Some(CommandStep {
+        words.extend(arguments.take(MOST_PATHS).map(str::to_owned));
+        let mut step = CommandStep {
             words,
             folder: String::new(),
-        })
+        };
+        if step.removed_paths().is_empty() {
+            step.words.truncate(1 + MOST_ARGUMENTS);
+        }
+        Some(step)
     }
 
     /// Whether the outcome of one says whether the other still fails: it is the same program, with
@@ -152,7 +158,7 @@ impl CommandStep {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let paths = match words[..] {
             ["rm" | "rmdir" | "unlink", ref paths @ ..] | ["git", "rm", ref paths @ ..] => paths,
-            ["mv", ref from, _to] | ["git", "mv", ref from, _to] => std::slice::from_ref(from),
+            ["mv", ref paths @ .., _to] | ["git", "mv", ref paths @ .., _to] => paths,
             _ => &[],
         };
         let is_path = |path: &&str| !path.contains(['*', '?', '$', '{']) && *path != ".";

@@ -137,8 +137,8 @@ impl ToolHistory {
         messages
     }
 
-    /// Returns the files changed since the last commit, newest first.
-    pub fn changed_files(&self) -> Vec<String> {
+    /// Returns the files changed since the last commit, newest first, without those removed since.
+    pub fn changed_files(&self, removals: &Removals) -> Vec<String> {
         let mut seen = HashSet::default();
         let mut files = Vec::new();
         for run in self.runs.iter().rev() {
@@ -147,7 +147,7 @@ impl ToolHistory {
             }
             let file = &run.call.target;
             let is_change = run.outcome == Outcome::Passed && changes_files(&run.call.tool);
-            if !is_change || file.is_empty() {
+            if !is_change || file.is_empty() || removals.contain(file) {
                 continue;
             }
             let is_new = seen.insert(file);

@@ -74,6 +74,11 @@ impl Turn {
         Proposal::find(&self.request, self.last_words())
     }
 
+    /// Whether the next message came before any reply. Only of an earlier turn.
+    pub fn is_passed_over(&self) -> bool {
+        self.reply_end == ReplyEnd::NoReply && self.call_count == 0
+    }
+
     /// Whether the user cut the reply short.
     pub fn is_interrupted(&self) -> bool {
         self.reply_end == ReplyEnd::Interrupted
@@ -113,7 +118,7 @@ impl Turn {
     }
 }
 
-/// Returns how the reply to a request ended.
+/// Returns how the reply to a request ended, or how far it is.
 pub(super) fn describe_end(turn: &Turn) -> &str {
     match &turn.reply_end {
         ReplyEnd::Done => "answered",
@@ -148,6 +153,9 @@ fn describe_ending(turn: &Turn, max: usize) -> String {
     let mut answer = strip_transitions(turn.last_words());
     if answer.is_empty() {
         answer = turn.last_words();
+    }
+    if answer.is_empty() && turn.is_passed_over() {
+        return "not replied to".to_owned();
     }
     if answer.is_empty() {
         return describe_end(turn).to_owned();

@@ -449,6 +449,30 @@ fn a_constraint_forbids_or_demands_in_general() {
 }
 
 #[test]
+fn praise_is_no_request_and_a_passed_over_one_is_called_so() {
+    let messages = [
+        user("Draw the ferry lines on the map."),
+        says("They are drawn."),
+        user("great"),
+        user("the captain asks for the depths on Monday"),
+        user("How many sequences are there?"),
+        says("+ 1."),
+        user("Colour the harbours by their depth."),
+        says("Coloured."),
+        user("Add a legend."),
+    ];
+    let text = summary(None, messages);
+    assert_eq!(
+        below(&text, "### Done"),
+        [
+            "- \"Draw the ferry lines on the map.\": answered: \"They are drawn.\"",
+            "- \"the captain asks for the depths on Monday\": not replied to",
+            "- \"How many sequences are there?\": answered: \"+ 1.\"",
+        ]
+    );
+}
+
+#[test]
 fn what_the_user_passes_on_is_no_wish() {
     for text in [
         "someone in the store says\nWorst app ever\nNever buy this!\nPlease stop draining my battery.\ndo we have logs for that?",

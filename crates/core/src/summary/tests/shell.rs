@@ -86,7 +86,7 @@ fn a_step_names_the_paths_that_it_removes() {
         ("rm -rf build/ a.log", vec!["build/", "a.log"]),
         ("git rm -q src/a.ts", vec!["src/a.ts"]),
         ("mv a.ts b.ts", vec!["a.ts"]),
-        ("git mv a.ts lib/", vec!["a.ts"]),
+        ("git mv a.ts b.ts c.ts lib/", vec!["a.ts", "b.ts", "c.ts"]),
         ("rm *.log $OUT .", vec![]),
         ("cargo rm serde", vec![]),
     ] {

@@ -278,3 +278,21 @@ fn ids_in_commands_stay_and_secrets_go() {
     assert!(text.contains("api_key=[REDACTED:"), "{text}");
     assert!(!text.contains(key), "{text}");
 }
+
+#[test]
+fn changed_files_that_were_removed_or_moved_are_not_listed() {
+    let messages = [
+        user("Split the map."),
+        edit("north.svg"),
+        edit("south.svg"),
+        edit("old/west.svg"),
+        edit("east.svg"),
+        bash("git mv map.svg north.svg south.svg maps/", None),
+        bash("git rm -rq old", None),
+    ];
+    let done = section(messages, "### Done");
+    assert!(
+        done.starts_with("- Files changed, newest first: `east.svg`\n"),
+        "{done}"
+    );
+}
