@@ -22,6 +22,7 @@
 
 mod budget;
 mod decisions;
+mod failures;
 mod message;
 mod page;
 mod proposals;
@@ -46,13 +47,14 @@ use budget::{
     LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS,
 };
 use decisions::Decisions;
+use failures::OpenFailures;
 use message::{ReplyEnd, SummaryMessage};
 use proposals::{Proposal, is_question};
 use quote::{cut_middle, display_width, first_chars, one_line, quote_line};
 pub use removals::Removals;
 use sections::*;
 use std::io;
-use tool_calls::{OpenFailures, ToolHistory};
+use tool_calls::ToolHistory;
 use turns::Turn;
 
 /// What a summary is of.
@@ -263,26 +265,8 @@ impl SummaryBuilder {
         if let Some(purpose) = previous.rests_with_lead(PURPOSE_LEAD).next() {
             self.purpose = purpose.trim_matches('"').to_owned();
         }
-        if let Some(request) = previous.find_quotation(REQUEST_LEAD) {
-            let mut remarks = Vec::new();
-            for remark in previous.rests_with_lead(REMARK_LEAD) {
-                remarks.push(remark.trim_matches('"').to_owned());
-            }
-            if let Some(last_words) = previous.find_quotation(LAST_WORDS_LEAD) {
-                remarks.push(last_words.text.to_owned());
-            }
-            let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
-            self.turn = Turn {
-                entry: entry_in_lead(request.lead_rest).to_owned(),
-                request: request.text.to_owned(),
-                reply_end: if is_answered {
-                    ReplyEnd::Done
-                } else {
-                    ReplyEnd::NoReply
-                },
-                remarks,
-                ..Turn::default()
-            };
+        if let Some(turn) = Turn::from_previous(&previous) {
+            self.turn = turn;
             self.keep_purpose();
         }
         self.points = previous.into_earlier();
@@ -429,12 +413,6 @@ impl SummaryBuilder {
             self.points.add(Section::Context, note);
         }
     }
-}
-
-/// Returns the entry from the rest of the line above a request: `e1)`, or `e1; asked 3 times)`.
-fn entry_in_lead(lead_rest: &str) -> &str {
-    let facts = lead_rest.trim_end_matches(')');
-    facts.split(';').next().unwrap_or_default()
 }
 
 /// Whether the user gave a command to the agent itself: the text is one word after a slash, and not

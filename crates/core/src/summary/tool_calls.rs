@@ -2,32 +2,31 @@
 //! from these records when the summary is written.
 
 use super::budget::*;
+use super::failures::informative_lines;
 use super::message::SummaryCall;
-use super::quote::{clip, code_span, one_line, quote_line, sanitize, strip_digits};
+use super::quote::{code_span, one_line, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::{CommandLine, CommandStep, changes_files};
-use super::turns::Turn;
-use crate::format::format_count;
 use crate::session::outcome::Outcome;
 use foldhash::HashSet;
 use regex::Regex;
-use std::collections::{VecDeque, vec_deque};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// The status of a call whose outcome is not known.
-const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
+pub(super) const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
 /// Matches `git commit` with the first line of its message, which may be a here-document.
 const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)"#;
 
 /// A tool call that ended.
-struct ToolRun {
-    call: SummaryCall,
+pub(super) struct ToolRun {
+    pub call: SummaryCall,
     outcome: Outcome,
-    command: CommandLine,
+    pub command: CommandLine,
     /// The most informative lines of its output, if it failed.
-    output: String,
+    pub output: String,
     /// The number of its turn.
-    turn_number: usize,
+    pub turn_number: usize,
 }
 
 /// The tool calls of a session, and the todo list that they keep.
@@ -36,7 +35,7 @@ pub(super) struct ToolHistory {
     /// The calls of the last reply that have no result.
     pub pending: Vec<SummaryCall>,
     /// The newest calls that ended, oldest first.
-    runs: VecDeque<ToolRun>,
+    pub runs: VecDeque<ToolRun>,
     /// The last list that a tool that keeps a todo list was given, or else its last report.
     pub todo_list: String,
     /// The number of the current turn.
@@ -194,112 +193,6 @@ impl ToolHistory {
         };
         self.runs.iter().any(|run| run.settles_step(step))
     }
-
-    /// Describes the failures that no later call settled: first those that the last words of the
-    /// current turn mention, then others that are certainly open, then those that may be over. The
-    /// newest of each group comes first.
-    pub fn describe_failures<'a>(
-        &self,
-        turns: impl Iterator<Item = &'a Turn> + Clone,
-    ) -> OpenFailures {
-        let mut failures = Vec::new();
-        for (index, run) in self.runs.iter().enumerate().rev() {
-            let Some(step) = run.failed_step() else {
-                continue;
-            };
-            let later_runs = self.runs.range(index + 1..);
-            if later_runs.clone().any(|later| later.settles_step(step)) {
-                continue;
-            }
-            let turn = turns.clone().find(|turn| turn.number == run.turn_number);
-            let failure = self.describe_failure(run, step, turn, later_runs);
-            // What only looks whether something is there fails without a consequence.
-            let is_answered = turn.is_some_and(Turn::is_answered);
-            if !(failure.may_be_over && is_answered && run.is_probe()) {
-                failures.push(failure);
-            }
-        }
-        // A stable sort, so the newest stays first in each group.
-        failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
-        OpenFailures {
-            is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
-            points: failures.into_iter().map(|failure| failure.point).collect(),
-        }
-    }
-
-    /// Describes a failed step of a run, given the turn of the run and the runs after it.
-    ///
-    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
-    /// the last words of its turn mention it, or its turn is the current one and has no answer yet,
-    /// or no other work followed. Any other failure may be over, and is described without its
-    /// output.
-    fn describe_failure(
-        &self,
-        run: &ToolRun,
-        step: &CommandStep,
-        turn: Option<&Turn>,
-        later_runs: vec_deque::Iter<ToolRun>,
-    ) -> OpenFailure {
-        let is_of_current_turn = run.turn_number == self.turn_number;
-        let is_answered = turn.is_some_and(Turn::is_answered);
-        let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
-        let is_turn_unanswered = is_of_current_turn && !is_answered;
-        // Since then, the assistant only looked around or tried again.
-        let is_last_work = later_runs
-            .clone()
-            .all(|later| later.command.is_read_only || later.repeats_step(step));
-        let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-        let is_open = is_recent && (is_mentioned || is_turn_unanswered || is_last_work);
-
-        let call = describe_call(&run.call);
-        let state = run.describe_outcome();
-        let since = describe_since(step, later_runs);
-        let point = if is_open {
-            let output = quote_line(&run.output, POINT);
-            format!("{call}: {state}: {output} ({since})")
-        } else {
-            format!("{call}: {state} ({since}; may be over)")
-        };
-        OpenFailure {
-            is_of_current_turn,
-            may_be_over: !is_open,
-            is_in_last_words: is_of_current_turn && is_mentioned,
-            point,
-        }
-    }
-}
-
-/// The failures that no later call settled.
-#[derive(Default)]
-pub(super) struct OpenFailures {
-    /// Their descriptions, in the order in which they matter.
-    pub points: Vec<String>,
-    /// Whether one of them is of the current turn.
-    pub is_of_current_turn: bool,
-}
-
-/// A failure that no later call settled.
-struct OpenFailure {
-    is_of_current_turn: bool,
-    may_be_over: bool,
-    /// Whether the last words of the current turn mention it.
-    is_in_last_words: bool,
-    /// Its description.
-    point: String,
-}
-
-/// Describes what happened since a step failed, given the later runs, none of which settled it. A
-/// run that repeats the step and does not settle it has a hidden exit code.
-fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
-    let later_count = later_runs.len();
-    if later_count == 0 {
-        "the last tool call".to_owned()
-    } else if later_runs.any(|later| later.repeats_step(step)) {
-        format!("run again since, {HIDDEN_EXIT_CODE}")
-    } else {
-        let calls = format_count(later_count, "tool call", "tool calls");
-        format!("not run again since, in {calls}")
-    }
 }
 
 impl ToolRun {
@@ -319,7 +212,7 @@ impl ToolRun {
     }
 
     /// Returns how the call ended, in words.
-    fn describe_outcome(&self) -> String {
+    pub fn describe_outcome(&self) -> String {
         if self.hides_failure() {
             format!("ended, {HIDDEN_EXIT_CODE}")
         } else {
@@ -329,7 +222,7 @@ impl ToolRun {
 
     /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
     /// if it finds nothing. Which of several steps failed is not known; most likely the last.
-    fn failed_step(&self) -> Option<&CommandStep> {
+    pub fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
         let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
         if !has_failed || found_nothing || self.command.is_read_only {
@@ -339,7 +232,7 @@ impl ToolRun {
     }
 
     /// Whether the call only asks whether a program or an expression works.
-    fn is_probe(&self) -> bool {
+    pub fn is_probe(&self) -> bool {
         let mut words = self.call.command.split_whitespace();
         words.clone().next() == Some("which")
             || self.call.command.contains("command -v ")
@@ -348,7 +241,7 @@ impl ToolRun {
 
     /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
     /// failure of the step is over, or is reported by this call.
-    fn settles_step(&self, step: &CommandStep) -> bool {
+    pub fn settles_step(&self, step: &CommandStep) -> bool {
         if !self.repeats_step(step) {
             return false;
         }
@@ -361,14 +254,14 @@ impl ToolRun {
         is_last_step && !self.command.hides_last_exit_code
     }
 
-    fn repeats_step(&self, step: &CommandStep) -> bool {
+    pub fn repeats_step(&self, step: &CommandStep) -> bool {
         self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
     }
 }
 
 /// Describes a call as it is listed: `` `COMMAND` ``, ``TOOL `TARGET` `` or `TOOL`. A command ends
 /// with the `<<` of a here-document, and has no change to an absolute directory at its start.
-fn describe_call(call: &SummaryCall) -> String {
+pub(super) fn describe_call(call: &SummaryCall) -> String {
     static FOLDER_CHANGE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
     if !call.command.is_empty() {
@@ -398,42 +291,4 @@ pub(super) fn fold_series(items: &[String]) -> Vec<String> {
         });
     }
     folded
-}
-
-/// The maximum number of lines that are quoted of the output of a failed call.
-const MOST_INFORMATIVE_LINES: usize = 3;
-
-/// Returns the most informative lines of the output of a failed call: the last line, and before it
-/// the last two lines of the form `what: why` that are not indented, as programs of any kind write
-/// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
-/// skipped.
-///
-/// Returns an empty text if the call did not fail.
-fn informative_lines(outcome: &Outcome, output: &str) -> String {
-    let Outcome::Failed(status) = outcome else {
-        return String::new();
-    };
-    let output = sanitize(output);
-    let mut lines: Vec<&str> = Vec::new();
-    for line in output.lines().rev() {
-        if ["", "(no output)", &**status].contains(&line.trim()) {
-            continue;
-        }
-        let is_last_line = lines.is_empty();
-        let has_reason = !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-        if is_last_line || has_reason {
-            lines.push(line);
-        }
-        if lines.len() == MOST_INFORMATIVE_LINES {
-            break;
-        }
-    }
-    lines.reverse();
-
-    let room_per_line = POINT / lines.len().max(1);
-    let mut clipped = Vec::new();
-    for line in lines {
-        clipped.push(clip(line.trim(), room_per_line));
-    }
-    clipped.join("\n")
 }

@@ -2,10 +2,11 @@
 
 use super::budget::*;
 use super::message::ReplyEnd;
-use super::proposals::Proposal;
+use super::proposals::{Proposal, is_question};
 use super::quote::{
     count_utf16, cut_middle, display_width, one_line, quote_line, strip_digits, strip_transitions,
 };
+use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
@@ -28,6 +29,31 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// Returns the turn of the request that a previous summary quotes word for word, if there is
+    /// one.
+    pub fn from_previous(previous: &Sections) -> Option<Turn> {
+        let request = previous.find_quotation(REQUEST_LEAD)?;
+        let mut remarks = Vec::new();
+        for remark in previous.rests_with_lead(REMARK_LEAD) {
+            remarks.push(remark.trim_matches('"').to_owned());
+        }
+        if let Some(last_words) = previous.find_quotation(LAST_WORDS_LEAD) {
+            remarks.push(last_words.text.to_owned());
+        }
+        let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
+        Some(Turn {
+            entry: entry_in_lead(request.lead_rest).to_owned(),
+            request: request.text.to_owned(),
+            reply_end: if is_answered {
+                ReplyEnd::Done
+            } else {
+                ReplyEnd::NoReply
+            },
+            remarks,
+            ..Turn::default()
+        })
+    }
+
     /// Adds a user message sent during the work on the request, to continue it, or to answer a
     /// question about it.
     pub fn add_to_request(&mut self, text: &str) {
@@ -79,6 +105,12 @@ impl Turn {
         self.reply_end == ReplyEnd::NoReply && self.call_count == 0
     }
 
+    /// Whether the request called for no work, and asked nothing: the user said what else is known,
+    /// such as who will see to it. Only of an earlier turn.
+    pub fn is_aside(&self) -> bool {
+        self.call_count == 0 && !self.request.is_empty() && !is_question(&self.request)
+    }
+
     /// Whether the user cut the reply short.
     pub fn is_interrupted(&self) -> bool {
         self.reply_end == ReplyEnd::Interrupted
@@ -116,6 +148,12 @@ impl Turn {
     fn request_key(&self) -> String {
         strip_digits(self.request.lines().next().unwrap_or_default())
     }
+}
+
+/// Returns the entry from the rest of the line above a request: `e1)`, or `e1; asked 3 times)`.
+fn entry_in_lead(lead_rest: &str) -> &str {
+    let facts = lead_rest.trim_end_matches(')');
+    facts.split(';').next().unwrap_or_default()
 }
 
 /// Returns how the reply to a request ended, or how far it is.

@@ -296,3 +296,30 @@ fn changed_files_that_were_removed_or_moved_are_not_listed() {
         "{done}"
     );
 }
+
+#[test]
+fn what_the_user_says_to_a_failure_is_quoted_with_it() {
+    let failing = [
+        user("Publish the ferry times."),
+        bash(
+            "make publish",
+            Some("publish: no key\n\nCommand exited with code 2"),
+        ),
+        says("`make publish` needs a key. Can you make one?"),
+    ];
+    for (aside, is_quoted) in [
+        ("the captain has it, he is back on Monday", true),
+        ("what kind of key is that", false),
+    ] {
+        let mut messages = failing.to_vec();
+        messages.extend([
+            user(aside),
+            says("All right."),
+            user("Draw the ferry lines."),
+            edit("map.svg"),
+        ]);
+        let blocked = section(messages, "### Blocked");
+        let words = format!("; then the user: \"{aside}\"");
+        assert_eq!(blocked.ends_with(&words), is_quoted, "{blocked}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Failures: which are still open, and what is known of them.
+
+use super::budget::*;
+use super::quote::{clip, quote_line, sanitize};
+use super::shell::CommandStep;
+use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, describe_call};
+use super::turns::Turn;
+use crate::format::format_count;
+use crate::session::outcome::Outcome;
+use std::collections::vec_deque;
+
+/// The failures that no later call settled.
+#[derive(Default)]
+pub(super) struct OpenFailures {
+    /// Their descriptions, in the order in which they matter.
+    pub points: Vec<String>,
+    /// Whether one of them is of the current turn.
+    pub is_of_current_turn: bool,
+}
+
+/// A failure that no later call settled.
+struct OpenFailure {
+    is_of_current_turn: bool,
+    may_be_over: bool,
+    /// Whether the last words of the current turn mention it.
+    is_in_last_words: bool,
+    /// Its description.
+    point: String,
+}
+
+impl ToolHistory {
+    /// Describes the failures that no later call settled: first those that the last words of the
+    /// current turn mention, then others that are certainly open, then those that may be over. The
+    /// newest of each group comes first.
+    pub fn describe_failures<'a>(
+        &self,
+        turns: impl Iterator<Item = &'a Turn> + Clone,
+    ) -> OpenFailures {
+        let mut failures = Vec::new();
+        for (index, run) in self.runs.iter().enumerate().rev() {
+            let Some(step) = run.failed_step() else {
+                continue;
+            };
+            let later_runs = self.runs.range(index + 1..);
+            if later_runs.clone().any(|later| later.settles_step(step)) {
+                continue;
+            }
+            let turn = turns.clone().find(|turn| turn.number == run.turn_number);
+            let mut failure = self.describe_failure(run, step, turn, later_runs);
+            let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
+            let next_turn = later_turns.min_by_key(|turn| turn.number);
+            if let Some(next_turn) = next_turn
+                && next_turn.number != self.turn_number
+                && next_turn.is_aside()
+            {
+                let words = quote_line(&next_turn.request, OLDEST);
+                failure.point.push_str(&format!("; then the user: {words}"));
+            }
+            // What only looks whether something is there fails without a consequence.
+            let is_answered = turn.is_some_and(Turn::is_answered);
+            if !(failure.may_be_over && is_answered && run.is_probe()) {
+                failures.push(failure);
+            }
+        }
+        // A stable sort, so the newest stays first in each group.
+        failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
+        OpenFailures {
+            is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
+            points: failures.into_iter().map(|failure| failure.point).collect(),
+        }
+    }
+
+    /// Describes a failed step of a run, given the turn of the run and the runs after it.
+    ///
+    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
+    /// the last words of its turn mention it, or its turn is the current one and has no answer yet,
+    /// or no other work followed. Any other failure may be over, and is described without its
+    /// output.
+    fn describe_failure(
+        &self,
+        run: &ToolRun,
+        step: &CommandStep,
+        turn: Option<&Turn>,
+        later_runs: vec_deque::Iter<ToolRun>,
+    ) -> OpenFailure {
+        let is_of_current_turn = run.turn_number == self.turn_number;
+        let is_answered = turn.is_some_and(Turn::is_answered);
+        let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+        let is_turn_unanswered = is_of_current_turn && !is_answered;
+        // Since then, the assistant only looked around or tried again.
+        let is_last_work = later_runs
+            .clone()
+            .all(|later| later.command.is_read_only || later.repeats_step(step));
+        let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
+        let is_open = is_recent && (is_mentioned || is_turn_unanswered || is_last_work);
+
+        let call = describe_call(&run.call);
+        let state = run.describe_outcome();
+        let since = describe_since(step, later_runs);
+        let point = if is_open {
+            let output = quote_line(&run.output, POINT);
+            format!("{call}: {state}: {output} ({since})")
+        } else {
+            format!("{call}: {state} ({since}; may be over)")
+        };
+        OpenFailure {
+            is_of_current_turn,
+            may_be_over: !is_open,
+            is_in_last_words: is_of_current_turn && is_mentioned,
+            point,
+        }
+    }
+}
+
+/// Describes what happened since a step failed, given the later runs, none of which settled it. A
+/// run that repeats the step and does not settle it has a hidden exit code.
+fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
+    let later_count = later_runs.len();
+    if later_count == 0 {
+        "the last tool call".to_owned()
+    } else if later_runs.any(|later| later.repeats_step(step)) {
+        format!("run again since, {HIDDEN_EXIT_CODE}")
+    } else {
+        let calls = format_count(later_count, "tool call", "tool calls");
+        format!("not run again since, in {calls}")
+    }
+}
+
+/// The maximum number of lines that are quoted of the output of a failed call.
+const MOST_INFORMATIVE_LINES: usize = 3;
+
+/// Returns the most informative lines of the output of a failed call: the last line, and before it
+/// the last two lines of the form `what: why` that are not indented, as programs of any kind write
+/// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
+/// skipped.
+///
+/// Returns an empty text if the call did not fail.
+pub(super) fn informative_lines(outcome: &Outcome, output: &str) -> String {
+    let Outcome::Failed(status) = outcome else {
+        return String::new();
+    };
+    let output = sanitize(output);
+    let mut lines: Vec<&str> = Vec::new();
+    for line in output.lines().rev() {
+        if ["", "(no output)", &**status].contains(&line.trim()) {
+            continue;
+        }
+        let is_last_line = lines.is_empty();
+        let has_reason = !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
+        if is_last_line || has_reason {
+            lines.push(line);
+        }
+        if lines.len() == MOST_INFORMATIVE_LINES {
+            break;
+        }
+    }
+    lines.reverse();
+
+    let room_per_line = POINT / lines.len().max(1);
+    let mut clipped = Vec::new();
+    for line in lines {
+        clipped.push(clip(line.trim(), room_per_line));
+    }
+    clipped.join("\n")
+}
