@@ -178,17 +178,16 @@ impl LineRepair {
         self.file.push_new_bytes(&line);
     }
 
-    /// Reports a last line without a newline. In the repaired file, one follows every value.
+    /// Reports that the value is a last line without a newline. In the repaired file, a newline
+    /// follows every value. One that shares its line is not reported here: that line is broken, and
+    /// is reported as such.
     fn report_missing_newline(&mut self, located: &LocatedValue) {
-        if !located.is_alone || located.has_newline {
-            return;
+        let lacks_newline = located.is_alone && !located.has_newline;
+        if lacks_newline {
+            let message = "the last line has no newline";
+            let finding = Finding::new(located.number, K::NoFinalNewline, message);
+            self.findings.push(finding.with_fix("it gets one"));
         }
-        let finding = Finding::new(
-            located.number,
-            K::NoFinalNewline,
-            "the last line has no newline",
-        );
-        self.findings.push(finding.with_fix("it gets one"));
     }
 
     /// Reports that the file does not begin with a header, and adds the new one before the first

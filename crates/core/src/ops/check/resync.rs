@@ -41,7 +41,7 @@ enum Beginning {
 /// When the budget of [`BudgetedScan`] is used up, the rest of the line counts as unreadable.
 pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
     let mut scan = BudgetedScan::new(line);
-    let starts = memmem::Finder::new(START);
+    let start_finder = memmem::Finder::new(START);
     let mut values: Vec<Range<usize>> = Vec::new();
     let mut position = 0;
     loop {
@@ -51,12 +51,15 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
         }
 
         let expected_here = Expected {
+            // Only the first value of a line can be a title.
             may_be_title: expected.may_be_title && values.is_empty(),
             ..expected
         };
+        // Values that were written onto one line follow each other directly. Where something else
+        // is between them, the next beginning of an entry is searched for.
         let mut value = scan.scan_entry(position, Beginning::OfRecord, expected_here);
         if value.is_none() {
-            value = scan.find_entry_after(position, &starts, expected.without_ids);
+            value = scan.find_entry_after(position, &start_finder, expected.without_ids);
         }
         let Some(value) = value else {
             return values;
@@ -103,11 +106,11 @@ impl<'l> BudgetedScan<'l> {
     }
 
     /// Returns the first entry or header that begins after `position`, where no value begins that
-    /// could be recovered. `starts` finds [`START`].
+    /// could be recovered. `start_finder` finds [`START`].
     fn find_entry_after(
         &mut self,
         position: usize,
-        starts: &memmem::Finder,
+        start_finder: &memmem::Finder,
         without_ids: bool,
     ) -> Option<Range<usize>> {
         let expected = Expected {
@@ -116,7 +119,7 @@ impl<'l> BudgetedScan<'l> {
         };
         let line = self.line;
         let search_start = position + 1;
-        for offset in starts.find_iter(&line[search_start..]) {
+        for offset in start_finder.find_iter(&line[search_start..]) {
             let start = search_start + offset;
             let value = self.scan_entry(start, Beginning::BehindGap, expected);
             if value.is_some() {

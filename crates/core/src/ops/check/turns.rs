@@ -393,7 +393,8 @@ fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) ->
 }
 
 impl Gap<'_> {
-    /// Returns the finding, which is in the first message, and names the line of the last result.
+    /// Returns the finding. It is in the first message between call and result, and its text names
+    /// the line of the last result: where to look from, and how far.
     fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
         let line = session.entry(last).line.0;

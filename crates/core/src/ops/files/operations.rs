@@ -271,19 +271,23 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     calls
 }
 
-/// Reads what an operation did.
+/// Reads what an operation did: from the arguments of its call and, what these do not say, from the
+/// output of the tool.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
     let output = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,
         None => ToolOutput::default(),
     };
     reader.with_message(operation.entry, |message| {
-        let call = stored_calls(message).get(operation.call_index).copied();
+        let calls = stored_calls(message);
+        let call = calls.get(operation.call_index).copied();
         let [name, arguments] = find_members(call.unwrap_or(Raw::NULL), ["name", "arguments"]);
         let name = name.and_then(Raw::text).unwrap_or_default();
         let arguments = arguments.unwrap_or(Raw::NULL);
+
         // Only the names of Claude Code's tools begin with a capital letter.
         let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
+
         match operation.action {
             FileAction::Write => match arguments.get_text("content") {
                 Some(content) => FileChange::Write(content.into_string_lossy()),

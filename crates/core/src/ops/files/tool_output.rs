@@ -183,13 +183,51 @@ fn read_whole_text(value: Raw) -> Option<String> {
     }
 }
 
-/// Reads the lines that oh-my-pi's `read` printed. The last line feed of the file is not among them:
-/// its size says whether there is one. `None` if lines are left out between them.
+/// Reads the part of a file that oh-my-pi's `read` printed; `None` if lines are left out in it.
+///
+/// A line feed at the end of the file is not printed, and `totalLines` does not count the empty line
+/// after it, which counts here. Only the size of the file shows that there is one.
 fn read_displayed(details: Raw) -> Option<ReadPart> {
-    let displayed = details.get("displayContent")?;
+    let PrintedLines {
+        first_line,
+        text,
+        count,
+    } = read_printed_lines(details.get("displayContent")?)?;
+    let total_lines = details.get("totalLines").and_then(Raw::number);
+    let file_size = details.get("fileSize").and_then(Raw::number);
+
+    let is_whole_file = first_line == 1 && total_lines == Some(count as f64);
+    let printed_size = text.len() as f64;
+    let (text, line_count) = if is_whole_file && file_size == Some(printed_size + 1.0) {
+        (text + "\n", Some(count + 1))
+    } else if is_whole_file && file_size == Some(printed_size) {
+        (text, Some(count))
+    } else {
+        (text, None)
+    };
+    Some(ReadPart {
+        first_line,
+        text,
+        line_count,
+    })
+}
+
+/// Consecutive lines of a file that a tool printed.
+struct PrintedLines {
+    /// The number of the first of them, from 1.
+    first_line: usize,
+    /// The lines, without a line feed after the last.
+    text: String,
+    /// How many they are.
+    count: usize,
+}
+
+/// Reads the lines that oh-my-pi's `read` printed; `None` if lines are left out between them, or cut
+/// off behind them.
+fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
     let text = displayed.get_text("text")?.into_string_lossy();
     let first_line = displayed.get("startLine")?.number()? as usize;
-    let printed_count = text.split('\n').count();
+    let count = text.split('\n').count();
     // The numbers must be those of consecutive lines, one for each printed line.
     let mut next_line = first_line;
     for number in displayed.get("lineNumbers")?.items() {
@@ -198,31 +236,13 @@ fn read_displayed(details: Raw) -> Option<ReadPart> {
         }
         next_line += 1;
     }
-    if first_line == 0 || next_line - first_line != printed_count || text.ends_with(CUT_NOTICE) {
+    if first_line == 0 || next_line - first_line != count || text.ends_with(CUT_NOTICE) {
         return None;
     }
-
-    let line_count = details.get("totalLines").and_then(Raw::number);
-    let file_size = details.get("fileSize").and_then(Raw::number);
-    let is_whole = first_line == 1 && line_count == Some(printed_count as f64);
-    if is_whole && file_size == Some(text.len() as f64 + 1.0) {
-        return Some(ReadPart {
-            first_line,
-            text: text + "\n",
-            line_count: Some(printed_count + 1),
-        });
-    }
-    let is_complete = is_whole && file_size == Some(text.len() as f64);
-    Some(ReadPart {
+    Some(PrintedLines {
         first_line,
         text,
-        // `totalLines` does not show whether the file ends with a line feed, which begins one more
-        // line here. Only the size does.
-        line_count: if is_complete {
-            Some(printed_count)
-        } else {
-            None
-        },
+        count,
     })
 }
 

@@ -275,9 +275,9 @@ struct PayloadFinder<'a> {
 }
 
 impl PayloadFinder<'_> {
-    /// Adds the payloads in the content of a message: images, and the texts of a tool or command.
-    /// `writer` is what a placeholder calls this tool or command; `None` if the content has another
-    /// origin. `prefix` is the path of the message with its dot.
+    /// Adds the payloads in the content of a message: images and, if a tool or command wrote it, its
+    /// texts. `writer` is what a placeholder calls this tool or command; `None` if the content has
+    /// another origin. `prefix` is the path of the message with its dot.
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()
@@ -289,26 +289,29 @@ impl PayloadFinder<'_> {
         }
         for (index, block) in content.items().enumerate() {
             // No part of a short block is long enough.
-            if block.bytes().len() as u64 <= self.filter.threshold {
-                continue;
+            if block.bytes().len() as u64 > self.filter.threshold {
+                self.add_block(block, format!("{prefix}content[{index}]"), writer);
             }
-            if let Some(placeholder) = image_placeholder(block) {
-                let field = format!("{prefix}content[{index}]");
-                self.try_add(ValueKind::Image, field, block, || placeholder);
-                continue;
-            }
-            let [kind, text] = find_members(block, ["type", "text"]);
-            let is_text = kind.is_some_and(|kind| kind.is("text"));
-            if let Some(writer) = writer
-                && let Some(text) = text
-                && is_text
-                && text.is_string()
-            {
-                let field = format!("{prefix}content[{index}].text");
-                self.try_add(ValueKind::Result, field, text, || {
-                    text_placeholder(writer, text)
-                });
-            }
+        }
+    }
+
+    /// Adds a block of content as a whole if it is an image, and only its text if a tool or command
+    /// wrote it. `path` is the path of the block in the line.
+    fn add_block(&mut self, block: Raw, path: String, writer: Option<&str>) {
+        if let Some(placeholder) = image_placeholder(block) {
+            self.try_add(ValueKind::Image, path, block, || placeholder);
+            return;
+        }
+        let [kind, text] = find_members(block, ["type", "text"]);
+        let is_text = kind.is_some_and(|kind| kind.is("text"));
+        if let Some(writer) = writer
+            && let Some(text) = text
+            && is_text
+            && text.is_string()
+        {
+            self.try_add(ValueKind::Result, path + ".text", text, || {
+                text_placeholder(writer, text)
+            });
         }
     }
 
