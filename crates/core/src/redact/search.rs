@@ -43,7 +43,8 @@ pub struct SecretSearch {
 }
 
 impl SecretSearch {
-    /// Returns a search for these values, in addition to the rules, and for `people`.
+    /// Returns a search for what the rules describe, for these values and, if requested, for
+    /// `people`. Signatures and encrypted texts are found as well, and images unless `keeps_images`.
     pub fn new(
         values: Vec<SecretValue>,
         people: Option<People>,

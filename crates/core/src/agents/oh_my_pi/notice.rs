@@ -203,7 +203,8 @@ fn plural_suffix(count: f64) -> &'static str {
     if count == 1.0 { "" } else { "s" }
 }
 
-/// Returns how much is shown of an output of which a part of one line is shown.
+/// Returns which line of an output is shown, if that is only a part of one line: as in `Showing line
+/// 3 (partial, 1.0KB of 2.0KB) of 90`.
 fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
     let [range, output_bytes, total_bytes, total_lines] = content::find_members(truncation, names);

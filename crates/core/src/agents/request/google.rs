@@ -111,7 +111,7 @@ impl BodyWriter for GoogleWriter<'_> {
     }
 
     /// Writes an answer, unless no part of it remains. If it is the first content, a request
-    /// precedes it.
+    /// precedes it, as the conversation may not begin with the model.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()

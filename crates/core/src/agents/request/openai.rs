@@ -278,18 +278,18 @@ impl<'a> Reasoning<'a> {
             .extend(signature.and_then(encrypted_detail));
     }
 
-    /// Adds the reasoning and the calls to an answer. A list of details takes precedence over the
-    /// thoughts, and the list of a thought over the details of calls.
+    /// Adds the reasoning and the calls to an answer, in one of its forms: the list of details from
+    /// a thought or, without one, the details of calls; without any details, the thoughts.
     fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], is_deepseek: bool) -> Object {
-        let details = match self.details {
-            Some(details) => Some(details),
-            None if self.call_details.is_empty() => None,
-            None => Some(array(&self.call_details)),
-        };
-        if details.is_none()
-            && let Some(field) = self.field
+        let mut details = self.details;
+        if details.is_none() && !self.call_details.is_empty() {
+            details = Some(array(&self.call_details));
+        }
+
+        if let Some(thoughts_key) = self.field
+            && details.is_none()
         {
-            answer = answer.text(field, &text::join_with(self.thoughts, "\n"));
+            answer = answer.text(thoughts_key, &text::join_with(self.thoughts, "\n"));
         }
         answer = answer.json_array("tool_calls", calls);
         if let Some(details) = details {

@@ -80,7 +80,8 @@ impl<'a> LineChunk<'a> {
     }
 }
 
-/// Calls `take` with each line that begins in a range of a source, until it fails.
+/// Calls `take` with each line that begins in a range of a source, in order, until it fails. The
+/// last of them may end after the range.
 ///
 /// # Errors
 /// If `take` fails, or as [`read_chunks`].
