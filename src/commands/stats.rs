@@ -67,7 +67,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
 /// row for each file and session.
 ///
-/// Entries with the same id and timestamp in several files, as after a fork, count once. `--by
+/// Entries with the same id and timestamp in several files, as after a fork, count once. So does a
+/// response with the same id, as in two imports of a session, with what was copied before it. `--by
 /// entry` prints every copy, and also each tool result that reports the usage of sub-agents.
 /// Messages copied by `pisess pick` cost nothing.
 ///

@@ -1060,3 +1060,91 @@ fn stats_of_a_directory_say_that_there_is_more() {
         );
     }
 }
+
+/// Returns the sums of `stats`, without the number of sessions and the time.
+fn sums_of(s: &Sandbox, sessions: &str) -> serde_json::Value {
+    let text = s.run(&format!("stats -q --json {sessions}"));
+    let mut sums: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let members = sums.as_object_mut().unwrap();
+    members.remove("sessions");
+    members.remove("seconds");
+    sums
+}
+
+/// Returns a fixture whose ids of responses are as long as those of providers.
+fn with_long_ids(name: &str) -> String {
+    let text = String::from_utf8(fixture(name)).unwrap();
+    text.replace("\"msg_0", "\"msg_01XFDUDYJgAACzvnptvVoY0")
+        .replace("\"resp_", "\"resp_0682ea1c3de4b02a00")
+}
+
+/// Imports of a source have other ids, but the ids of the responses are the same.
+#[test]
+fn a_session_that_was_imported_twice_counts_once() {
+    let s = Sandbox::new();
+    s.put("source.jsonl", with_long_ids("claude/plain.jsonl"));
+    s.run("import -q ./source.jsonl -o ./a.jsonl");
+    s.run("import -q --for omp ./source.jsonl -o ./b.jsonl");
+    let once = sums_of(&s, "./a.jsonl");
+    assert_eq!(once["tokens"]["output"], 87 + 14 + 40 + 9);
+    assert_eq!(sums_of(&s, "./a.jsonl ./b.jsonl"), once);
+    assert_eq!(sums_of(&s, "./a.jsonl ./b.jsonl ./source.jsonl"), once);
+
+    // Short ids may be those of other responses.
+    s.put("source.jsonl", fixture("claude/plain.jsonl"));
+    s.run("import -q --for omp ./source.jsonl -o ./c.jsonl");
+    let both = sums_of(&s, "./c.jsonl ./source.jsonl");
+    assert_eq!(both["tokens"]["output"], 2 * (87 + 14 + 40 + 9));
+}
+
+/// `claude --fork-session` copies the conversation into a new file.
+#[test]
+fn a_conversation_that_claude_code_copied_counts_once() {
+    let s = Sandbox::new();
+    let text = with_long_ids("claude/plain.jsonl");
+    s.put("source.jsonl", text.clone());
+    let copy = text.replace("0000000000a1", "0000000000a9");
+    let next = concat!(
+        r#"{"parentUuid":"c1a00000-0000-4000-8000-00000000000a","type":"user","uuid":"x1","sessionId":"c1a00000-0000-4000-8000-0000000000a9","timestamp":"2025-09-12T09:00:00.000Z","message":{"role":"user","content":"And the tail?"}}"#,
+        "\n",
+        r#"{"parentUuid":"x1","type":"assistant","uuid":"x2","sessionId":"c1a00000-0000-4000-8000-0000000000a9","timestamp":"2025-09-12T09:00:01.000Z","message":{"id":"msg_01XFDUDYJgAACzvnptvVoYELx","role":"assistant","model":"claude-opus-5","usage":{"input_tokens":1,"output_tokens":1000},"content":[{"type":"text","text":"Long."}]}}"#,
+        "\n"
+    );
+    s.put("fork.jsonl", format!("{copy}{next}"));
+    let source = sums_of(&s, "./source.jsonl");
+    let both = sums_of(&s, "./source.jsonl ./fork.jsonl");
+    let count = |sums: &serde_json::Value, key: &str| sums[key].as_u64().unwrap();
+    assert_eq!(count(&both, "messages"), count(&source, "messages") + 2);
+    assert_eq!(
+        count(&both, "userMessages"),
+        count(&source, "userMessages") + 1
+    );
+    assert_eq!(count(&both["tokens"], "output"), 87 + 14 + 40 + 9 + 1000);
+    // In either order.
+    assert_eq!(sums_of(&s, "./fork.jsonl ./source.jsonl"), both);
+}
+
+/// A fork of Codex begins with the turns of another thread.
+#[test]
+fn the_turns_that_a_fork_of_codex_continues_count_once() {
+    let s = Sandbox::new();
+    let folder =
+        ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000";
+    let put = |id: &str, name: &str| {
+        let text = with_long_ids(name);
+        // The offset of the base depends on the length of the ids before it.
+        let base = with_long_ids("codex/paginated.jsonl");
+        let end = base.find(r#""ordinal":28"#).unwrap();
+        let end = base[..end].rfind('\n').unwrap() + 1;
+        let text = text.replace(
+            r#""end_byte_offset":14564"#,
+            &format!(r#""end_byte_offset":{end}"#),
+        );
+        s.put(&format!("{folder}{id}.jsonl"), text);
+    };
+    put("c1", "codex/paginated.jsonl");
+    put("c3", "codex/paginated-fork.jsonl");
+    let both = sums_of(&s, "./.codex/sessions");
+    assert_eq!(both["userMessages"], 4);
+    assert_eq!(both["tokens"]["output"], 24 + 25 + 26 + 27 + 29);
+}

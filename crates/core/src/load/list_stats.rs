@@ -11,6 +11,7 @@ use crate::session::period::Period;
 use crate::session::read::record::{Block, Content, Member, MessageFacts, ParsedEntry};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
+use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::string::{decode, decode_head};
 use pisess_json::text::{Text, join_with};
@@ -121,18 +122,58 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     let key = if id.is_empty() {
         EntryKey::NONE
     } else {
-        // Two hashes of 64 bits with different seeds make one of 128 bits.
-        let hashed = (id.as_bytes(), timestamp.as_bytes());
-        let high = FixedState::with_seed(1).hash_one(hashed);
-        let low = FixedState::with_seed(2).hash_one(hashed);
-        u128::from(high) << 64 | u128::from(low)
+        hash_twice((id.as_bytes(), timestamp.as_bytes()))
     };
     EntryKey {
         key,
+        response: response_key(parsed),
         is_message: parsed.kind == Kind::Message,
         is_user_message: parsed.kind == Kind::Message && parsed.role == Role::User,
         is_pruned: false,
     }
+}
+
+/// The minimum length of an id that counts as unique. Providers use longer ones; a server on the
+/// user's own machine may begin with `chatcmpl-1` each time.
+const UNIQUE_ID_LEN: usize = 16;
+
+/// Returns the key of the response that an entry has: a hash of the provider's id of it, or of the
+/// id of its first call. [`EntryKey::NONE`] if it has neither.
+fn response_key(parsed: &ParsedEntry) -> u128 {
+    if parsed.kind != Kind::Message || parsed.role != Role::Assistant {
+        return EntryKey::NONE;
+    }
+    let line = parsed.record.bytes;
+    let has_response_id = memmem::find(line, b"\"responseId\"").is_some();
+    let response_id = if has_response_id {
+        let message = Raw::from_checked(line).get("message");
+        message.and_then(|message| message.get_text("responseId"))
+    } else {
+        None
+    };
+    let call_id = || {
+        let call = parsed.blocks.iter().find(|block| block.is_call())?;
+        call.id?.text()
+    };
+    // Ids that some models count up have a colon, as `functions.bash:0`.
+    let is_unique = |id: &Text| {
+        let bytes = id.as_bytes();
+        bytes.len() >= UNIQUE_ID_LEN && !bytes.contains(&b':')
+    };
+    match response_id
+        .filter(is_unique)
+        .or_else(|| call_id().filter(is_unique))
+    {
+        Some(id) => hash_twice((id.as_bytes(), &b"response"[..])),
+        None => EntryKey::NONE,
+    }
+}
+
+/// Returns a hash of 128 bits: two of 64 bits with different seeds.
+fn hash_twice(value: (&[u8], &[u8])) -> u128 {
+    let high = FixedState::with_seed(1).hash_one(value);
+    let low = FixedState::with_seed(2).hash_one(value);
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// Returns the part of a message that can be the title of its session, with its rank as a source:

@@ -71,6 +71,9 @@ pub fn is_command(message: &Text) -> bool {
 pub struct EntryKey {
     /// A hash of its id and its timestamp, which are the same in copies made by forks.
     pub key: u128,
+    /// A hash of the id of the response that it has, or [`EntryKey::NONE`]: the same in sessions
+    /// that have the response under different ids, such as two imports of a source.
+    pub response: u128,
     /// Whether it is a message.
     pub is_message: bool,
     /// Whether it is a message of the user.
@@ -80,7 +83,7 @@ pub struct EntryKey {
 }
 
 impl EntryKey {
-    /// The key of an entry without an id.
+    /// The key of an entry without an id, and of one without a response.
     pub const NONE: u128 = 0;
 }
 

@@ -13,31 +13,37 @@ use std::path::Path;
 /// Adds the entries of a session to those counted so far, and returns its row, in which only the
 /// entries that were new are counted, with their usage.
 ///
-/// `counted_keys` has the keys of the entries of all earlier sessions. A fork copies entries of its
-/// source, so sessions must be passed in the order in which they were started. An entry without a
-/// key is not a copy. A session that was loaded without keys stays as it is.
+/// `counted_keys` has the keys of the entries and responses of all earlier sessions. A fork copies
+/// entries of its source, and two imports copy the same source, so sessions must be passed in the
+/// order in which they were started. An entry without a key is not a copy. A session that was loaded
+/// without keys stays as it is.
 pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
         return listed;
     }
-
     listed.entry_count = 0;
     listed.message_count = 0;
     listed.user_message_count = 0;
     listed.usage = UsageSums::default();
+    let mut own_responses = Vec::new();
     let mut billed = reading.billed.iter().peekable();
     for (index, entry) in reading.keys.iter().enumerate() {
-        // Requests have the order of their entries. The request of a copy is taken as well, so that
-        // the next one is at the front.
+        // Requests are in the order of their entries. That of a copy is passed over.
         let request = billed.next_if(|request| request.entry.index() == index);
+        if request.is_some() && counted_keys.contains(&entry.response) {
+            continue;
+        }
         if entry.key != EntryKey::NONE {
             let is_new = counted_keys.insert(entry.key);
             if !is_new {
                 continue;
             }
         }
-
+        if request.is_some() && entry.response != EntryKey::NONE {
+            // A session may have a response in several entries, which all count.
+            own_responses.push(entry.response);
+        }
         if !entry.is_pruned {
             listed.entry_count += 1;
             listed.message_count += u32::from(entry.is_message);
@@ -48,6 +54,7 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
             listed.usage.add(&request.usage);
         }
     }
+    counted_keys.extend(own_responses);
     listed
 }
 

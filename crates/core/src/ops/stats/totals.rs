@@ -3,7 +3,7 @@
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
-use crate::session::entry::{Entry, Role, Slice};
+use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
@@ -11,8 +11,9 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns, for each entry of a file, whether an earlier file has it, too. Then adds the keys of
-/// the file's entries to `earlier_keys`, for the files that follow.
+/// Returns, for each entry of a file, whether an earlier file has it, too: by its key, or because it
+/// has the same response or belongs to one. Then adds the keys of the file's entries to
+/// `earlier_keys`, for the files that follow.
 ///
 /// The keys of a file are added only after all its entries were looked up: an entry that is in one
 /// file twice counts twice, as in the agents. A session that was loaded without keys has no copies.
@@ -20,15 +21,63 @@ pub fn find_copies_and_add_keys(
     earlier_keys: &mut HashSet<u128>,
     stats: &SessionStats,
 ) -> Vec<bool> {
+    let copied_turns = find_copied_turns(earlier_keys, stats);
     let mut is_copy = Vec::with_capacity(stats.entries.len());
     let mut own_keys = Vec::with_capacity(stats.entries.len());
     for entry in &stats.entries {
         let key = entry_key(&stats.session, entry);
-        is_copy.push(key.is_some_and(|key| earlier_keys.contains(&key)));
+        let has_known_key = key.is_some_and(|key| earlier_keys.contains(&key));
+        is_copy.push(has_known_key || copied_turns.contains(&entry.attribution.entry));
         own_keys.extend(key);
+        own_keys.extend(response_key(&stats.session, entry));
     }
     earlier_keys.extend(own_keys);
     is_copy
+}
+
+/// Returns the entries with a response that an earlier file has, too, and what was copied with them:
+/// the entries from the response before, if that was copied as well, or from the root. The other
+/// entries of a copied conversation, such as what the user said, have no key that shows it.
+fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> HashSet<EntryIx> {
+    let session = &stats.session;
+    let mut copied_responses = HashSet::default();
+    for entry in &stats.entries {
+        if response_key(session, entry).is_some_and(|key| earlier_keys.contains(&key)) {
+            copied_responses.insert(entry.attribution.entry);
+        }
+    }
+
+    let mut copied = copied_responses.clone();
+    for &response in &copied_responses {
+        let mut between = Vec::new();
+        let mut above = session.entry(response).parent;
+        while let Some(ix) = above {
+            let entry = session.entry(ix);
+            let is_response = entry.kind == Kind::Message && entry.role == Role::Assistant;
+            // A cycle of parents ends where it began.
+            if is_response || copied.contains(&ix) || between.len() == session.entries.len() {
+                break;
+            }
+            between.push(ix);
+            above = entry.parent;
+        }
+        if above.is_none_or(|ix| copied.contains(&ix)) {
+            copied.extend(between);
+        }
+    }
+    copied
+}
+
+/// Returns the key of the response that an entry has, if it was paid for: copies made by `pick` were
+/// not.
+fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
+    let keys = &session.collected.keys;
+    let key = keys.get(entry.attribution.entry.index())?.response;
+    if entry.is_billed && key != EntryKey::NONE {
+        Some(key)
+    } else {
+        None
+    }
 }
 
 /// Returns what identifies an entry in all files: its key or, for an entry without an id, a hash of
