@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::message::ReplyEnd;
+use super::proposals::is_question;
 use super::quote::{
     count_fitting, count_utf16, display_width, ends_in_question, format_quotation, one_line,
     quote_line, strip_transitions,
@@ -47,8 +48,8 @@ impl SummaryBuilder {
             room -= items_size(&items);
             page.items_mut(section).splice(..0, items);
         }
-        page.items_mut(Section::Done)
-            .splice(..0, self.earlier_requests(room));
+        let requests = self.earlier_requests(room, &page);
+        page.items_mut(Section::Done).splice(..0, requests);
 
         let turn = &self.turn;
         if !turn.request.is_empty() {
@@ -284,7 +285,7 @@ impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`.
     /// The older ones are shorter if space is short. The points of Done of a previous summary come
     /// first.
-    fn earlier_requests(&self, room: usize) -> Vec<String> {
+    fn earlier_requests(&self, room: usize, page: &Sections) -> Vec<String> {
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
         let turns = match self.earlier_turns.split_last() {
             // The last one is under Goal.
@@ -300,15 +301,34 @@ impl SummaryBuilder {
             let age = turns.len() - index;
             requests.push(describe_turn(turn, share.max(NEWEST / age)));
         }
-        let request_count = requests.len();
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
-        let shown = keep_newest(requests, room_left);
-        if shown.len() < request_count {
-            points.push(LEFT_OUT.to_owned());
+        let mut shown = keep_newest(requests, room_left);
+        if shown.len() < turns.len() {
+            shown = keep_newest(shown, room_left * 3 / 4);
+            let older = &turns[..turns.len() - shown.len()];
+            points.push(list_without_answers(older, page, room_left / 4));
         }
         points.extend(shown);
         points
     }
+}
+
+/// Lists the requests of turns in one line, newest first, as far as they fit in `room`. Left out are
+/// questions, which were answered and ask for nothing more, and what is quoted as a wish or a
+/// decision.
+fn list_without_answers(turns: &[Turn], page: &Sections, room: usize) -> String {
+    let mut quoted_elsewhere = page.items(Section::Constraints).join("\n");
+    quoted_elsewhere.push_str(&page.items(Section::Decisions).join("\n"));
+    let mut requests = Vec::new();
+    for turn in turns.iter().rev() {
+        let quotation = quote_line(&turn.request, OLDEST);
+        let start = quotation.trim_matches(['"', '…']);
+        let is_worth = display_width(&turn.request) >= SHORT_REPLY && !is_question(&turn.request);
+        if is_worth && !quoted_elsewhere.contains(start) {
+            requests.push(quotation);
+        }
+    }
+    join_fitting(WITHOUT_ANSWERS, &requests, room).unwrap_or(LEFT_OUT.to_owned())
 }
 
 /// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.
