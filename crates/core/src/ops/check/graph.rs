@@ -11,8 +11,9 @@
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
 use super::resync::{LostEntry, LostParent};
-use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
+use crate::session::entry::{EntryIx, Flags, Kind, LineNo, Role};
 use crate::session::reference::Position;
+use crate::session::tree::Tree;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -318,7 +319,7 @@ impl<'s> Graph<'s, '_> {
     /// repair changes nothing.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        let mut ends = Ends::new(session.entries.len());
+        let mut ends = Ends::new(session, &self.links);
         let mut new_parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
 
         for ix in session.entry_indexes() {
@@ -531,34 +532,72 @@ struct Orphan<'s> {
 
 /// The ends of the conversation so far, while entries are added in file order: entries without a
 /// child among those added.
-struct Ends {
+///
+/// A tool result counts as a part of the nearest entry above it that is none. Otherwise, a repair
+/// that moves a result up to its call would change the ends, and a second repair would attach
+/// other orphans.
+struct Ends<'s> {
+    session: &'s Session,
     /// Of each entry, whether an entry added so far is its child.
     has_child: Vec<bool>,
+    /// Of each entry, itself or, of a tool result, an entry above it of which it counts as a part:
+    /// see [`find_owner`](Self::find_owner).
+    owners: Vec<EntryIx>,
     count: usize,
 }
 
-impl Ends {
-    fn new(entries: usize) -> Ends {
+impl<'s> Ends<'s> {
+    fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
+        let parent_of = |ix| links.repaired_parent(session, ix);
+        let mut owners: Vec<EntryIx> = session.entry_indexes().collect();
+        // Each entry comes after its parent.
+        for ix in Tree::from_parents(&session.entries, parent_of).walk_oldest_first() {
+            if session.is_message(ix, Role::ToolResult)
+                && let Some(parent) = parent_of(ix)
+            {
+                owners[ix.index()] = owners[parent.index()];
+            }
+        }
         Ends {
-            has_child: vec![false; entries],
+            session,
+            has_child: vec![false; session.entries.len()],
+            owners,
             count: 0,
         }
     }
 
-    /// Whether `ix`, which was added, is the only end.
-    fn is_only_end(&self, ix: EntryIx) -> bool {
-        self.count == 1 && !self.has_child[ix.index()]
+    /// Returns the nearest entry at or above `ix` that is no tool result; the uppermost result if
+    /// there is none.
+    fn find_owner(&self, ix: EntryIx) -> EntryIx {
+        let mut owner = self.owners[ix.index()];
+        // A result that was the uppermost has an owner since it was attached.
+        while self.owners[owner.index()] != owner {
+            owner = self.owners[owner.index()];
+        }
+        owner
     }
 
-    /// Adds the next entry in file order. The entry is an end until a child of it is added. Its
-    /// parent may come later in the file; such a parent has a child already when it is added, and
-    /// never becomes an end.
+    /// Whether `ix`, which was added, is the only end.
+    fn is_only_end(&self, ix: EntryIx) -> bool {
+        self.count == 1 && !self.has_child[self.find_owner(ix).index()]
+    }
+
+    /// Adds the next entry in file order, once its parent is final. The entry is an end until a
+    /// child of it is added. Its parent may come later in the file; such a parent has a child
+    /// already when it is added, and never becomes an end.
     fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
+        let parent = parent.map(|parent| self.find_owner(parent));
+        if self.session.is_message(ix, Role::ToolResult)
+            && let Some(owner) = parent
+        {
+            self.owners[ix.index()] = owner;
+            return;
+        }
+
         let is_end = !self.has_child[ix.index()];
         if is_end {
             self.count += 1;
         }
-
         let Some(parent) = parent else { return };
         let was_end = parent <= ix && !self.has_child[parent.index()];
         if was_end {

@@ -1026,6 +1026,20 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// The result on line 4 ends a branch only until the repair moves it up to its call.
+#[test]
+fn a_result_that_moves_is_no_end_of_the_conversation() {
+    let lines = [
+        turn("e0", "", &["e"]),
+        message("e1", "e0"),
+        result("e2", "e1", "e"),
+        message("e3", "e1"),
+        message("e4", "gone"),
+    ];
+    let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(tree(&bytes), "e0< e1<e2 e2<e0 e3<e1 e4<e3");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
