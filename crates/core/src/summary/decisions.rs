@@ -16,6 +16,8 @@ pub(super) struct Decisions(Vec<Decision>);
 #[derive(Debug)]
 struct Decision {
     text: String,
+    /// The form in which decisions are compared.
+    key: String,
     /// A shorter text, for when the decision is old.
     short_text: String,
     /// The words of content in it, by which a message that quotes it is recognized.
@@ -60,12 +62,13 @@ impl Decisions {
     /// Adds a decision, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
     fn add_texts(&mut self, text: String, short_text: String, turn_number: usize) {
         let key = comparison_key(&text);
-        self.0.retain(|known| comparison_key(&known.text) != key);
+        self.0.retain(|known| known.key != key);
         let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
         self.0.drain(..excess);
         self.0.push(Decision {
             words: content_words(&text.to_lowercase()).map(Box::from).collect(),
             text,
+            key,
             short_text,
             turn_number,
         });

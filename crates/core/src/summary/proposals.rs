@@ -3,7 +3,7 @@
 use super::budget::*;
 use super::decisions::content_words;
 use super::quote::{
-    count_utf16, display_width, ends_in_question, last_prose_line, one_line, quote_line,
+    count_utf16, display_width, ends_in_question, is_asking, last_prose_line, one_line, quote_line,
 };
 use foldhash::HashSet;
 use regex::Regex;
@@ -49,17 +49,18 @@ pub(super) struct Proposal<'r> {
     index: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How a sentence proposes, the clearest way last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ProposalKind {
-    Question,
-    /// Two ways, of which the assistant offers to go one.
-    Choice,
-    /// What could be done, or two ways.
-    Offer,
+    /// A statement. No message decides on it.
+    Report,
     /// A statement that answers the user's own question.
     Advice,
-    /// Any other statement. No message decides on it.
-    Report,
+    /// What could be done, or two ways.
+    Offer,
+    /// Two ways, of which the assistant offers to go one.
+    Choice,
+    Question,
 }
 
 impl<'r> Proposal<'r> {
@@ -72,26 +73,11 @@ impl<'r> Proposal<'r> {
         }
         sentences.drain(..sentences.len().saturating_sub(LAST_SENTENCES));
 
-        let last_index = sentences.len().checked_sub(1)?;
-        let mut kind = if is_question(request) {
-            ProposalKind::Advice
-        } else {
-            ProposalKind::Report
-        };
-        let mut index = last_index;
-        for wanted in [
-            ProposalKind::Question,
-            ProposalKind::Choice,
-            ProposalKind::Offer,
-        ] {
-            let found = sentences
-                .iter()
-                .rposition(|sentence| kind_of_sentence(sentence) == wanted);
-            if let Some(found) = found {
-                kind = wanted;
-                index = found;
-                break;
-            }
+        // Of equal kinds, the last one counts.
+        let kinds = sentences.iter().map(|sentence| kind_of_sentence(sentence));
+        let (index, mut kind) = kinds.enumerate().max_by_key(|(_, kind)| *kind)?;
+        if kind == ProposalKind::Report && is_question(request) {
+            kind = ProposalKind::Advice;
         }
         Some(Proposal {
             reply,
@@ -197,7 +183,7 @@ impl<'r> Proposal<'r> {
 fn kind_of_sentence(sentence: &str) -> ProposalKind {
     static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_regex(OFFERS));
     static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_regex(ALTERNATIVES));
-    if ends_in_question(sentence) {
+    if is_asking(sentence) {
         return ProposalKind::Question;
     }
     match (OFFER.is_match(sentence), ALTERNATIVE.is_match(sentence)) {

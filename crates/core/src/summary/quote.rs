@@ -232,7 +232,13 @@ pub(super) fn last_prose_line(text: &str) -> &str {
 
 /// Whether the prose of the text ends in a question.
 pub(super) fn ends_in_question(text: &str) -> bool {
-    last_prose_line(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+    is_asking(last_prose_line(text))
+}
+
+/// Whether a sentence of prose ends with a question mark.
+pub(super) fn is_asking(sentence: &str) -> bool {
+    let text = sentence.trim_end_matches(['*', '_', ' ']);
+    text.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
 
 /// An exclamation of fewer columns only leads over to what follows.
