@@ -250,8 +250,8 @@ pub const TOPICS: [Section; 10] = [
              path always wins. If a name matches several sessions, the command fails and lists \
              them. A command that changes a session found by name reports its path on standard \
              error.",
-            "A command that only reads a session also takes words of a title, as `list` shows it, \
-             in any case and order: `pisess tree 'tide gaps'`. The start of a word is enough, and \
+            "A command that only reads a session also takes words of its title, as `list` shows it, \
+             or of its first message, in any case and order: `pisess tree 'tide gaps'`. The start of a word is enough, and \
              one of them must have at least 3 characters. Standard error tells which session has \
              the title. A command that changes a session suggests that session instead.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \

@@ -30,7 +30,7 @@ pub mod ids;
 pub mod period;
 pub mod plan;
 pub mod session_report;
-mod titled;
+pub mod titled;
 pub mod transaction;
 
 pub mod navigation;

@@ -1,4 +1,4 @@
-//! Sessions by words of their titles, as `list` shows them.
+//! Sessions by words of their titles, as `list` shows them, or of their first messages.
 //!
 //! A title is not chosen to identify a session, so only commands that read take the session whose
 //! title has the words. Commands that change a session suggest it.
@@ -68,14 +68,9 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
 /// Returns the sessions whose titles have all of the words: those of the current project or, if
 /// there are none, those of all projects.
 fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
-    let folded = words.to_lowercase();
-    let words: Vec<&str> = folded.split_whitespace().collect();
-    if !words
-        .iter()
-        .any(|word| word.chars().count() >= MIN_WORD_LEN)
-    {
+    let Some(words) = TitleWords::parse(words) else {
         return Vec::new();
-    }
+    };
     let stores = SessionStores::locate(ui);
     for scope in [Scope::CurrentProject, Scope::All] {
         let files = stores.find_sessions(&scope).files;
@@ -89,7 +84,7 @@ fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
 
 /// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out:
 /// their first message is not from the user.
-fn filter_by_title(mut files: Vec<FoundFile>, words: &[&str], ui: &Ui) -> Vec<ListedSession> {
+fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Vec<ListedSession> {
     files.retain(|file| file.owner.is_none());
     let mut matches = Vec::new();
     let Ok(()) = in_order(
@@ -97,9 +92,13 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &[&str], ui: &Ui) -> Vec<Li
         ui.processor_count(),
         |file| {
             let session = read_for_list(&file.path)?;
-            let title = shown_title(&session).to_lowercase();
-            let has_all = words.iter().all(|word| has_word_start(&title, word));
-            has_all.then_some(session)
+            // A name hides the first message, by which people may remember the session as well.
+            let mut title = shown_title(&session);
+            if let Some(question) = &session.first_question {
+                title.push(' ');
+                title.push_str(&question.text.to_string_lossy());
+            }
+            words.are_in(&title).then_some(session)
         },
         |session| {
             matches.extend(session);
@@ -107,6 +106,29 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &[&str], ui: &Ui) -> Vec<Li
         },
     );
     matches
+}
+
+/// The words, in lower case, by which a session is looked for.
+pub struct TitleWords(Vec<String>);
+
+impl TitleWords {
+    /// Returns the words of an argument; `None` if all are too short.
+    pub fn parse(argument: &str) -> Option<TitleWords> {
+        let folded = argument.to_lowercase();
+        let words: Vec<String> = folded.split_whitespace().map(str::to_owned).collect();
+        let is_long_enough = |word: &String| word.chars().count() >= MIN_WORD_LEN;
+        if words.iter().any(is_long_enough) {
+            Some(TitleWords(words))
+        } else {
+            None
+        }
+    }
+
+    /// Whether a title has each of the words, or a word that starts with it, in any case.
+    pub fn are_in(&self, title: &str) -> bool {
+        let folded = title.to_lowercase();
+        self.0.iter().all(|word| has_word_start(&folded, word))
+    }
 }
 
 /// Whether a text has a word that starts with `start`.

@@ -311,6 +311,9 @@ fn a_command_that_reads_takes_words_of_a_title() {
         // Without the report of which session it is.
         assert_eq!(d.id(&format!("{words} -q")), id, "{words}");
     }
+    // The first message of a session that has a name.
+    assert_eq!(d.id("'question 22222222' -q"), "0199aaaa-22222222");
+
     let done = d.pisess("path --ids gaps").done();
     let report = "pisess: `gaps` is in the title of 22222222 (";
     assert!(done.stderr.starts_with(report), "{done}");
@@ -367,6 +370,15 @@ fn a_command_that_changes_a_session_suggests_the_one_with_the_title() {
             "{change}"
         );
     }
+    assert_eq!(d.s.text(&path), before);
+
+    assert_eq!(d.pisess("archive 11111111").done().code, 0);
+    let failure = d.pisess("archive --restore 'week menu'").done().fails(2);
+    assert_eq!(
+        failure,
+        "week menu: no archived session has that id or name (hint: did you mean 11111111: Plan a menu for the week?)"
+    );
+    assert_eq!(d.pisess("archive --restore 11111111").done().code, 0);
     assert_eq!(d.s.text(&path), before);
 }
 

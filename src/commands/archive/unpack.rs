@@ -6,6 +6,8 @@ use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
+use crate::cli::titled::TitleWords;
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::names::{NameError, choose_session};
 use crate::ops::archive::ArchiveFacts;
 use pisess_store::{
@@ -35,17 +37,38 @@ pub fn find_archive(
     }
 
     let name = argument.to_string_lossy();
+    let title_words = TitleWords::parse(&name);
     let mut archived_sessions = Vec::new();
+    let mut with_words = Vec::new();
     for path in stores.find_archives(ArchiveScope::AllProjects)? {
         match ArchivedSession::read(&path) {
-            Ok(ArchivedSession { facts, .. }) => archived_sessions.push(facts.into_known(path)),
+            Ok(ArchivedSession { facts, .. }) => {
+                let title = facts.title.to_string_lossy().into_owned();
+                let session = facts.into_known(path);
+                if title_words
+                    .as_ref()
+                    .is_some_and(|words| words.are_in(&title))
+                {
+                    let id = id_suffix(&session.id, ID_SUFFIX_LEN);
+                    with_words.push(format!("{id}: {}", to_visible(&title)));
+                }
+                archived_sessions.push(session);
+            }
             Err(failure) => ui.warn(&failure.to_line()),
         }
     }
-    match choose_session(&name, [archived_sessions]) {
-        Ok(archive) => Ok(archive),
-        Err(error) => Err(unknown_archive_failure(&name, error, stores)),
-    }
+    choose_session(&name, [archived_sessions]).map_err(|error| {
+        let is_unknown = matches!(error, NameError::Unknown { .. });
+        let failure = unknown_archive_failure(&name, error, stores);
+        match &with_words[..] {
+            _ if !is_unknown => failure,
+            [] => failure,
+            [session] => failure.with_hint(format!("did you mean {session}?")),
+            _ => failure
+                .with_hint("titles with these words are below; give the id")
+                .with_details(with_words),
+        }
+    })
 }
 
 /// Returns the failure for an argument that names no archived session, or several. If a session in
