@@ -107,7 +107,8 @@ pub(super) const GO_ON_LEAD: &str = "Go on with the request under Goal";
 pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
-pub(super) const WITHOUT_ANSWERS: &str = "Older requests, newest first, without answers: ";
+pub(super) const WITHOUT_ANSWERS: &str =
+    "Older requests, newest first (their answers are left out): ";
 pub(super) const PASSED_LEAD: &str = "Commands whose last run ended without error, newest first: ";
 pub(super) const CHANGED_LEAD: &str = "Files changed";
 /// The beginnings of points that each summary reports anew: on how far the work is, and on what it

@@ -509,7 +509,8 @@ fn earlier_requests_shorten_with_age() {
         .filter(|line| line.starts_with("- ") && !line.contains("Last tool"))
         .collect();
     let lengths: Vec<usize> = done.iter().skip(1).map(|line| count_utf16(line)).collect();
-    let oldest = "- Older requests, newest first, without answers: \"Request 35: and so on";
+    let oldest =
+        "- Older requests, newest first (their answers are left out): \"Request 35: and so on";
     assert!(done[0].starts_with(oldest), "{}", done[0]);
     assert!(done[0].ends_with("32 more"), "{}", done[0]);
     assert!(lengths.len() == 2 && lengths.is_sorted(), "{lengths:?}");
