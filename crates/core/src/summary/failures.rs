@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::quote::{clip, quote_line, sanitize};
+use super::removals::Removals;
 use super::shell::CommandStep;
 use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, describe_call};
 use super::turns::Turn;
@@ -31,16 +32,21 @@ struct OpenFailure {
 impl ToolHistory {
     /// Describes the failures that no later call settled: first those that the last words of the
     /// current turn mention, then others that are certainly open, then those that may be over. The
-    /// newest of each group comes first.
+    /// newest of each group comes first. A step that names a removed path is left out: it cannot be
+    /// run again.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
+        removals: &Removals,
     ) -> OpenFailures {
         let mut failures = Vec::new();
         for (index, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
                 continue;
             };
+            if removals.are_named_in(&step.words.join(" ")) {
+                continue;
+            }
             let later_runs = self.runs.range(index + 1..);
             if later_runs.clone().any(|later| later.settles_step(step)) {
                 continue;

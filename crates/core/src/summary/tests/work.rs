@@ -298,6 +298,23 @@ fn changed_files_that_were_removed_or_moved_are_not_listed() {
 }
 
 #[test]
+fn a_failure_of_a_removed_script_is_not_listed() {
+    let error = Some("ImportError: no module named tides\n\nCommand exited with code 1");
+    let mut messages = vec![
+        user("Compute the tides."),
+        bash("python slope.py", error),
+        bash("python harbour.py", error),
+    ];
+    let blocked = section(messages.clone(), "### Blocked");
+    assert!(blocked.contains("slope.py"), "{blocked}");
+
+    messages.push(bash("rm slope.py", None));
+    let blocked = section(messages, "### Blocked");
+    assert!(!blocked.contains("slope.py"), "{blocked}");
+    assert!(blocked.contains("harbour.py"), "{blocked}");
+}
+
+#[test]
 fn what_the_user_says_to_a_failure_is_quoted_with_it() {
     let failing = [
         user("Publish the ferry times."),
