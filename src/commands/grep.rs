@@ -94,8 +94,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// and `:LINE` as REF. For a tool result, the tool and its command, path or pattern replace ROLE,
 /// as in `bash cargo test`.
 ///
-/// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
-/// conversation went on elsewhere. `--json` has `active`, and `--active` leaves such entries out.
+/// On a terminal, `(failed)` ends the row of a tool call, command or reply that failed. `(other
+/// branch)` ends the row of an entry that is not on the path to the leaf: the conversation went on
+/// elsewhere. `--json` has `active`, and `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
@@ -434,6 +435,8 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         prefixes_path: !sessions.is_single && !is_for_people,
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
+        // With --failed, all rows would say so.
+        marks_failures: is_for_people && !args.failed,
         marks_other_branches: args.marks_other_branches(ui),
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),

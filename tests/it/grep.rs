@@ -238,6 +238,22 @@ fn roles_branches_and_data_are_chosen() {
     );
 }
 
+/// A person reads the calls of a tool to see which went wrong; a script has `--failed` and JSON.
+#[test]
+fn what_failed_is_marked_on_a_terminal() {
+    let s = Sandbox::with(&[TOUR]);
+    let line = "grep --tool bash e ./tour.jsonl --color never";
+    assert_snapshot!(s.pisess(line).terminal(70).done().quiet(), @r"
+    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet
+    15f9ad3c:bash cargo test --quiet: …ng 14 tests ............…  (failed)
+    c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
+    fa39d058:bash cargo test --quiet: …nning 14 tests .............. test…
+    ");
+    assert!(!s.pisess(line).done().quiet().contains("(failed)"));
+    let only_failed = s.pisess(&format!("{line} --failed"));
+    assert!(!only_failed.terminal(70).done().quiet().contains("(failed)"));
+}
+
 /// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts that
 /// read rows from a pipe find nothing new there; JSON has a field.
 #[test]

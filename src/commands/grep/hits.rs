@@ -46,6 +46,8 @@ pub struct MatchPainter {
     pub puts_tools_last: bool,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
+    /// Whether rows show that their entry failed.
+    pub marks_failures: bool,
     /// Whether rows show that their entry is not on the path to the leaf.
     pub marks_other_branches: bool,
     /// The number of entries to print above each match, and below it.
@@ -176,18 +178,19 @@ impl MatchPainter {
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 
-        let mut branch_note = turn_note(hit);
-        let is_on_other_branch = self.marks_other_branches && hit.is_active == Some(false);
-        let least_columns = columns + display_width(OTHER_BRANCH_NOTE) + LEAST_SNIPPET_COLUMNS;
-        if is_on_other_branch && least_columns <= self.width {
-            branch_note += OTHER_BRANCH_NOTE;
+        let mut notes = turn_note(hit);
+        for note in self.notes_for_people(hit) {
+            let least_columns = columns + LEAST_SNIPPET_COLUMNS;
+            if least_columns + display_width(&notes) + display_width(note) <= self.width {
+                notes += note;
+            }
         }
-        columns += display_width(&branch_note);
+        columns += display_width(&notes);
         let snippet_width = self.width.saturating_sub(columns);
         if !self.prints_whole_text {
             self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
         }
-        push_styled(&branch_note, styles.active, out);
+        push_styled(&notes, styles.active, out);
 
         let row_len = out[row_start..].trim_ascii_end().len();
         out.truncate(row_start + row_len);
@@ -195,6 +198,18 @@ impl MatchPainter {
         if self.prints_whole_text {
             self.push_whole_text(&hit.texts, out);
         }
+    }
+
+    /// Returns what ends the row of a match on a terminal.
+    fn notes_for_people(&self, hit: &Match) -> Vec<&'static str> {
+        let mut notes = Vec::new();
+        if self.marks_failures && hit.has_failed {
+            notes.push(FAILED_NOTE);
+        }
+        if self.marks_other_branches && hit.is_active == Some(false) {
+            notes.push(OTHER_BRANCH_NOTE);
+        }
+        notes
     }
 
     /// Appends the text of an entry, indented, so that no text can be mistaken for a row.
@@ -384,10 +399,13 @@ pub struct FoundIn<'a> {
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
 
-/// Follows the row of an entry that is not on the path to the leaf.
+/// Ends the row of a tool call, command or reply that failed.
+const FAILED_NOTE: &str = "  (failed)";
+
+/// Ends the row of an entry that is not on the path to the leaf.
 const OTHER_BRANCH_NOTE: &str = "  (other branch)";
 
-/// On a terminal that would leave fewer columns than this for the text, the note is left out.
+/// A note that would leave fewer columns than this for the text is left out.
 const LEAST_SNIPPET_COLUMNS: usize = 12;
 
 /// The indentation of the text of an entry.
