@@ -178,8 +178,9 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
 }
 
 /// Returns the session of an argument that names neither a file nor a session of pi or oh-my-pi: it
-/// may be the id of a session of another agent, or words of a title. `failure` says that the
-/// argument names nothing.
+/// may be the id of a session of another agent, or words of a title. `failure` is that of
+/// [`resolve_name`]. Nothing is looked up if it says anything else than that the name is unknown,
+/// as that several sessions have it.
 fn resolve_other_name(
     argument: &Path,
     failure: Failure,

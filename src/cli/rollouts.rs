@@ -26,15 +26,17 @@ struct Rollout {
 /// What precedes the first rollout of a thread.
 struct Inherited {
     file: SessionFile,
+    /// The number of its bytes that the thread inherits.
     end: u64,
-    rollout: String,
+    rollout_id: String,
 }
 
 impl Rollouts {
     /// Opens the source that a file belongs to.
     ///
     /// # Errors
-    /// If one of its files cannot be read. A base that cannot be found is left out.
+    /// If one of its files cannot be read. A base that is missing or too short is left out, with those
+    /// before it; the import reports this.
     pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
         let file = SessionFile::open(path)?;
         let Some(name) = RolloutName::parse(path) else {
@@ -54,8 +56,8 @@ impl Rollouts {
             if index == 0
                 && let Some(base) = &base
             {
-                for Inherited { file, end, rollout } in find_inherited(base, &stored)? {
-                    source.push_inherited(Box::new(file), end, &rollout);
+                for part in find_inherited(base, &stored)? {
+                    source.push_inherited(Box::new(part.file), part.end, &part.rollout_id);
                 }
             }
             source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout);
@@ -128,8 +130,8 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     thread
 }
 
-/// Opens the rollouts that precede a thread, the oldest first: its base, the base of that, and so
-/// on, until one is not found.
+/// Opens the rollouts from which a thread was forked: `base`, the base of that, and so on, as far as
+/// each is there and long enough. Returns them with the oldest first.
 fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
     let mut inherited = Vec::new();
     let mut seen = HashSet::default();
@@ -142,16 +144,16 @@ fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherite
             break;
         };
         let file = SessionFile::open(&rollout.path)?;
-        let is_whole = base.end <= file.len();
+        let is_long_enough = base.end <= file.len();
         // A cycle of bases ends, too.
-        if !is_whole || !seen.insert(base.rollout.clone()) {
+        if !is_long_enough || !seen.insert(base.rollout.clone()) {
             break;
         }
         next = read_base(&file, &rollout.path)?;
         inherited.push(Inherited {
             file,
             end: base.end,
-            rollout: base.rollout,
+            rollout_id: base.rollout,
         });
     }
     inherited.reverse();

@@ -15,14 +15,14 @@ use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-/// One of the words must have this many characters, so that a mistyped option or number selects no
-/// session.
-const MIN_WORD_LEN: usize = 3;
+/// The longest of the words must have this many characters, so that a mistyped option or number
+/// selects no session.
+const MIN_LONGEST_WORD: usize = 3;
 /// The maximum number of sessions in a message.
 const MAX_ROWS: usize = 8;
 
-/// Returns the session whose title has all of the words, and reports which it is. `failure` is
-/// returned if there is none.
+/// Returns the session in whose title or first message each of the words begins a word, and reports
+/// which session it is. `failure` is returned if there is none.
 ///
 /// # Errors
 /// If no title has them, or if those of several sessions do.
@@ -116,7 +116,7 @@ impl TitleWords {
     pub fn parse(argument: &str) -> Option<TitleWords> {
         let folded = argument.to_lowercase();
         let words: Vec<String> = folded.split_whitespace().map(str::to_owned).collect();
-        let is_long_enough = |word: &String| word.chars().count() >= MIN_WORD_LEN;
+        let is_long_enough = |word: &String| word.chars().count() >= MIN_LONGEST_WORD;
         if words.iter().any(is_long_enough) {
             Some(TitleWords(words))
         } else {
@@ -124,7 +124,7 @@ impl TitleWords {
         }
     }
 
-    /// Whether a title has each of the words, or a word that starts with it, in any case.
+    /// Whether each of the words begins a word of a title. Upper and lower case are not told apart.
     pub fn are_in(&self, title: &str) -> bool {
         let folded = title.to_lowercase();
         self.0.iter().all(|word| has_word_start(&folded, word))

@@ -210,7 +210,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     /// Writes a step under the next number, and counts its usage and the sub-agents that it names.
     /// A step for a result whose usage was counted with its call is not written.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
-        if let Some(result) = step.if_uncounted {
+        if let Some(result) = step.repeated_result {
             let is_uncounted = self.uncounted_results.remove(&result);
             if !is_uncounted {
                 return Ok(());

@@ -58,7 +58,7 @@ pub struct Failure {
     details: Vec<String>,
     /// Whether the session was changed since it was read.
     pub(crate) is_concurrent_change: bool,
-    /// Whether the file to be read does not exist.
+    /// Whether the file to be read does not exist, or no session has the name that was given.
     pub(crate) is_missing_file: bool,
 }
 

@@ -444,34 +444,34 @@ fn path_json(path: &Path, header: &Header) -> Object {
 }
 
 /// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for
-/// an entry that was written during the search.
-fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u8> {
+/// an entry that was written during the search; `text` and `matches` only if they were requested.
+fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec<u8> {
     let mut every_match = Vec::new();
-    for text in &hit.texts.every_match {
+    for text in &found.texts.every_match {
         every_match.push(Text::from(&**text));
     }
-    let field = Text::from(&*hit.hit.field);
-    let non_empty_id = Some(&hit.id).filter(|id| !id.is_empty());
+    let field = Text::from(&*found.hit.field);
+    let non_empty_id = Some(&found.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
     path_json(path, header)
         .text_or_null("id", non_empty_id)
-        .number("line", f64::from(hit.line.0))
-        .text("role", &hit.role)
+        .number("line", f64::from(found.line.0))
+        .text("role", &found.role)
         .text_or_null("field", non_empty_field)
-        .number("start", hit.hit.range.start as f64)
-        .number("end", hit.hit.range.end as f64)
-        .text("snippet", &Text::from(&*hit.hit.snippet))
-        .text_or_null("timestamp", hit.timestamp.as_ref())
+        .number("start", found.hit.range.start as f64)
+        .number("end", found.hit.range.end as f64)
+        .text("snippet", &Text::from(&*found.hit.snippet))
+        .text_or_null("timestamp", found.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
-        .bool("failed", hit.has_failed)
-        .bool_or_null("active", hit.is_active)
-        .with(hit.texts.whole.as_ref(), |row, text| {
+        .bool("failed", found.has_failed)
+        .bool_or_null("active", found.is_active)
+        .with(found.texts.whole.as_ref(), |row, text| {
             row.text("text", &Text::from(&**text))
         })
         .with(every_match.first(), |row, _| {
             row.json("matches", &text_array(&every_match))
         })
-        .with(hit.continuation.as_ref(), |row, turn| match turn {
+        .with(found.continuation.as_ref(), |row, turn| match turn {
             EntryContinuation::Continues => row.bool("branched", false),
             EntryContinuation::Branches { after } => row
                 .bool("branched", true)

@@ -32,8 +32,11 @@ struct OpenFailure {
 impl ToolHistory {
     /// Describes the failures that no later call settled: first those that the last words of the
     /// current turn mention, then others that are certainly open, then those that may be over. The
-    /// newest of each group comes first. A step that names a removed path is left out: it cannot be
-    /// run again.
+    /// newest of each group comes first. If the user only remarked on a failure in the next turn,
+    /// the remark is quoted.
+    ///
+    /// A step that names a removed path is left out: it cannot be run again. So is a probe of an
+    /// answered turn that may be over.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
@@ -62,7 +65,7 @@ impl ToolHistory {
                 let words = quote_line(&next_turn.request, OLDEST);
                 failure.point.push_str(&format!("; then the user: {words}"));
             }
-            // What only looks whether something is there fails without a consequence.
+            // A probe looks whether something is there, and fails without a consequence.
             let is_answered = turn.is_some_and(Turn::is_answered);
             if !(failure.may_be_over && is_answered && run.is_probe()) {
                 failures.push(failure);

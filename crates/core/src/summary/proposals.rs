@@ -28,7 +28,8 @@ const OFFERS: &str = r"(?ix)(^|\W)(
 const ALTERNATIVES: &str =
     r"(?i)\W(or|oder|ou( bien)?|o|или|или же)\W|还是|或者|または|それとも|또는";
 
-/// An answer of fewer columns needs no word in common with the question.
+/// An answer of fewer columns decides on a question, whatever its words. Only such an answer decides
+/// on an offer or on advice.
 const SHORT_ANSWER: usize = 60;
 /// A question of fewer columns depends on the sentence before it: "Do you want it anyway?".
 const SHORT_QUESTION: usize = 40;
@@ -39,7 +40,7 @@ fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")
 }
 
-/// What the end of a reply puts to the user.
+/// What the last line of prose of a reply puts to the user.
 pub(super) struct Proposal<'r> {
     reply: &'r str,
     /// The last sentences of the reply, in order.
@@ -52,20 +53,20 @@ pub(super) struct Proposal<'r> {
 /// How a sentence proposes, the clearest way last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ProposalKind {
-    /// A statement. No message decides on it.
+    /// A statement. Only an answer to a tool, whose question may have this form, decides on it.
     Report,
     /// A statement that answers the user's own question.
     Advice,
-    /// What could be done, or two ways.
+    /// What could be done; or two ways, without the words of an offer.
     Offer,
-    /// Two ways, of which the assistant offers to go one.
+    /// Two ways, with the words of an offer.
     Choice,
     Question,
 }
 
 impl<'r> Proposal<'r> {
-    /// Returns what the end of the reply to a request proposes: its last question, or else its last
-    /// offer. `None` if there is no prose.
+    /// Returns the sentence at the end of the reply to a request that proposes most clearly: of
+    /// equals the last, a statement if none proposes. `None` if there is no prose.
     pub fn find(request: &str, reply: &'r str) -> Option<Proposal<'r>> {
         let mut sentences: Vec<&str> = Vec::new();
         for sentence in last_prose_line(reply).unicode_sentences() {
@@ -87,15 +88,18 @@ impl<'r> Proposal<'r> {
         })
     }
 
-    /// Whether the user is asked, so that a nod is an answer.
+    /// Whether the user is asked, so that a "yes" is an answer.
     pub fn asks(&self) -> bool {
         !matches!(self.kind, ProposalKind::Advice | ProposalKind::Report)
     }
 
     /// Whether a message decides on the proposal, and is not simply what came next. A question
-    /// decides nothing. After a question, or an offer of two ways, the message is short, begins as
-    /// an answer does, names an item of a list, or has a word of the question. After another offer,
-    /// or advice, it has to be short, and to have such a word as well.
+    /// decides nothing.
+    ///
+    /// - After a question or a choice, the message is short, begins as an answer does, names an item
+    ///   of a list, or has a word of the last sentences.
+    /// - After an offer, it is short, and begins as an answer does or has such a word.
+    /// - After advice, it is short, and has such a word.
     pub fn is_answered_by(&self, message: &str) -> bool {
         static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
         if is_question(message) {
@@ -134,9 +138,10 @@ impl<'r> Proposal<'r> {
         })
     }
 
-    /// Describes the decision by the sentence that proposes and the answer. If a short answer names
-    /// items of a list in the reply (`2`, `b`), they are added. The proposal takes at most
-    /// `proposal_max` units, the answer `answer_max`.
+    /// Describes the decision by the sentence that proposes and the answer; after advice, by the
+    /// last sentence that has a word of the answer. If a short answer names items of a list in the
+    /// reply (`2`, `b`), they are added, each in at most half of `answer_max`. The proposal takes at
+    /// most `proposal_max` UTF-16 units, the answer `answer_max`.
     pub fn describe_decision(
         &self,
         answer: &str,

@@ -46,7 +46,7 @@ pub(super) struct TrajectoryStep {
     pub uncounted_results: Vec<EntryIx>,
     /// The result of this step, if it is also in the step of its call. This step is then written
     /// only if that step did not count the usage of the result.
-    pub if_uncounted: Option<EntryIx>,
+    pub repeated_result: Option<EntryIx>,
 }
 
 /// Makes steps; each thread has its own.
@@ -75,26 +75,22 @@ impl<'a> StepMaker<'a> {
         }
     }
 
-    /// Makes the step of an entry; `None` if it has none: a setting, or a result that is in the
-    /// step of its call.
+    /// Makes the step of an entry; `None` if it has none: a setting, a message that is no object, or
+    /// a result that is in the step of its call. `effort` is the thinking level in effect.
     pub fn make_step(
         &self,
         planned: &PlannedEntry,
         effort: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
         let PlannedEntry { ix, copied, .. } = *planned;
-        if self.contents.session.entry(ix).kind != Kind::Message {
-            return self
-                .reader
-                .with_entry(ix, |line| self.entry_step(ix, line, copied));
+        let kind = self.contents.session.entry(ix).kind;
+        if kind == Kind::Message {
+            let make = |message: Raw| self.message_step(ix, message, copied, effort);
+            // The step of a reply reads its results, which may fail, too.
+            return self.reader.with_message(ix, make)?;
         }
-        self.reader.with_message(ix, |message| {
-            if message.is_object() {
-                self.message_step(ix, message, copied, effort)
-            } else {
-                Ok(None)
-            }
-        })?
+        self.reader
+            .with_entry(ix, |line| self.entry_step(ix, line, copied))
     }
 
     /// Makes the step of an entry that is not a message from its line: of a summary, or of a
@@ -149,6 +145,9 @@ impl<'a> StepMaker<'a> {
         copied: CopyState,
         effort: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
+        if !message.is_object() {
+            return Ok(None);
+        }
         let step = match self.contents.session.entry(ix).role {
             Role::Assistant => self.reply_step(ix, message, copied, effort)?,
             Role::ToolResult => return Ok(self.tool_result_step(ix, message, copied)),
@@ -206,7 +205,7 @@ impl<'a> StepMaker<'a> {
     ///
     /// The step of the call counts that usage, except if a fork copied the reply. This is not known
     /// here. So a step is made, and is written only if the usage was not counted: see
-    /// [`TrajectoryStep::if_uncounted`].
+    /// [`TrajectoryStep::repeated_result`].
     fn tool_result_step(
         &self,
         ix: EntryIx,
@@ -232,7 +231,7 @@ impl<'a> StepMaker<'a> {
         };
         Some(TrajectoryStep {
             named_agents,
-            if_uncounted: if answers_call { Some(ix) } else { None },
+            repeated_result: if answers_call { Some(ix) } else { None },
             ..self.request_step(ix, copied, content)
         })
     }

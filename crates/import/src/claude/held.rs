@@ -99,7 +99,8 @@ impl ClaudeReader<'_> {
         Ok(true)
     }
 
-    /// Returns what a line is to its response, and the response, if the line must be held.
+    /// Returns why a line must be held, and for which response: as the result of a call, as a part of
+    /// the response, or as a line that Claude Code adds (`isMeta`). `None` if it need not be held.
     fn find_role(&self, line: &ClaudeLine) -> Option<(HeldRole, ResponseIx)> {
         if let Some(call) = self.find_held_call_answered_by(line) {
             let response = self.calls[call.as_bytes()].response;

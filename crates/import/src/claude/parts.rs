@@ -2,7 +2,7 @@
 //!
 //! Claude Code writes each block of a response as a line, and starts a call when its line is there.
 //! Between the lines of a response there may be results of its calls, reports of hooks, and lines
-//! of side chains. So the first line waits until another one ends the response, or an import ends.
+//! of side chains. So the first line waits until another line ends the response, or an import ends.
 //! The lines after it wait, too:
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The number and the size of waiting lines are limited. If a limit is reached, the response ends.
-//! What follows of it becomes a message of its own.
+//! Each further line of it becomes a message of its own.
 
 use super::blocks::convert_response_block;
 use super::{ClaudeLine, ClaudeReader};
@@ -52,7 +52,8 @@ pub(super) struct OpenResponse {
     byte_count: usize,
     /// The `uuid`s of its lines, and of those below them that do not end it.
     uuids: HashSet<Box<[u8]>>,
-    /// Lines to read once the response has ended, or that were not yet compared with it.
+    /// Lines to go on with, in order: those that waited beside a response that has ended, and those
+    /// that came after.
     unread: VecDeque<SourceLine>,
 }
 
@@ -68,7 +69,7 @@ enum Relation {
     End,
     /// It is attached to the response, and does not end it.
     Below,
-    /// It is elsewhere, such as on a side chain.
+    /// It is elsewhere, such as on a side chain, or says nothing new.
     Elsewhere,
 }
 
@@ -115,7 +116,7 @@ impl OpenResponse {
         self.lines.len() >= MOST_LINES || self.byte_count >= MOST_BYTES
     }
 
-    /// Adds a line to those that wait. Its `uuid` is given if it belongs to the response.
+    /// Adds a line to those that wait. Its `uuid` is given if lines below it are below the response.
     fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
         self.uuids.extend(uuid);
         self.byte_count += line.byte_count();
@@ -213,19 +214,19 @@ impl ClaudeReader<'_> {
         let Some(first) = first.and_then(|first| first.line.parse(self)) else {
             return Relation::End;
         };
-        let is_same_chain = line.is_sidechain == first.is_sidechain;
         let is_known = |uuid: &[u8]| self.open_response.uuids.contains(uuid);
         let is_below = match &line.parent {
             Some(parent) => is_known(parent.as_bytes()),
             // In files without parents, a line follows the one before it.
-            None => line.lacks_parent && is_same_chain,
+            None => line.lacks_parent,
         };
         let is_repeated = self.is_repeated(&line)
             || line
                 .uuid
                 .as_ref()
                 .is_some_and(|uuid| is_known(uuid.as_bytes()));
-        if is_repeated || !is_same_chain {
+        let is_on_same_side = line.is_sidechain == first.is_sidechain;
+        if is_repeated || !is_on_same_side {
             return Relation::Elsewhere;
         }
 
@@ -233,7 +234,8 @@ impl ClaudeReader<'_> {
         if is_of_response && line.has_converted_block() {
             return Relation::Part;
         }
-        // Several side chains may be written at the same time.
+        // Several side chains may be written at the same time, so a line of one that is not below the
+        // response may be of another.
         let can_end = is_below || !line.is_sidechain;
         if can_end && !is_of_response && line.ends_response() {
             return Relation::End;
@@ -299,8 +301,8 @@ impl<'a> ClaudeLine<'a> {
 }
 
 /// Returns the members of a line of a response that differ from those of its `first` line, as an
-/// object. In it, `message` has the members of the message that differ, with the blocks that have
-/// no counterpart as its content.
+/// object. In it, `message` has the members of the message that differ; `content` of that message is
+/// the blocks without a counterpart.
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     let members = differing_members(part.raw, first.raw, "message");
     let Some(message) = part.message else {

@@ -533,9 +533,9 @@ struct Orphan<'s> {
 /// The ends of the conversation so far, while entries are added in file order: entries without a
 /// child among those added.
 ///
-/// A tool result counts as a part of the nearest entry above it that is none. Otherwise, a repair
-/// that moves a result up to its call would change the ends, and a second repair would attach
-/// other orphans.
+/// A tool result counts as a part of the nearest entry above it that is no result, so it is no end
+/// by itself, and gives its parent no child. Otherwise, the moves of results to their calls, which
+/// are planned later, would change the ends, and a second repair would attach other orphans.
 struct Ends<'s> {
     session: &'s Session,
     /// Of each entry, whether an entry added so far is its child.
@@ -570,14 +570,15 @@ impl<'s> Ends<'s> {
     /// there is none.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut owner = self.owners[ix.index()];
-        // A result that was the uppermost has an owner since it was attached.
+        // A result without a parent owned itself, and results below it still name it as their owner.
+        // Once it is attached, it has an owner, too.
         while self.owners[owner.index()] != owner {
             owner = self.owners[owner.index()];
         }
         owner
     }
 
-    /// Whether `ix`, which was added, is the only end.
+    /// Whether the only end is `ix`, which was added, or the entry of which it is a part.
     fn is_only_end(&self, ix: EntryIx) -> bool {
         self.count == 1 && !self.has_child[self.find_owner(ix).index()]
     }
@@ -599,7 +600,7 @@ impl<'s> Ends<'s> {
             self.count += 1;
         }
         let Some(parent) = parent else { return };
-        let was_end = parent <= ix && !self.has_child[parent.index()];
+        let was_end = parent < ix && !self.has_child[parent.index()];
         if was_end {
             self.count -= 1;
         }

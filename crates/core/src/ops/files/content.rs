@@ -312,14 +312,16 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     parts[index].text = text;
     let count_after = parts[index].count();
     if count_after != count_before {
-        move_later_parts(parts, index, count_before, count_after);
+        shift_line_numbers(parts, index, count_before, count_after);
     }
     true
 }
 
-/// Updates the numbers of lines after an edit of the part at `index`, which had `count_before` lines
-/// and has `count_after`.
-fn move_later_parts(
+/// Updates the line numbers of all parts after an edit of the part at `index`, which had
+/// `count_before` lines and has `count_after`: the file has as many more lines, and later parts begin
+/// as many lines further down. If the place of the edited part is not known, it may precede any
+/// other, so no number is certain any more.
+fn shift_line_numbers(
     parts: &mut [KnownLines],
     index: usize,
     count_before: usize,
@@ -330,6 +332,7 @@ fn move_later_parts(
         return;
     }
     for part in parts.iter_mut() {
+        // The number of lines of the whole file.
         if let Some(count) = &mut part.line_count {
             *count = (*count + count_after).saturating_sub(count_before);
         }

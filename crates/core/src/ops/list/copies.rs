@@ -14,9 +14,9 @@ use std::path::Path;
 /// entries that were new are counted, with their usage.
 ///
 /// `counted_keys` has the keys of the entries and responses of all earlier sessions. A fork copies
-/// entries of its source, and two imports copy the same source, so sessions must be passed in the
-/// order in which they were started. An entry without a key is not a copy. A session that was loaded
-/// without keys stays as it is.
+/// entries of its source, so sessions must be passed in the order in which they were started. An
+/// entry without a key is not a copy. A session that was loaded without keys, as one that is neither
+/// a fork nor the source of one, stays as it is.
 pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
@@ -29,7 +29,8 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
     let mut own_responses = Vec::new();
     let mut billed = reading.billed.iter().peekable();
     for (index, entry) in reading.keys.iter().enumerate() {
-        // Requests are in the order of their entries. That of a copy is passed over.
+        // Requests are in the order of their entries. The request of a copy is taken as well, so
+        // that the next one comes first.
         let request = billed.next_if(|request| request.entry.index() == index);
         if request.is_some() && counted_keys.contains(&entry.response) {
             continue;
