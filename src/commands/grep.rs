@@ -96,7 +96,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// On a terminal, `(failed)` ends the row of a tool call, command or reply that failed. `(other
 /// branch)` ends the row of an entry that is not on the path to the leaf: the conversation went on
-/// elsewhere. `--json` has `active`, and `--active` leaves such entries out.
+/// elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
@@ -323,16 +323,11 @@ impl Args {
         prints_rows && !self.json && ui.stdout_is_terminal()
     }
 
-    /// Whether each match says if it is on the path to the leaf. With --follow, the whole session
-    /// would be read for each new entry.
-    fn reports_active(&self, ui: &Ui) -> bool {
-        let has_json_rows = self.json && !self.count && !self.files_without_match;
-        let is_needed = has_json_rows && !self.only.is_set() || self.marks_other_branches(ui);
-        is_needed && !self.follow
-    }
-
     /// Whether rows show that their entry is not on the path to the leaf. With --follow, that
     /// changes with each entry; with --active, there are none.
+    ///
+    /// Each session with a match is loaded for this, which takes longer than its search. So
+    /// rows for programs do not have it.
     fn marks_other_branches(&self, ui: &Ui) -> bool {
         let has_any = !self.active && !self.follow;
         has_any && !self.only_matching && self.prints_rows_for_people(ui)
@@ -382,7 +377,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         period,
         inverted: args.invert_match,
         only_active: args.active,
-        reports_active: args.reports_active(ui),
+        reports_active: args.marks_other_branches(ui),
         only_failed: args.failed,
         only_images: args.with_images,
         texts: TextOptions {

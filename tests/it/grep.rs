@@ -148,7 +148,7 @@ fn json_names_the_place_in_utf_16_units() {
         [json!({
             "path": "./s.jsonl", "sessionId": "s", "cwd": "/p", "id": "e0", "line": 2, "role": "user", "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
-            "context": false, "failed": false, "active": true,
+            "context": false, "failed": false,
         })]
     );
     // The position of each match is correct in the entry that it names.
@@ -255,7 +255,7 @@ fn what_failed_is_marked_on_a_terminal() {
 }
 
 /// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts that
-/// read rows from a pipe find nothing new there; JSON has a field.
+/// read rows from a pipe find nothing new there.
 #[test]
 fn entries_of_other_branches_are_marked() {
     let s = Sandbox::with(&["two-branches.jsonl", "omp.jsonl"]);
@@ -290,16 +290,6 @@ fn entries_of_other_branches_are_marked() {
     }
     let piped = s.run("grep -i paper ./two-branches.jsonl");
     assert!(!piped.contains("other branch"), "{piped}");
-
-    let found = rows(&s.run("grep --json -i paper ./two-branches.jsonl"));
-    let on_path = rows(&s.run("grep --json --active -i paper ./two-branches.jsonl"));
-    for row in &found {
-        let is_on_path = on_path.iter().any(|other| other["id"] == row["id"]);
-        assert_eq!(row["active"], is_on_path, "{row}");
-    }
-    assert!(found.len() > on_path.len() && !on_path.is_empty());
-    let title = rows(&s.run("grep --json --role title Photos ./omp.jsonl"));
-    assert_eq!(title[0]["active"], Value::Null);
 }
 
 /// Context follows the tree: a match on the branch that was left continues there, one above on the

@@ -73,14 +73,6 @@ impl Object {
         self.json(key, if value { b"true" } else { b"false" })
     }
 
-    /// Adds a boolean or `null`.
-    pub fn bool_or_null(self, key: &str, value: Option<bool>) -> Self {
-        match value {
-            Some(value) => self.bool(key, value),
-            None => self.json(key, b"null"),
-        }
-    }
-
     /// Adds a string or `null`.
     pub fn text_or_null(self, key: &str, value: Option<&Text>) -> Self {
         match value {

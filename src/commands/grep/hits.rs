@@ -464,7 +464,6 @@ fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec
         .text_or_null("timestamp", found.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
         .bool("failed", found.has_failed)
-        .bool_or_null("active", found.is_active)
         .with(found.texts.whole.as_ref(), |row, text| {
             row.text("text", &Text::from(&**text))
         })
