@@ -5,6 +5,7 @@ use crate::cli::ids::Ids;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::load_pruned_beside;
+use crate::cli::rollouts::retain_last_rollouts;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::cli::titled::{resolve_title, suggest_titles};
 use crate::format::format_age;
@@ -45,7 +46,7 @@ pub fn find_sessions(
             let search = ArgumentSearch {
                 reach: Reach::Whole,
                 is_strict: false,
-                takes_titles: true,
+                is_to_read: true,
             };
             return find_named(paths, search, ui);
         }
@@ -69,7 +70,7 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
     let search = ArgumentSearch {
         reach,
         is_strict: true,
-        takes_titles: false,
+        is_to_read: false,
     };
     find_named(arguments, search, ui)
 }
@@ -80,7 +81,7 @@ pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
     let search = ArgumentSearch {
         reach,
         is_strict: true,
-        takes_titles: true,
+        is_to_read: true,
     };
     find_named(arguments, search, ui)
 }
@@ -93,8 +94,9 @@ struct ArgumentSearch {
     /// Whether a subdirectory that cannot be searched is a failure, too; otherwise it is only
     /// warned of.
     is_strict: bool,
-    /// Whether words of a title name a session.
-    takes_titles: bool,
+    /// Whether the sessions are only read: then words of a title name a session, and the last rollout
+    /// of a Codex thread stands for all.
+    is_to_read: bool,
 }
 
 /// Returns the sessions that arguments name, standard input first, and the failures of arguments
@@ -169,6 +171,9 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
             named: true,
         });
     }
+    if search.is_to_read {
+        retain_last_rollouts(&mut found.files);
+    }
     files.extend(found.files);
     FoundSessions {
         files,
@@ -192,7 +197,7 @@ fn resolve_other_name(
         Err(failure) => failure,
     };
     match name_argument(argument) {
-        Some(words) if search.takes_titles && failure.is_missing_file => {
+        Some(words) if search.is_to_read && failure.is_missing_file => {
             resolve_title(words, failure, ui)
         }
         _ => Err(suggest_sessions(argument, failure, ui)),

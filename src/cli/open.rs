@@ -75,12 +75,21 @@ impl Input {
     /// also take a session of another agent, by its path or its id: they read the session that
     /// `import` would make of it.
     pub fn open_to_read(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
+        Input::open_one_to_read(path, &Rollouts::default(), ui)
+    }
+
+    /// Opens one of several sessions as [`Input::open_to_read`] does. `rollouts` are shared by all of
+    /// them: otherwise, each rollout of Codex would search the whole store.
+    pub fn open_one_to_read(
+        path: &Path,
+        rollouts: &Rollouts,
+        ui: &mut Ui,
+    ) -> Result<Input, Failure> {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
         }
         let found = resolve_argument_to_read(path, ui)?;
-        let rollouts = Rollouts::default();
-        let input = Input::open_path_to_read(&found, &rollouts, ui.stdout_predicate())?;
+        let input = Input::open_path_to_read(&found, rollouts, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
 

@@ -2,7 +2,7 @@
 //! rollouts of its thread, and the base from which it was forked.
 
 use crate::cli::output::{Failure, to_visible};
-use crate::import::{HistoryBase, JoinedSource, RolloutName};
+use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
@@ -68,11 +68,13 @@ impl Rollouts {
     /// Returns the last rollout of a thread, if it is in the same store as a file.
     pub fn find_last_of_thread(&self, file: &Path, thread: &str) -> Option<PathBuf> {
         let stored = self.find_near(file);
-        let last = stored
+        let mut rollouts: Vec<Rollout> = stored
             .iter()
             .filter(|rollout| rollout.name.thread == thread)
-            .max_by(|left, right| left.name.cmp(&right.name))?;
-        Some(last.path.clone())
+            .cloned()
+            .collect();
+        rollouts.sort_by(|left, right| left.name.cmp(&right.name));
+        find_last_readable(&rollouts).map(|last| last.path.clone())
     }
 
     /// Returns the rollouts in the store of a file; without a store, those in its directory.
@@ -168,25 +170,44 @@ fn read_base(file: &SessionFile, path: &Path) -> Result<Option<HistoryBase>, Fai
 /// Leaves out the rollouts of a thread that are continued by others among the files, because the
 /// last one stands for the thread. Files that the user named are kept.
 pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
-    let mut last: HashMap<String, RolloutName> = HashMap::default();
+    let mut threads: HashMap<String, Vec<Rollout>> = HashMap::default();
     for file in files.iter() {
-        let Some(name) = RolloutName::parse(&file.path) else {
-            continue;
-        };
-        match last.get(&name.thread) {
-            Some(known) if *known >= name => {}
-            _ => {
-                last.insert(name.thread.clone(), name);
-            }
+        if let Some(name) = RolloutName::parse(&file.path) {
+            let path = file.path.clone();
+            let thread = threads.entry(name.thread.clone()).or_default();
+            thread.push(Rollout { name, path });
+        }
+    }
+    let mut last_of_thread: HashMap<String, RolloutName> = HashMap::default();
+    for (thread, mut rollouts) in threads {
+        rollouts.sort_by(|left, right| left.name.cmp(&right.name));
+        if let Some(last) = find_last_readable(&rollouts) {
+            last_of_thread.insert(thread, last.name.clone());
         }
     }
     files.retain(|file| {
         let Some(name) = RolloutName::parse(&file.path) else {
             return true;
         };
-        let is_last = last
+        let is_last = last_of_thread
             .get(&name.thread)
             .is_none_or(|last| last.rollout == name.rollout);
         is_last || file.named
     });
+}
+
+/// Returns the last rollout of a thread that begins as one: a crash may leave an empty file. If none
+/// does, the last one is returned. A single rollout is not read.
+fn find_last_readable(in_order: &[Rollout]) -> Option<&Rollout> {
+    let last = in_order.last()?;
+    if in_order.len() == 1 {
+        return Some(last);
+    }
+    let begins_as_rollout = |rollout: &&Rollout| {
+        let Ok(file) = SessionFile::open(&rollout.path) else {
+            return false;
+        };
+        matches!(Origin::detect(&file), Ok(Some(Origin::Codex)))
+    };
+    in_order.iter().rev().find(begins_as_rollout).or(Some(last))
 }

@@ -4,7 +4,7 @@ use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
-use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
+use crate::cli::rollouts::Rollouts;
 use crate::load::peek::is_torn;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
@@ -106,7 +106,6 @@ impl SessionsArgs {
         } else if self.paths.is_empty() {
             stores.warn_archives_skipped(archive_scope, period, ui);
         }
-        retain_last_rollouts(&mut found);
         let found_none = found.is_empty();
         if found_none && self.all {
             ui.warn(NO_SESSIONS_ANYWHERE);

@@ -11,6 +11,7 @@ use crate::cli::redaction::{
     self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, describe_place, join_first_few,
     redact_to_copy, refuse_left_over, refuse_leftovers, report_redaction,
 };
+use crate::cli::rollouts::Rollouts;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
@@ -81,7 +82,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A session is never redacted in place. To replace one, write the copy beside it with -o, and remove
 /// the old file with `pisess archive PATH` and `pisess archive --delete PATH`.
 ///
-/// --check also reads sessions of Claude Code and Codex, and archives. With --all, it reads the stores
+/// The archive also contains the sub-agents of the session and SESSION.pruned, which --delete
+/// removes with it: the copy contains neither.
+///
+/// --check also reads sessions of Claude Code and Codex, and archives. It does not read SESSION.pruned. With --all, it reads the stores
 /// of pi and oh-my-pi only; with --archived, their archives, too.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
@@ -280,6 +284,7 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     // The given values are read once, for the first session that can be opened.
     let mut values = None;
+    let rollouts = Rollouts::default();
     let mut printer = SecretPrinter {
         json: args.write.change.json,
         prints_plan: args.write.change.dry_run,
@@ -291,7 +296,7 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for file in files {
         // A dry run refuses what the run would refuse: sessions of other agents are only read.
         let input = if args.check {
-            Input::open_to_read(&file.path, ui)
+            Input::open_one_to_read(&file.path, &rollouts, ui)
         } else {
             Input::open(&file.path, ui)
         };

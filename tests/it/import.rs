@@ -1690,6 +1690,27 @@ fn the_rollouts_of_a_thread_are_one_session() {
     );
 }
 
+/// A crash of Codex may leave a rollout without content. The one before it then stands for the thread,
+/// in every command that reads directories.
+#[test]
+fn an_empty_rollout_does_not_hide_its_thread() {
+    let h = Home::with(&[]);
+    h.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    h.0.put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    h.0.put(&NEXT_ROLLOUT.replace("00c2.jsonl", "00c9.jsonl"), "");
+
+    let found = h.run("grep -c bowline ./.codex/sessions").text();
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert!(found.ends_with("c2.jsonl:1\n"), "{found}");
+    let answer = h.run("show -q 0000000000c1 77ed87ca");
+    assert!(answer.text().contains("A bowline."), "{answer}");
+    // A thread is one session, and no copies of one.
+    let check = h.run("check ./.codex/sessions").stderr;
+    assert!(!check.contains("copies"), "{check}");
+    let redact = h.run("redact --check ./.codex/sessions").stderr;
+    assert!(redact.contains("c2.jsonl: no secrets found"), "{redact}");
+}
+
 /// A fork of Codex does not repeat the turns that it continues.
 #[test]
 fn a_fork_of_codex_begins_with_the_turns_of_its_base() {

@@ -4,6 +4,7 @@ use super::Args;
 use super::session::export_session;
 use crate::cli::named::expand_arguments_to_read;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::rollouts::Rollouts;
 use crate::export::source::OtherBranches;
 use crate::export::verify::Rendition;
 use crate::format::format_count;
@@ -68,6 +69,8 @@ pub struct Batch {
     /// What the documents of all sessions leave out, and of how many sessions.
     left_out: OtherBranches,
     sessions_with_others: usize,
+    /// The rollouts of Codex among the sessions, and in their stores.
+    pub rollouts: Rollouts,
 }
 
 impl Batch {

@@ -29,7 +29,10 @@ pub fn export_session(
     mut batch: Option<&mut Batch>,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut input = Input::open_to_read(path, ui)?;
+    let mut input = match &batch {
+        Some(batch) => Input::open_one_to_read(path, &batch.rollouts, ui)?,
+        None => Input::open_to_read(path, ui)?,
+    };
     let mut removed_secrets = None;
     if args.redact {
         let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
