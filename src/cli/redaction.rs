@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// How to replace a session by its redacted copy. Only commands that keep what they take out rewrite
 /// a session in place.
-pub const REPLACE_SESSION_HINT: &str = "a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`";
+pub const REPLACE_SESSION_HINT: &str = "a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned";
 
 /// What to remove besides the secrets that are found by their shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]

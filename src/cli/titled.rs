@@ -93,7 +93,7 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
         |file| {
             let session = read_for_list(&file.path)?;
             // A name hides the first message, by which people may remember the session as well.
-            let mut title = shown_title(&session);
+            let mut title = session.title().to_string_lossy().into_owned();
             if let Some(question) = &session.first_question {
                 title.push(' ');
                 title.push_str(&question.text.to_string_lossy());

@@ -202,7 +202,9 @@ impl Args {
             change: &self.change,
             is_stdout: ui.stdout_predicate(),
         };
-        let other_projects = if self.sessions.is_empty() && self.project.is_none() && !self.all {
+        let is_of_project = self.sessions.is_empty() && self.project.is_none() && !self.all;
+        // All sessions are read for this, only to report it.
+        let other_projects = if is_of_project && !ui.is_quiet() {
             count_in_other_projects(&packer, &sessions, ui)
         } else {
             0

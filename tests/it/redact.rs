@@ -465,8 +465,8 @@ fn a_copy_is_asked_for() {
         .pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force")
         .done()
         .fails(2);
-    assert_snapshot!(onto_itself, @"cannot write ./two-branches.jsonl: it is the input itself (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`)");
-    assert_snapshot!(s.pisess("redact --in-place ./two-branches.jsonl").done().fails(2), @"unexpected argument '--in-place' found (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`; see `pisess redact --help`)");
+    assert_snapshot!(onto_itself, @"cannot write ./two-branches.jsonl: it is the input itself (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned)");
+    assert_snapshot!(s.pisess("redact --in-place ./two-branches.jsonl").done().fails(2), @"unexpected argument '--in-place' found (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned; see `pisess redact --help`)");
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }
 

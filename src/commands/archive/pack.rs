@@ -102,7 +102,8 @@ impl Packer<'_> {
         }))
     }
 
-    /// Whether the filter chooses the session of a file. A file that is not a session is not chosen.
+    /// Whether the filter chooses the session of a file, and it has not changed recently. A file that
+    /// is not a session is not chosen.
     pub fn is_chosen(&self, path: &Path) -> bool {
         let Ok(input) = Input::open_path(path, self.is_stdout) else {
             return false;
@@ -113,7 +114,8 @@ impl Packer<'_> {
         let Ok(listed) = self.read_listed(&input) else {
             return false;
         };
-        self.accepts(&listed, file.resolved()).unwrap_or(false)
+        let is_accepted = self.accepts(&listed, file.resolved()).unwrap_or(false);
+        is_accepted && self.refuse_unsettled(&input, file.resolved()).is_ok()
     }
 
     fn accepts(&self, listed: &ListedSession, session: &Path) -> Result<bool, StoreError> {

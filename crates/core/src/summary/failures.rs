@@ -2,9 +2,8 @@
 
 use super::budget::*;
 use super::quote::{clip, quote_line, sanitize};
-use super::removals::Removals;
 use super::shell::CommandStep;
-use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, describe_call};
+use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, collect_removals, describe_call};
 use super::turns::Turn;
 use crate::format::format_count;
 use crate::session::outcome::Outcome;
@@ -35,23 +34,23 @@ impl ToolHistory {
     /// newest of each group comes first. If the user only remarked on a failure in the next turn,
     /// the remark is quoted.
     ///
-    /// A step that names a removed path is left out: it cannot be run again. So is a probe of an
+    /// A step that names a path which was removed since is left out: it cannot be run again. So is a probe of an
     /// answered turn that may be over.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
-        removals: &Removals,
     ) -> OpenFailures {
         let mut failures = Vec::new();
         for (index, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
                 continue;
             };
-            if removals.are_named_in(&step.words.join(" ")) {
-                continue;
-            }
             let later_runs = self.runs.range(index + 1..);
             if later_runs.clone().any(|later| later.settles_step(step)) {
+                continue;
+            }
+            let later_removals = collect_removals(later_runs.clone());
+            if later_removals.are_named_in(&step.words.join(" ")) {
                 continue;
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);

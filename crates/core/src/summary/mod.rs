@@ -248,7 +248,7 @@ impl SummaryBuilder {
         self.tool_history.turn_number = self.turn.number;
         self.removals = self.tool_history.removals();
         let turns = self.earlier_turns.iter().chain([&self.turn]);
-        self.failures = self.tool_history.describe_failures(turns, &self.removals);
+        self.failures = self.tool_history.describe_failures(turns);
         let mut text = self.write_page();
         self.redactor.redact_text(&mut text);
         self.redactor.redact_known_values(&mut text);

@@ -159,21 +159,7 @@ impl ToolHistory {
 
     /// Returns the paths that were removed and not written or read since.
     pub fn removals(&self) -> Removals {
-        let mut removals = Removals::default();
-        for run in &self.runs {
-            if run.outcome != Outcome::Passed {
-                continue;
-            }
-            for step in &run.command.steps {
-                for path in step.removed_paths() {
-                    removals.add(path);
-                }
-            }
-            if run.call.command.is_empty() {
-                removals.restore(&run.call.target);
-            }
-        }
-        removals
+        collect_removals(self.runs.iter())
     }
 
     /// Whether a failure of a previous summary is over: its command ran again, or its file was
@@ -257,6 +243,25 @@ impl ToolRun {
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
         self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
     }
+}
+
+/// Returns the paths that these runs removed, and that no later one of them wrote or read.
+pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> Removals {
+    let mut removals = Removals::default();
+    for run in runs {
+        if run.outcome != Outcome::Passed {
+            continue;
+        }
+        for step in &run.command.steps {
+            for path in step.removed_paths() {
+                removals.add(path);
+            }
+        }
+        if run.call.command.is_empty() {
+            removals.restore(&run.call.target);
+        }
+    }
+    removals
 }
 
 /// Describes a call as it is listed: `` `COMMAND` ``, ``TOOL `TARGET` `` or `TOOL`. A command ends

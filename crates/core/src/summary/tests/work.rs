@@ -314,6 +314,20 @@ fn a_failure_of_a_removed_script_is_not_listed() {
     assert!(blocked.contains("harbour.py"), "{blocked}");
 }
 
+/// A shell may have made the file again.
+#[test]
+fn a_failure_after_the_removal_is_listed() {
+    let error = Some("check: no rows\n\nCommand exited with code 1");
+    let messages = [
+        user("Compute the tides."),
+        bash("rm tides.json", None),
+        bash("node tides.js > tides.json", None),
+        bash("python check.py tides.json", error),
+    ];
+    let blocked = section(messages, "### Blocked");
+    assert!(blocked.contains("check.py"), "{blocked}");
+}
+
 #[test]
 fn what_the_user_says_to_a_failure_is_quoted_with_it() {
     let failing = [
