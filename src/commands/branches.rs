@@ -14,7 +14,7 @@ use crate::cli::rows::ids::IdPainter;
 use crate::format::{format_age, format_estimate, format_tokens};
 use crate::load::LoadOptions;
 use crate::ops::branches::{Branch, find_branches};
-use crate::ops::context_estimate::estimate_wrong_counts;
+use crate::ops::context_estimate::{PrunedPayloads, estimate_wrong_counts};
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
@@ -99,8 +99,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let context_sizes = open.input.map_read_error(context_sizes)?;
     // If what was pruned cannot be read, counts are taken as they are, as in `list`.
     let pruned = load_pruned(&open.input).ok().flatten();
-    let context_estimates =
-        estimate_wrong_counts(&tips, &context_sizes, pruned.as_ref(), &open.entry_reader());
+    let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
+    let context_estimates = estimate_wrong_counts(
+        &tips,
+        &context_sizes,
+        payloads.as_ref(),
+        &open.entry_reader(),
+    );
     let context_estimates = open.input.map_read_error(context_estimates)?;
     let switch_marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
     let typed_skills = open

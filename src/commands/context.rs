@@ -14,7 +14,7 @@ use crate::cli::pruned::load_pruned;
 use crate::cli::transaction::copy_failure;
 use crate::format::{format_count, format_estimate};
 use crate::ops::append::check_message;
-use crate::ops::context_estimate::{estimate_if_wrong, estimate_messages, is_counted_before_prune};
+use crate::ops::context_estimate::{PrunedPayloads, estimate_if_wrong, estimate_messages};
 use crate::ops::context_parts::PartKey;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
@@ -172,16 +172,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .estimate_context(&path, &reader)
             .map_err(read_failure)?;
         let pruned = load_pruned(&open.input).ok().flatten();
+        let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
         let count = ReportedCount {
             tokens,
-            is_before_prune: is_counted_before_prune(&path, pruned.as_ref(), &open.session),
+            is_before_prune: payloads
+                .as_ref()
+                .is_some_and(|payloads| payloads.are_newer_than_count(&path, &open.session)),
         };
         if let Some(by) = args.by {
             parts::print_parts(args, by, &open, &path, count, ui)?;
             return Ok(Exit::Done);
         }
         let estimate =
-            estimate_if_wrong(tokens, &path, pruned.as_ref(), &reader).map_err(read_failure)?;
+            estimate_if_wrong(tokens, &path, payloads.as_ref(), &reader).map_err(read_failure)?;
         if let Some(estimate) = estimate {
             let estimate = format_estimate(estimate);
             let when = if count.is_before_prune {

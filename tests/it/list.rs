@@ -110,6 +110,17 @@ fn a_count_from_before_a_prune_is_replaced() {
     let listed = rows(&s.run("list ./s.jsonl --json")).remove(0);
     assert!(listed["contextEstimate"].is_number(), "{listed}");
 
+    // A reply that was aborted has no count, so that of the one before it stays too old.
+    let before_abort = s.bytes("s.jsonl");
+    let aborted = json!({"type": "message", "id": "e", "parentId": "d", "timestamp": time(5),
+        "message": {"role": "assistant", "content": [], "stopReason": "aborted"}});
+    s.put(
+        "s.jsonl",
+        [&before_abort[..], format!("{aborted}\n").as_bytes()].concat(),
+    );
+    assert!(shown("list ./s.jsonl").contains(" ~12 "));
+    s.put("s.jsonl", before_abort);
+
     // The last reply came after the prune.
     set_time(last_reply_ms - 1000);
     assert!(shown("list ./s.jsonl").contains(" 25.0k "));

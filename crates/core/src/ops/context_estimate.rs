@@ -7,7 +7,7 @@
 use crate::agents::{context_build_budget, context_build_cost};
 use crate::ops::prune::Restoration;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
@@ -29,34 +29,44 @@ pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> i
     Ok(tokens as f64)
 }
 
-/// Whether the last reply on a path, whose request the provider counted, is older than a prune that
-/// took a payload from the path.
-pub fn is_counted_before_prune(
-    path: &[EntryIx],
-    pruned: Option<&Restoration>,
-    session: &Session,
-) -> bool {
-    let Some(pruned) = pruned else {
-        return false;
-    };
-    let Some(pruned_ms) = pruned.written_ms else {
-        return false;
-    };
-    let last_reply = path
-        .iter()
-        .rev()
-        .find(|&&ix| session.is_message(ix, Role::Assistant));
-    let Some(&last_reply) = last_reply else {
-        return false;
-    };
-    if session.entry(last_reply).time_ms >= pruned_ms {
-        return false;
+/// What was pruned of the payloads that a model saw.
+pub struct PrunedPayloads {
+    /// Of each entry, whether a payload was pruned from it.
+    is_pruned: Vec<bool>,
+    /// When that was, in milliseconds since 1970.
+    pruned_ms: i64,
+}
+
+impl PrunedPayloads {
+    /// Returns `None` if nothing was pruned, or at an unknown time.
+    pub fn new(pruned: Option<&Restoration>, session: &Session) -> Option<PrunedPayloads> {
+        let pruned = pruned?;
+        let mut is_pruned = vec![false; session.entries.len()];
+        for id in pruned.ids_without_payload() {
+            if let Some(ix) = session.find_entry(id) {
+                is_pruned[ix.index()] = true;
+            }
+        }
+        Some(PrunedPayloads {
+            is_pruned,
+            pruned_ms: pruned.written_ms?,
+        })
     }
-    let ids = pruned.ids_without_payload();
-    !ids.is_empty()
-        && path
-            .iter()
-            .any(|&ix| ids.contains(&session.id(ix).into_owned()))
+
+    /// Whether a payload was pruned from the path after its last reply, which has the count of the
+    /// provider. A reply that failed or was aborted has none.
+    pub fn are_newer_than_count(&self, path: &[EntryIx], session: &Session) -> bool {
+        let is_counted = |ix: &&EntryIx| {
+            let flags = session.entry(**ix).flags;
+            let is_complete = !flags.contains(Flags::FAILED) && !flags.contains(Flags::ABORTED);
+            session.is_message(**ix, Role::Assistant) && is_complete
+        };
+        let Some(&counted_reply) = path.iter().rev().find(is_counted) else {
+            return false;
+        };
+        session.entry(counted_reply).time_ms < self.pruned_ms
+            && path.iter().any(|ix| self.is_pruned[ix.index()])
+    }
 }
 
 /// Returns the agent's estimate of the whole context at the end of `path`, or `None` if the count
@@ -70,7 +80,7 @@ pub fn is_counted_before_prune(
 pub fn estimate_if_wrong(
     counted: f64,
     path: &[EntryIx],
-    pruned: Option<&Restoration>,
+    pruned: Option<&PrunedPayloads>,
     reader: &EntryReader,
 ) -> io::Result<Option<f64>> {
     Ok(check_count(counted, path, pruned, reader)?.estimate)
@@ -81,7 +91,7 @@ pub fn estimate_if_wrong(
 pub fn estimate_wrong_counts(
     tips: &[EntryIx],
     counted: &HashMap<EntryIx, f64>,
-    pruned: Option<&Restoration>,
+    pruned: Option<&PrunedPayloads>,
     reader: &EntryReader,
 ) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
@@ -117,7 +127,7 @@ struct CheckedCount {
 fn check_count(
     counted: f64,
     path: &[EntryIx],
-    pruned: Option<&Restoration>,
+    pruned: Option<&PrunedPayloads>,
     reader: &EntryReader,
 ) -> io::Result<CheckedCount> {
     let mut checked = CheckedCount {
@@ -128,7 +138,7 @@ fn check_count(
         return Ok(checked);
     }
     let session = reader.session();
-    let is_too_old = is_counted_before_prune(path, pruned, session);
+    let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
     let least_estimate = counted * IMPLAUSIBLE_RATIO;
     let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
 

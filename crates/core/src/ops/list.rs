@@ -18,7 +18,7 @@ pub use titles::{display_cost, display_title, distinct_titles, session_title};
 use crate::format::title::title_words;
 use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::branches::find_branches;
-use crate::ops::context_estimate::estimate_if_wrong;
+use crate::ops::context_estimate::{PrunedPayloads, estimate_if_wrong};
 use crate::ops::prune::Restoration;
 use crate::session::Session;
 use crate::session::content::content_text;
@@ -168,7 +168,9 @@ pub fn read_session(
     let reader = EntryReader::new(&session, source);
     let active_path = session.path(session.leaf);
     let context_tokens = session.agent().estimate_context(&active_path, &reader)?;
-    let context_estimate = estimate_if_wrong(context_tokens, &active_path, pruned, &reader)?;
+    let payloads = PrunedPayloads::new(pruned, &session);
+    let context_estimate =
+        estimate_if_wrong(context_tokens, &active_path, payloads.as_ref(), &reader)?;
 
     let header = Raw::from_checked(&session.header.bytes);
     let created_ms = session.header.started_ms();
