@@ -32,6 +32,7 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_store::ReadAt;
+use std::cmp::Reverse;
 use std::io;
 use tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 
@@ -49,7 +50,9 @@ pub struct CodexReader<'o> {
     first_item_offsets: HashMap<u64, u64>,
     /// Where files of the source join that were not read yet, the next one last.
     junctions: Vec<Junction>,
-    /// The places to which these go back, as far as they were read.
+    /// The offsets to which junctions go back and that were not read yet, the next one last.
+    unread_places: Vec<u64>,
+    /// The places that were read, in the order of their offsets.
     bookmarks: Vec<Bookmark>,
     /// Lines before this offset were written for another session, whose name this one does not get.
     own_start: u64,
@@ -223,6 +226,7 @@ impl<'o> CodexReader<'o> {
             writer,
             first_item_offsets: read_item_offsets(source)?,
             junctions: layout.junctions.iter().rev().copied().collect(),
+            unread_places: places_of_junctions(&layout.junctions),
             own_start: layout.own_start,
             earlier: earlier.clone(),
             model: Text::from("codex"),
@@ -295,21 +299,19 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
     }
 }
 
+/// Returns the offsets to which junctions go back, each once, the first one last.
+fn places_of_junctions(junctions: &[Junction]) -> Vec<u64> {
+    let mut places: Vec<u64> = junctions.iter().map(|junction| junction.back_to).collect();
+    places.sort_by_key(|&place| Reverse(place));
+    places.dedup();
+    places
+}
+
 impl CodexReader<'_> {
     /// Remembers the places before the line at `offset` to which a later file goes back, and goes
     /// back if the line is the first of such a file.
     fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
-        let is_passed = |junction: &Junction, bookmarks: &[Bookmark]| {
-            let mut known = bookmarks.iter();
-            junction.back_to <= offset && !known.any(|known| known.offset == junction.back_to)
-        };
-        let mut passed = Vec::new();
-        for junction in &self.junctions {
-            if is_passed(junction, &self.bookmarks) {
-                passed.push(junction.back_to);
-            }
-        }
-        for back_to in passed {
+        while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
             self.release_reply()?;
             self.bookmarks.push(Bookmark {
                 offset: back_to,
@@ -324,12 +326,14 @@ impl CodexReader<'_> {
         while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
             self.release_reply()?;
             self.open_calls.clear();
-            let mut bookmarks = self.bookmarks.iter();
-            let bookmark = bookmarks.find(|bookmark| bookmark.offset == junction.back_to);
+            let place = self
+                .bookmarks
+                .binary_search_by_key(&junction.back_to, |bookmark| bookmark.offset);
             // Otherwise, nothing is between the files.
             if junction.back_to < junction.at
-                && let Some(bookmark) = bookmark
+                && let Ok(index) = place
             {
+                let bookmark = &self.bookmarks[index];
                 self.leaf = bookmark.leaf;
                 self.turns_on_path.clone_from(&bookmark.turns_on_path);
                 self.history.last_user_text = bookmark.last_user_text;

@@ -190,17 +190,16 @@ impl JoinedSource {
 
 impl ReadAt for JoinedSource {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        for piece in &self.pieces {
-            let end = piece.start + piece.len;
-            if offset >= end {
-                continue;
-            }
-            let within = offset - piece.start;
-            let left = usize::try_from(end - offset).unwrap_or(usize::MAX);
-            let wanted = buf.len().min(left);
-            return piece.content.read_at(&mut buf[..wanted], within);
-        }
-        Ok(0)
+        let index = self
+            .pieces
+            .partition_point(|piece| piece.start + piece.len <= offset);
+        let Some(piece) = self.pieces.get(index) else {
+            return Ok(0);
+        };
+        let within = offset - piece.start;
+        let left = usize::try_from(piece.len - within).unwrap_or(usize::MAX);
+        let wanted = buf.len().min(left);
+        piece.content.read_at(&mut buf[..wanted], within)
     }
 
     fn len(&self) -> u64 {
