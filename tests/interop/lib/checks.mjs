@@ -101,7 +101,8 @@ export const KINDS = {
       const [ours, theirs] = rows(expected, actual.value, { dialect: world.dialect, filter, search });
       const missing = difference(ours, theirs);
       if (missing || !search) return missing;
-      const lines = readFileSync(world.file, "utf8").split("\n");
+      // A match is in the entry as `show` prints it, which an older session has once it is migrated.
+      const lines = readFileSync(world.peerFile, "utf8").split("\n");
       const known = new Set(expected.map((row) => row.id));
       const wrong = actual.value.find((row) => !matches(row, lines[row.line - 1], search, known.has(row.id)));
       return wrong ? { pointer: "match", expected: search, actual: wrong } : null;
