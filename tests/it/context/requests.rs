@@ -308,6 +308,48 @@ fn reasoning_items_are_sent_once_and_before_another_item() {
     assert_eq!(list[2]["phase"], "commentary");
 }
 
+/// The reasoning at the end of a turn is not sent, so its id is free for that of a later turn.
+#[test]
+fn reasoning_that_is_left_out_leaves_its_id_to_a_later_one() {
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let signed =
+        json!({"type": "thinking", "thinking": "", "thinkingSignature": reasoning.to_string()});
+    let own = |blocks: Value| own_turn("openai-responses", blocks);
+    let messages = [
+        user("q"),
+        own(json!([text("a"), signed])),
+        own(json!([signed, text("b")])),
+        user("z"),
+    ];
+    let sent = list(&body("openai-responses", &messages));
+    let types: Vec<_> = sent.iter().map(|item| item["type"].as_str()).collect();
+    assert_eq!(
+        types,
+        [
+            None,
+            Some("message"),
+            Some("reasoning"),
+            Some("message"),
+            None
+        ]
+    );
+}
+
+/// Anthropic's API refuses a failed result without content, so oh-my-pi gives it one.
+#[test]
+fn a_failed_result_of_oh_my_pi_has_a_text() {
+    for (content, sent_text) in [
+        (json!([]), "Tool failed with no output."),
+        (json!([text(" \n")]), "Tool failed with no output."),
+        (json!([text("no such file")]), "no such file"),
+    ] {
+        let failed = with(result("c1", content), json!({"isError": true}));
+        let messages = [user("q"), turn(json!([call("c1")])), failed, user("go on")];
+        let sent = list(&body_of(&omp_session(&messages), "--as anthropic"));
+        assert_eq!(sent[2]["content"][0]["content"], sent_text);
+    }
+}
+
 #[test]
 fn each_call_has_one_answer_directly_after_it() {
     let two = [

@@ -246,6 +246,8 @@ pub struct AgentConstants {
     pub shares_thinking_signatures: bool,
     /// Whether thinking without a signature is left out (Anthropic's API only).
     pub drops_unsigned_thinking: bool,
+    /// The text of a failed result that has none (Anthropic's API only), if the agent gives it one.
+    pub empty_failure_text: Option<&'static str>,
 }
 
 /// The budget for building contexts one by one, as for [`Agent::estimate_contexts`], in a session

@@ -50,6 +50,7 @@ static CONSTANTS: AgentConstants = AgentConstants {
     moves_late_results: true,
     shares_thinking_signatures: true,
     drops_unsigned_thinking: true,
+    empty_failure_text: Some("Tool failed with no output."),
 };
 
 impl Agent for OhMyPi {

@@ -46,6 +46,7 @@ static CONSTANTS: AgentConstants = AgentConstants {
     moves_late_results: false,
     shares_thinking_signatures: false,
     drops_unsigned_thinking: false,
+    empty_failure_text: None,
 };
 
 impl Agent for Pi {

@@ -172,7 +172,8 @@ impl BodyWriter for AnthropicWriter<'_> {
 
         let is_error = result.is_error == Some(true);
         let content = if is_error {
-            result_content(&replace_images(&result.parts))
+            let constants = self.target.constants();
+            failure_content(&result.parts, constants.empty_failure_text)
         } else {
             result_content(&result.parts)
         };
@@ -305,6 +306,16 @@ fn image_block(image: &ImageData) -> Vec<u8> {
         .str("type", "image")
         .json("source", &source)
         .finish()
+}
+
+/// Returns the content of a failed result, in which the API takes no images. A result without text
+/// gets `text_if_empty`, if there is one.
+fn failure_content(parts: &[ContentPart], text_if_empty: Option<&'static str>) -> Vec<u8> {
+    let text = join_texts(&replace_images(parts));
+    match text_if_empty {
+        Some(replacement) if text.is_blank() => string::encode_to_vec(&Text::from(replacement)),
+        _ => string::encode_to_vec(&text),
+    }
 }
 
 /// Returns the parts of a result with [`IMAGE_FOLLOWS`] in place of each run of images.

@@ -61,28 +61,32 @@ impl<'a> ResponsesWriter<'a> {
     /// requires an item of another kind after reasoning; reasoning without one is left out.
     fn render_items(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
-        // Reasoning that waits for an item of another kind.
+        // The signatures of thinking that waits for an item of another kind.
         let mut held_reasoning = Vec::new();
         let mut text_count = 0;
         for block in blocks {
             match block {
-                TurnBlock::Thinking { signature, .. } => {
-                    if let Some(signature) = signature {
-                        held_reasoning.extend(self.reasoning_item(signature));
-                    }
-                }
+                TurnBlock::Thinking { signature, .. } => held_reasoning.extend(signature),
                 TurnBlock::Text { text, signature } => {
-                    items.append(&mut held_reasoning);
+                    self.push_reasoning(&mut held_reasoning, &mut items);
                     items.push(self.text_item(text, signature.as_ref(), text_count));
                     text_count += 1;
                 }
                 TurnBlock::Call(call) => {
-                    items.append(&mut held_reasoning);
+                    self.push_reasoning(&mut held_reasoning, &mut items);
                     items.push(self.call_item(call));
                 }
             }
         }
         items
+    }
+
+    /// Appends the reasoning items of signatures, which are taken. Only now are their ids used: an
+    /// item that is left out leaves its id to a later one.
+    fn push_reasoning(&mut self, signatures: &mut Vec<&Text>, items: &mut Vec<Vec<u8>>) {
+        for signature in signatures.drain(..) {
+            items.extend(self.reasoning_item(signature));
+        }
     }
 
     /// Returns the signature of thinking as a reasoning item, and marks its id as used. `None` if
