@@ -45,18 +45,19 @@ fn prints_the_command_of_each_agent() {
     assert_snapshot!(run("resume ./.omp/agent/sessions/-kites/omp01.jsonl --json"), @r#"{"program":"omp","args":["--resume","./.omp/agent/sessions/-kites/omp01.jsonl"],"cwd":"./kites"}"#);
 }
 
+/// Puts a session of the current directory into pi's store, and returns its path.
+fn put_in_store(s: &Sandbox) -> String {
+    let folder = s.path("");
+    let project = folder.to_str().unwrap().trim_matches('/').replace('/', "-");
+    let path = format!(".pi/agent/sessions/--{project}--/a.jsonl");
+    s.put(&path, fixture("two-branches.jsonl"));
+    path
+}
+
 #[test]
 fn last_is_of_the_current_directory() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let store = format!(
-        ".pi/agent/sessions/--{}--/a.jsonl",
-        s.path("")
-            .to_str()
-            .unwrap()
-            .trim_matches('/')
-            .replace('/', "-")
-    );
-    s.put(&store, fixture("two-branches.jsonl"));
+    let store = put_in_store(&s);
     let text = call(&s, "resume last").done().text();
     assert!(
         text.ends_with(&format!("pi --session ./{store}\n")),
@@ -68,17 +69,7 @@ fn last_is_of_the_current_directory() {
 #[test]
 fn names_the_session_on_a_terminal() {
     let s = Sandbox::new();
-    s.put(
-        &format!(
-            ".pi/agent/sessions/--{}--/a.jsonl",
-            s.path("")
-                .to_str()
-                .unwrap()
-                .trim_matches('/')
-                .replace('/', "-")
-        ),
-        fixture("two-branches.jsonl"),
-    );
+    put_in_store(&s);
     let resume = |line: &str| call(&s, line).terminal(80).done().stderr;
     assert_snapshot!(resume("resume last"), @r"
     pisess: continues 0000babe (4mo): Which paper for a kite?

@@ -39,6 +39,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use queue::PromptQueue;
 use std::array::from_fn;
+use std::borrow::Cow;
 use std::io;
 
 /// The model of messages that Claude Code makes itself.
@@ -814,85 +815,49 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Adds a response, or a part of it that comes too late to be merged. Claude Code writes a
-    /// response block by block; `parts` are the lines after the first.
+    /// response block by block; `parts` are the lines after the first. Returns `None`, and adds
+    /// nothing, if it has neither a block with a counterpart nor an error.
     fn add_response(
         &mut self,
         line: &ClaudeLine,
         message: Raw,
         parts: &[ClaudeLine],
     ) -> io::Result<Option<LineNodes>> {
+        let content = content_as_blocks(message);
+        let content = Raw::from_checked(&content);
+        let blocks = ResponseBlocks::convert(content, parts);
         let error = non_empty_text(line.raw, "error");
-        let content = message.get("content").unwrap_or(Raw::NULL);
-        // Claude Code writes blocks. Programs that write its files also write a string.
-        let block_of_string;
-        let content = match content.text() {
-            Some(text) if !text.is_empty() => {
-                block_of_string = text_content(&text);
-                Raw::from_checked(&block_of_string)
-            }
-            _ => content,
-        };
-        let mut blocks = Vec::new();
-        let mut unconverted_blocks = Vec::new();
-        for block in content.items() {
-            match convert_response_block(block) {
-                Some(converted) => blocks.push(converted),
-                None => unconverted_blocks.push(block),
-            }
-        }
-        for part in parts {
-            blocks.extend(part.blocks().filter_map(convert_response_block));
-        }
-        if blocks.is_empty() && error.is_none() {
+        if blocks.converted.is_empty() && error.is_none() {
             return Ok(None);
         }
 
-        let mut parent = self.find_attach_point(line).parent;
-        let id = non_empty_text(message, "id");
+        let attach_point = self.find_attach_point(line).parent;
         let continued = self.find_continued_response(line);
-
         let model = match non_empty_text(message, "model") {
             Some(model) => model.into_owned(),
             None => Text::from("unknown"),
         };
-        let mut first = None;
-        if !line.is_sidechain && model != SYNTHETIC_MODEL && self.model.as_ref() != Some(&model) {
-            let members = Object::new()
-                .str("provider", "anthropic")
-                .text("modelId", &model);
-            let change = line.new_draft("model_change", members);
-            let node = self.add_response_part(continued, parent, change)?;
-            parent = Some(node);
-            first = Some(node);
-            self.model = Some(model.clone());
-        }
+        let model_change = self.add_model_change(line, &model, continued, attach_point)?;
+        let parent = model_change.or(attach_point);
 
-        let messages =
-            || std::iter::once(message).chain(parts.iter().filter_map(|part| part.message));
+        let messages = || {
+            let later_messages = parts.iter().filter_map(|part| part.message);
+            std::iter::once(message).chain(later_messages)
+        };
         let tokens = self.uncounted_tokens(continued, messages());
-        // The lines before the last are written while the response goes on, without a reason.
-        let reason = messages()
-            .filter_map(|message| message.get_some("stop_reason"))
-            .next_back();
-        let mut stop_reason = convert_stop_reason(reason, line.has_flag("isApiErrorMessage"));
-        let has_call = blocks
-            .iter()
-            .any(|block| is_block(Raw::from_checked(block), "toolCall"));
-        if reason.is_none() && has_call {
-            stop_reason = "toolUse";
-        }
+        let id = non_empty_text(message, "id");
         let error_status = line
             .raw
             .get("apiErrorStatus")
             .filter(|status| status.is_number());
         let converted = Object::new()
             .str("role", "assistant")
-            .json("content", &array(blocks))
+            .json("content", &array(&blocks.converted))
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
             .json("usage", &tokens.usage)
-            .str("stopReason", stop_reason)
+            .str("stopReason", blocks.stop_reason(line, messages()))
             .with(id.as_ref(), |message, id| message.text("responseId", id))
             .with(error.as_ref(), |message, error| {
                 message.text("errorMessage", error)
@@ -903,7 +868,7 @@ impl<'o> ClaudeReader<'o> {
         let draft = line.draft_response(
             converted,
             &["error", "apiErrorStatus"],
-            &unconverted_blocks,
+            &blocks.unconverted,
             parts,
         );
         let last = self.add_response_part(continued, parent, draft)?;
@@ -919,10 +884,33 @@ impl<'o> ClaudeReader<'o> {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
         Ok(Some(LineNodes {
-            first: first.unwrap_or(last),
+            first: model_change.unwrap_or(last),
             last,
             response: Some(response),
         }))
+    }
+
+    /// Adds a change of the model before a response, if another model wrote it than the responses
+    /// before. Side chains may have their own model, and messages that Claude Code makes itself have
+    /// none.
+    fn add_model_change(
+        &mut self,
+        line: &ClaudeLine,
+        model: &Text<'static>,
+        continued: Option<ResponseIx>,
+        parent: Option<NodeIx>,
+    ) -> io::Result<Option<NodeIx>> {
+        let is_known = self.model.as_ref() == Some(model);
+        if line.is_sidechain || *model == SYNTHETIC_MODEL || is_known {
+            return Ok(None);
+        }
+        let members = Object::new()
+            .str("provider", "anthropic")
+            .text("modelId", model);
+        let change = line.new_draft("model_change", members);
+        let node = self.add_response_part(continued, parent, change)?;
+        self.model = Some(model.clone());
+        Ok(Some(node))
     }
 
     /// Finds the response that a line continues: the one with the same `message.id`, if the line is
@@ -1084,6 +1072,63 @@ impl<'o> ClaudeReader<'o> {
         let leaf = non_empty_text(line.raw, "leafUuid")?;
         self.find_line(&leaf)?;
         non_empty_text(line.raw, "summary")
+    }
+}
+
+/// The blocks of a response.
+struct ResponseBlocks<'a> {
+    /// The JSON of the blocks of all its lines, as pi has them.
+    converted: Vec<Vec<u8>>,
+    /// The blocks of the first line that have no counterpart.
+    unconverted: Vec<Raw<'a>>,
+}
+
+impl<'a> ResponseBlocks<'a> {
+    /// Converts the content of the first line, and that of the other lines.
+    fn convert(content: Raw<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
+        let mut converted = Vec::new();
+        let mut unconverted = Vec::new();
+        for block in content.items() {
+            match convert_response_block(block) {
+                Some(block) => converted.push(block),
+                None => unconverted.push(block),
+            }
+        }
+        for part in parts {
+            converted.extend(part.blocks().filter_map(convert_response_block));
+        }
+        ResponseBlocks {
+            converted,
+            unconverted,
+        }
+    }
+
+    /// Returns why the response ended, as pi says it. `line` is its first line; the last of the
+    /// `messages` with a reason has it, because the lines before it are written while the response
+    /// goes on. Without any reason, a response with a call waits for the result.
+    fn stop_reason<'m>(
+        &self,
+        line: &ClaudeLine,
+        messages: impl DoubleEndedIterator<Item = Raw<'m>>,
+    ) -> &'static str {
+        let mut reasons = messages.filter_map(|message| message.get_some("stop_reason"));
+        let reason = reasons.next_back();
+        let mut blocks = self.converted.iter();
+        let has_call = blocks.any(|block| is_block(Raw::from_checked(block), "toolCall"));
+        if reason.is_none() && has_call {
+            return "toolUse";
+        }
+        convert_stop_reason(reason, line.has_flag("isApiErrorMessage"))
+    }
+}
+
+/// Returns the content of a message as an array of blocks. Claude Code writes blocks; programs that
+/// write its files also write a string.
+fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    match content.text() {
+        Some(text) if !text.is_empty() => Cow::Owned(text_content(&text)),
+        _ => Cow::Borrowed(content.bytes()),
     }
 }
 

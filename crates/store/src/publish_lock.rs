@@ -173,7 +173,8 @@ fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, Sy
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// Returns the process id in a lock file; `None` if there is no file, or no owner in it.
+/// Returns the process id of the owner in a lock file. `None` if the file is missing, or names no
+/// owner.
 fn read_owner_pid(files: &dyn Files, path: &Path) -> io::Result<Option<u32>> {
     let Some((content, _)) = read_lock(files, path)? else {
         return Ok(None);

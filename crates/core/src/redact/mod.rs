@@ -156,8 +156,8 @@ impl Redactor {
     }
 
     /// Reserves the placeholders in lines, so that no secret gets one that an earlier redaction left.
-    /// Those that occur first in a summary are not reserved: they may stand for secrets above it (see
-    /// [`Redactor::number_secrets`]).
+    /// A placeholder whose first occurrence is in a summary is not reserved. It may stand for a
+    /// secret above the summary (see [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
         let mut first_in_summary = HashSet::default();
         for line in lines {

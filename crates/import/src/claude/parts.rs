@@ -137,14 +137,7 @@ impl ClaudeReader<'_> {
     /// Reads a line once those before it have been read.
     pub(super) fn read_later(&mut self, line: SourceLine) -> io::Result<()> {
         self.open_response.unread.push_back(line);
-        while let Some(next) = self.open_response.unread.pop_front() {
-            if self.open_response.is_open() {
-                self.compare_with_response(next)?;
-            } else {
-                self.read_or_open(next)?;
-            }
-        }
-        Ok(())
+        self.read_waiting_lines()
     }
 
     /// Ends the open response, and those that begin in the lines after it, because no more lines
@@ -152,12 +145,18 @@ impl ClaudeReader<'_> {
     pub(super) fn end_open_responses(&mut self) -> io::Result<()> {
         while self.open_response.is_open() {
             self.end_response()?;
-            while let Some(next) = self.open_response.unread.pop_front() {
-                if self.open_response.is_open() {
-                    self.compare_with_response(next)?;
-                } else {
-                    self.read_or_open(next)?;
-                }
+            self.read_waiting_lines()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the lines to go on with, until all are read or wait for the end of a response.
+    fn read_waiting_lines(&mut self) -> io::Result<()> {
+        while let Some(next) = self.open_response.unread.pop_front() {
+            if self.open_response.is_open() {
+                self.compare_with_response(next)?;
+            } else {
+                self.read_or_open(next)?;
             }
         }
         Ok(())
@@ -186,7 +185,7 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds a line to those of the open response, or ends that first.
+    /// Adds a line to those of the open response. A line that ends the response is put back first.
     fn compare_with_response(&mut self, line: SourceLine) -> io::Result<()> {
         let relation = self.find_relation(&line);
         let uuid = match relation {

@@ -25,8 +25,8 @@ pub fn estimate_message(message: Raw) -> u64 {
 }
 
 /// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). `blocks` are
-/// those of its content. Which members count depends on the role; a message in a role that the
-/// agent does not know counts 0.
+/// the blocks of the message's content. The role decides which members count. A message with an
+/// unknown role counts 0.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     match Role::from_string(message.role) {
         Role::BashExecution => {

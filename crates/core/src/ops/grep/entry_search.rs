@@ -17,10 +17,10 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 
 impl FileSearch<'_> {
-    /// Searches the title of the session: that of oh-my-pi's title line, else that of the header.
+    /// Searches the title of the session, which is in oh-my-pi's title line or else in the header.
     /// Returns a match with the role `title`, on the line of the title.
     pub(super) fn find_in_title(&self) -> Option<Match> {
-        // The title is not on a path, and is no entry that failed or has an image or a tool.
+        // These options choose entries, and the title is no entry.
         let is_excluded = self.query.only_active
             || self.query.only_entries
             || self.query.only_failed
