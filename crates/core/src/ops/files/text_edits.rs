@@ -1,6 +1,7 @@
 //! Applies edits to texts. The tools edit texts with line feeds only; in a file with carriage returns,
 //! the line ends stay as they are.
 
+use super::fuzzy_lines::find_rewritten_lines;
 use super::numbered_diff::apply_numbered_diff;
 use super::operations::TextEdits;
 use super::patch::apply_patch;
@@ -35,7 +36,10 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     // writes what the recorded diff says.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
-    let edited = replace_in_original(unmarked, &changed_lines(&with_feeds, &patched));
+    let rewritten = find_rewritten_lines(&with_feeds, &patched, &edits.replacements)
+        .filter(|found| replace_ranges(&with_feeds, found) == patched)
+        .unwrap_or_else(|| changed_lines(&with_feeds, &patched));
+    let edited = replace_in_original(unmarked, &rewritten);
     Some(format!("{mark}{edited}"))
 }
 
@@ -119,11 +123,11 @@ fn changed_lines(old: &str, new: &str) -> Vec<PlacedText> {
 }
 
 /// A replacement at its place in a text.
-struct PlacedText {
-    start: usize,
-    end: usize,
+pub struct PlacedText {
+    pub start: usize,
+    pub end: usize,
     /// The new text, with line feeds.
-    new: String,
+    pub new: String,
 }
 
 /// Finds each old text in a text with line feeds, sorted by place; `None` if one does not occur, or

@@ -1,0 +1,191 @@
+//! Finds the lines that pi's `edit` rewrites where a text does not occur exactly.
+//!
+//! pi then compares without white space at the ends of lines, and without the differences between
+//! kinds of quotes, dashes and spaces. It writes the lines that a match touches anew, also those
+//! that stay the same, with the line end of the first of them. The recorded diff does not tell which
+//! lines these are; this matters if a file has several kinds of line ends.
+//!
+//! pi also compares compatible characters (NFKC) as equal. What matches only so is not found here.
+
+use super::text_edits::{PlacedText, normalize_line_ends};
+use crate::session::file_calls::TextReplacement;
+use pisess_json::text::is_js_space;
+use std::ops::Range;
+
+/// Returns the lines of a text with line feeds that its replacements touch, each group with its new
+/// text, taken from `edited`: the text as the recorded diff changes it. `None` if a replaced text is
+/// not found, or not where `edited` has enough lines.
+pub fn find_rewritten_lines(
+    text: &str,
+    edited: &str,
+    replacements: &[TextReplacement],
+) -> Option<Vec<PlacedText>> {
+    let old_lines = LineRanges::new(text);
+    let new_lines = LineRanges::new(edited);
+    let mut found = Vec::new();
+    // What the groups before add to the index of a line.
+    let mut shift = 0;
+    for group in find_touched_lines(text, replacements)? {
+        let new_start = group.lines.start.checked_add_signed(shift)?;
+        shift += group.added_lines;
+        let new_end = group.lines.end.checked_add_signed(shift)?;
+
+        let old_bytes = old_lines.bytes_of(group.lines)?;
+        let new_bytes = new_lines.bytes_of(new_start..new_end)?;
+        found.push(PlacedText {
+            start: old_bytes.start,
+            end: old_bytes.end,
+            new: edited[new_bytes].to_owned(),
+        });
+    }
+    Some(found)
+}
+
+/// Where the lines of a text are. What follows its last line feed is a line, too, even if it is
+/// empty.
+struct LineRanges {
+    /// The offset of each line, and at the end that of the end of the text.
+    starts: Vec<usize>,
+}
+
+impl LineRanges {
+    fn new(text: &str) -> LineRanges {
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(feed, _)| feed + 1));
+        starts.push(text.len());
+        LineRanges { starts }
+    }
+
+    /// Returns the range of these lines in bytes; `None` if there are not so many.
+    fn bytes_of(&self, lines: Range<usize>) -> Option<Range<usize>> {
+        let start = *self.starts.get(lines.start)?;
+        let end = *self.starts.get(lines.end)?;
+        if start <= end { Some(start..end) } else { None }
+    }
+}
+
+/// Lines that belong together because replacements touch them.
+struct TouchedLines {
+    /// The indexes of the lines.
+    lines: Range<usize>,
+    /// How many more lines there are after the replacements.
+    added_lines: isize,
+}
+
+/// Finds the lines that each replacement touches, in order; lines that several touch are one group.
+fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Vec<TouchedLines>> {
+    let comparable = comparable_form(text);
+    let mut matches = Vec::new();
+    for replacement in replacements {
+        let old = comparable_form(&normalize_line_ends(&replacement.old));
+        let start = comparable.find(&old)?;
+        let old_feeds = count_feeds(&old);
+        let first_line = count_feeds(&comparable[..start]);
+        // A match that ends with its line does not touch the next one.
+        let last_line = first_line + old_feeds - usize::from(old.ends_with('\n'));
+        matches.push(TouchedLines {
+            lines: first_line..last_line + 1,
+            added_lines: count_feeds(&normalize_line_ends(&replacement.new)) as isize
+                - old_feeds as isize,
+        });
+    }
+    matches.sort_by_key(|touched| touched.lines.start);
+
+    let mut groups: Vec<TouchedLines> = Vec::new();
+    for touched in matches {
+        match groups.last_mut() {
+            Some(group) if touched.lines.start < group.lines.end => {
+                group.lines.end = group.lines.end.max(touched.lines.end);
+                group.added_lines += touched.added_lines;
+            }
+            _ => groups.push(touched),
+        }
+    }
+    Some(groups)
+}
+
+fn count_feeds(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// Returns the form in which pi compares texts, with as many lines.
+fn comparable_form(text: &str) -> String {
+    let mut form = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let content = line.strip_suffix('\n').unwrap_or(line);
+        let content = content.trim_end_matches(|c| is_js_space(u32::from(c)));
+        form.extend(content.chars().map(comparable_char));
+        if line.ends_with('\n') {
+            form.push('\n');
+        }
+    }
+    form
+}
+
+/// Returns the ASCII character for a kind of quote, dash or space.
+fn comparable_char(c: char) -> char {
+    match c {
+        '\u{2018}'..='\u{201b}' => '\'',
+        '\u{201c}'..='\u{201f}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::operations::TextEdits;
+    use super::super::text_edits::apply_to_whole;
+    use super::*;
+
+    /// Applies one edit, of which a patch is recorded, to a text.
+    fn edited(text: &str, old: &str, new: &str, patch: &str) -> String {
+        let replacement = TextReplacement {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            replaces_all: false,
+        };
+        let edits = TextEdits {
+            replacements: vec![replacement],
+            is_sequential: false,
+            patch: Some(patch.to_owned()),
+        };
+        apply_to_whole(text, &edits).unwrap()
+    }
+
+    /// The first line stays the same, and yet gets another end.
+    #[test]
+    fn touched_lines_get_the_end_of_the_first() {
+        let patch = "--- a\n+++ a\n@@ -1,3 +1,4 @@\n a — b\n+new\n c\n d\n";
+        assert_eq!(
+            edited("a — b\rc\rd\n", "a - b", "a — b\nnew", patch),
+            "a — b\nnew\nc\rd\n"
+        );
+    }
+
+    /// The last line is emptied, and has no end of its own.
+    #[test]
+    fn several_edits_are_placed_by_their_lines() {
+        let replacements = [("c", "c\nnew"), ("d - e", "")].map(|(old, new)| TextReplacement {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            replaces_all: false,
+        });
+        let patch = "--- a\n+++ a\n@@ -1,4 +1,4 @@\n a\n c\n+new\n b\n-d — e\n\\ No newline at end of file\n";
+        let edits = TextEdits {
+            replacements: Vec::from(replacements),
+            is_sequential: false,
+            patch: Some(patch.to_owned()),
+        };
+        let text = "a\r\nc\nb\r\nd — e";
+        assert_eq!(apply_to_whole(text, &edits).unwrap(), "a\r\nc\nnew\nb\r\n");
+    }
+
+    /// Of compatible characters, only the diff says where they are.
+    #[test]
+    fn the_diff_decides_where_nothing_is_found() {
+        let patch = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n-ﬁn\n+end\n b\n";
+        assert_eq!(edited("ﬁn\r\nb\n", "fin", "end", patch), "end\r\nb\n");
+    }
+}
