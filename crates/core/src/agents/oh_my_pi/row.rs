@@ -41,10 +41,11 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         }
         Kind::ModelUsage => model_usage_row(entry),
         Kind::ServiceTierChange => bracketed_row("service tier", &format_service_tier(entry)),
-        Kind::TitleChange => bracketed_row(
-            "title",
-            &normalize_spaces(display_value(entry.get("title"))),
-        ),
+        Kind::TitleChange => {
+            // White space at a cut would hide that there is one, so the whole title is normalized.
+            let title = normalize_spaces(js::interpolate(entry.get("title")));
+            bracketed_row("title", &title)
+        }
         Kind::Missing => bracketed_row("", &Text::from("no type")),
         _ => {
             let Some(named) = named_value(Dialect::OhMyPi, kind, entry) else {
