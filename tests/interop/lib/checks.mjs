@@ -104,7 +104,7 @@ export const KINDS = {
       // A match is in the entry as `show` prints it, which an older session has once it is migrated.
       const lines = readFileSync(world.peerFile, "utf8").split("\n");
       const known = new Set(expected.map((row) => row.id));
-      const wrong = actual.value.find((row) => !matches(row, lines[row.line - 1], search, known.has(row.id)));
+      const wrong = actual.value.find((row) => !matches(row, lines[row.line - 1], search, known.has(row.id), world.dialect));
       return wrong ? { pointer: "match", expected: search, actual: wrong } : null;
     },
   },

@@ -20,9 +20,11 @@ export function rows(expected, actual, { dialect, filter, search }) {
 
 /**
  * Whether the match of a row contains a word that was searched for. If the agent finds the row, too, it may match
- * by its role or approximately.
+ * by its role or approximately. For oh-my-pi, words consist of letters, marks and digits; a search without any finds
+ * all rows.
  */
-export function matches({ label, match }, line, search, known) {
+export function matches({ label, match }, line, search, known, dialect) {
+  if (dialect === "omp" && match === null && !/[\p{L}\p{M}\p{N}]/u.test(search)) return true;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return match === undefined;
   const entry = JSON.parse(line);

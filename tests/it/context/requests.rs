@@ -308,6 +308,22 @@ fn reasoning_items_are_sent_once_and_before_another_item() {
     assert_eq!(list[2]["phase"], "commentary");
 }
 
+/// What follows an answer may leave nothing to send.
+#[test]
+fn an_answer_before_empty_messages_is_trimmed_as_the_last_one() {
+    let signed_end = json!([{"type": "thinking", "thinking": "plan", "thinkingSignature": "c2ln"}]);
+    for empty in [
+        user(" "),
+        own_turn("anthropic", json!([])),
+        own_turn("anthropic", signed_end),
+    ] {
+        let messages = [user("q"), turn(json!([text("a \u{a0}")])), empty];
+        let sent = list(&body("anthropic", &messages));
+        assert_eq!(sent.len(), 2, "{sent:?}");
+        assert_eq!(sent[1]["content"], json!([text("a")]));
+    }
+}
+
 /// The reasoning at the end of a turn is not sent, so its id is free for that of a later turn.
 #[test]
 fn reasoning_that_is_left_out_leaves_its_id_to_a_later_one() {

@@ -114,31 +114,17 @@ impl<'a> AnthropicWriter<'a> {
 impl BodyWriter for AnthropicWriter<'_> {
     /// Writes a user message, unless it is empty, which the API refuses.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
+        let Some(json) = user_content(content) else {
+            // The answer before it may still be the last message.
+            return self.flush_results();
+        };
         self.flush_answer(false)?;
         self.flush_results()?;
-        let json = match content {
-            UserContent::Plain(text) => {
-                if text.is_blank() {
-                    return Ok(());
-                }
-                string::encode_to_vec(&text)
-            }
-            UserContent::Parts(parts) => {
-                let blocks = render_parts(&parts, text_block, image_block);
-                if blocks.is_empty() {
-                    return Ok(());
-                }
-                array(blocks)
-            }
-        };
         self.sink.write_item(&build_message("user", &json))
     }
 
     /// Holds an answer back until it is known whether it is the last message.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
-        self.flush_answer(false)?;
-        self.flush_results()?;
-
         let mut answer = Vec::new();
         for block in blocks {
             match block {
@@ -158,9 +144,16 @@ impl BodyWriter for AnthropicWriter<'_> {
         while answer.last().is_some_and(|block| is_thinking(block)) {
             answer.pop();
         }
+        if answer.is_empty() {
+            // The answer before it may still be the last message.
+            return self.flush_results();
+        }
         if answer.iter().any(|block| is_thinking(block)) {
             self.has_signed_thinking = true;
         }
+
+        self.flush_answer(false)?;
+        self.flush_results()?;
         self.answer = answer;
         Ok(())
     }
@@ -306,6 +299,23 @@ fn image_block(image: &ImageData) -> Vec<u8> {
         .str("type", "image")
         .json("source", &source)
         .finish()
+}
+
+/// Returns the content of a message of the user: a string or blocks. `None` if nothing is left of
+/// it.
+fn user_content(content: UserContent) -> Option<Vec<u8>> {
+    match content {
+        UserContent::Plain(text) if text.is_blank() => None,
+        UserContent::Plain(text) => Some(string::encode_to_vec(&text)),
+        UserContent::Parts(parts) => {
+            let blocks = render_parts(&parts, text_block, image_block);
+            if blocks.is_empty() {
+                None
+            } else {
+                Some(array(blocks))
+            }
+        }
+    }
 }
 
 /// Returns the content of a failed result, in which the API takes no images. A result without text
