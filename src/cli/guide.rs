@@ -251,9 +251,9 @@ pub const TOPICS: [Section; 10] = [
              them. A command that changes a session found by name reports its path on standard \
              error.",
             "A command that only reads a session also takes words of its title, as `list` shows it, \
-             or of its first message, in any case and order: `pisess tree 'tide gaps'`. The start of a word is enough, and \
-             one of them must have at least 3 characters. Standard error tells which session has \
-             the title. A command that changes a session suggests that session instead.",
+             or of its first message, in any case and order: `pisess tree 'tide gaps'`. The start \
+             of a word is enough, and one of them must have at least 3 characters. Standard error \
+             tells which session has the title. A command that changes a session suggests that session instead.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \

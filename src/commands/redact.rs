@@ -16,6 +16,7 @@ use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
 use crate::ops::plan::copy_all;
+use crate::ops::prune::pruned_file;
 use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
@@ -85,8 +86,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The archive also contains the sub-agents of the session and SESSION.pruned, which --delete
 /// removes with it: the copy contains neither.
 ///
-/// --check also reads sessions of Claude Code and Codex, and archives. It does not read SESSION.pruned. With --all, it reads the stores
-/// of pi and oh-my-pi only; with --archived, their archives, too.
+/// --check also reads sessions of Claude Code and Codex, and archives. With --all, it reads the
+/// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
+/// SESSION.pruned, and says how many sessions have such a file.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
 /// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
@@ -285,6 +287,7 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     // The given values are read once, for the first session that can be opened.
     let mut values = None;
     let rollouts = Rollouts::default();
+    let mut unsearched_pruned = 0;
     let mut printer = SecretPrinter {
         json: args.write.change.json,
         prints_plan: args.write.change.dry_run,
@@ -319,7 +322,10 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok((part.input, report))
         });
         match search_result {
-            Ok((input, report)) => printer.print_session(&file.path, &input, &report, ui)?,
+            Ok((input, report)) => {
+                printer.print_session(&file.path, &input, &report, ui)?;
+                unsearched_pruned += usize::from(has_pruned_file(&input)?);
+            }
             Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
             // Of a session without entries, there is nothing to search.
@@ -329,10 +335,24 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     printer.print_summary(ui)?;
+    if unsearched_pruned > 0 {
+        let sessions = format_count(unsearched_pruned, "session", "sessions");
+        ui.warn(&format!(
+            "what was pruned from {sessions} was not searched (hint: `pisess prune --restore` puts it back)"
+        ));
+    }
     if printer.secret_count > 0 && !args.write.change.dry_run {
         exit = exit.max(Exit::Found);
     }
     Ok(exit)
+}
+
+/// Whether something was pruned from a session, which is then in a file beside it.
+fn has_pruned_file(input: &Input) -> Result<bool, Failure> {
+    match input.file() {
+        Some(file) => Ok(!store::is_free(&pruned_file(file.resolved()))?),
+        None => Ok(false),
+    }
 }
 
 /// Prints the secrets that are found: a row per secret in a single session, a row per kind and name

@@ -537,3 +537,19 @@ fn sessions_of_other_agents_are_searched() {
     exit 1
     ");
 }
+
+/// A secret that was pruned is still in the file beside the session.
+#[test]
+fn check_says_that_pruned_payloads_are_not_searched() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert!(
+        !s.pisess("redact --check ./tour.jsonl")
+            .done()
+            .stderr
+            .contains("pruned")
+    );
+    assert_eq!(s.pisess("prune --over 100 ./tour.jsonl").done().code, 0);
+    let checked = s.pisess("redact --check ./tour.jsonl").done();
+    let note = "note: what was pruned from 1 session was not searched";
+    assert!(checked.stderr.contains(note), "{checked}");
+}
