@@ -14,7 +14,7 @@ use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, dfa};
 use std::array::from_fn;
 use std::collections::BTreeMap;
-use std::ops::BitOrAssign;
+use std::ops::{BitOrAssign, Range};
 use std::sync::LazyLock;
 
 /// What the needles in a line call for: rules to apply, and other searches.
@@ -135,6 +135,8 @@ pub struct NeedlePrefilter {
     automaton: NeedleAutomaton,
     /// For each pattern of the automaton what it calls for, and what must follow it.
     searches_by_pattern: Vec<Vec<(SearchSet, Continuation)>>,
+    /// The length of the longest needle, in bytes.
+    longest_needle: usize,
 }
 
 /// A literal to search for. Several needles may have the same literal.
@@ -281,6 +283,7 @@ impl NeedlePrefilter {
         }
         let (literals, searches_by_pattern): (Vec<_>, Vec<_>) =
             searches_by_literal.into_iter().unzip();
+        let longest_needle = literals.iter().map(Vec::len).max().unwrap_or(0);
         let automaton = if literals.len() < MOST_DFA_NEEDLES {
             dfa::Builder::new()
                 .prefilter(false)
@@ -295,13 +298,28 @@ impl NeedlePrefilter {
         NeedlePrefilter {
             automaton: automaton.expect("values of a file fit"),
             searches_by_pattern,
+            longest_needle,
         }
     }
 
     /// Returns what the needles in a text call for.
     pub fn needed_searches(&self, text: &[u8]) -> SearchSet {
         let mut all = SearchSet::default();
-        self.each_needle([text], &mut |_, hit| all |= hit.searches);
+        let mut add = |_, hit: NeedleHit| all |= hit.searches;
+        // Each part begins before the end of the one before, so that no needle is cut in half.
+        // A needle in two parts is reported twice, which changes nothing.
+        let overlap = self.longest_needle.saturating_sub(1);
+        if text.len() < LEAST_DIVIDED.max(2 * LANES * overlap) {
+            let whole = 0..text.len();
+            self.each_needle(text, [whole], &mut add);
+        } else {
+            let share = text.len().div_ceil(LANES);
+            let parts: [_; LANES] = from_fn(|lane| {
+                let end = (share * (lane + 1)).min(text.len());
+                (share * lane).saturating_sub(overlap)..end
+            });
+            self.each_needle(text, parts, &mut add);
+        }
         all
     }
 
@@ -313,38 +331,41 @@ impl NeedlePrefilter {
     /// needle with a newline in it may be missed; in JSON, a line break is an escape.
     pub fn find_in_lines(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let bounds = lane_bounds(bytes);
-        let lanes: [_; LANES] = from_fn(|lane| &bytes[bounds[lane]..bounds[lane + 1]]);
+        let parts: [_; LANES] = from_fn(|lane| bounds[lane]..bounds[lane + 1]);
         let mut hits_by_lane: [Vec<NeedleHit>; LANES] = from_fn(|_| Vec::new());
-        self.each_needle(lanes, &mut |lane, mut hit| {
-            hit.last_byte += bounds[lane];
-            hits_by_lane[lane].push(hit);
-        });
+        self.each_needle(bytes, parts, &mut |lane, hit| hits_by_lane[lane].push(hit));
         // Each lane follows the one before, and its hits are in order.
         hits_by_lane.into_iter().flatten().collect()
     }
 
-    /// Calls `visit` with each needle in the texts that calls for something, in order for each
-    /// text, and with the index of the text. The offset of the needle is that in its text.
+    /// Calls `visit` with each needle in the parts of a text that calls for something, in order for
+    /// each part, and with the index of the part. What must follow a needle may be after its part.
     fn each_needle<const N: usize>(
         &self,
-        texts: [&[u8]; N],
+        text: &[u8],
+        parts: [Range<usize>; N],
         visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
         match &self.automaton {
-            NeedleAutomaton::Dfa(automaton) => self.each_needle_with(automaton, texts, visit),
-            NeedleAutomaton::Nfa(automaton) => self.each_needle_with(automaton, texts, visit),
+            NeedleAutomaton::Dfa(automaton) => {
+                self.each_needle_with(automaton, text, parts, visit);
+            }
+            NeedleAutomaton::Nfa(automaton) => {
+                self.each_needle_with(automaton, text, parts, visit);
+            }
         }
     }
 
     /// Does what [`NeedlePrefilter::each_needle`] does, with the automaton of one kind.
     ///
-    /// All texts are stepped through at the same time, up to the end of the shortest, and then the
-    /// rest of each. A step waits for memory, and steps in different texts do not wait for each
+    /// All parts are stepped through at the same time, up to the end of the shortest, and then the
+    /// rest of each. A step waits for memory, and steps in different parts do not wait for each
     /// other.
     fn each_needle_with<const N: usize>(
         &self,
         automaton: &impl Automaton,
-        texts: [&[u8]; N],
+        text: &[u8],
+        parts: [Range<usize>; N],
         visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
         // Only an automaton that was built for anchored searches has no such state. To find nothing
@@ -353,58 +374,63 @@ impl NeedlePrefilter {
             .start_state(Anchored::No)
             .expect("the automaton is built for searches anywhere");
         let mut states = [start; N];
-        let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
-        let beginnings = texts.map(|text| &text[..shortest]);
+        let shortest = parts.iter().map(Range::len).min().unwrap_or(0);
+        let beginnings = parts
+            .each_ref()
+            .map(|part| &text[part.start..part.start + shortest]);
         for offset in 0..shortest {
             for (lane, bytes) in beginnings.iter().enumerate() {
                 states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[offset]);
                 if automaton.is_match(states[lane]) {
-                    self.report_needles(automaton, states[lane], texts, lane, offset, visit);
+                    let last_byte = parts[lane].start + offset;
+                    if let Some(hit) = self.needle_at(automaton, states[lane], text, last_byte) {
+                        visit(lane, hit);
+                    }
                 }
             }
         }
         for (lane, mut state) in states.into_iter().enumerate() {
-            for (offset, &byte) in texts[lane].iter().enumerate().skip(shortest) {
+            let rest_start = parts[lane].start + shortest;
+            for (offset, &byte) in text[rest_start..parts[lane].end].iter().enumerate() {
                 state = automaton.next_state(Anchored::No, state, byte);
-                if automaton.is_match(state) {
-                    self.report_needles(automaton, state, texts, lane, offset, visit);
+                if automaton.is_match(state)
+                    && let Some(hit) = self.needle_at(automaton, state, text, rest_start + offset)
+                {
+                    visit(lane, hit);
                 }
             }
         }
     }
 
-    /// Calls `visit` with what all needles that end at `last_byte` of a text call for: once for the
-    /// byte, or not at all if what follows it rules out every needle. `lane` is the index of the
-    /// text, and `state` is the state of the automaton after the byte.
+    /// Returns what all needles that end at `last_byte` of a text call for; `None` if what follows
+    /// the byte rules out every needle. `state` is the state of the automaton after the byte.
     ///
     /// Not inlined: in the loop that calls it, this would take the registers from the loop, which
     /// then takes a third longer.
     #[inline(never)]
-    fn report_needles<const N: usize>(
+    fn needle_at(
         &self,
         automaton: &impl Automaton,
         state: StateID,
-        texts: [&[u8]; N],
-        lane: usize,
+        text: &[u8],
         last_byte: usize,
-        visit: &mut dyn FnMut(usize, NeedleHit),
-    ) {
+    ) -> Option<NeedleHit> {
         let mut searches = SearchSet::default();
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
             for (needed, continuation) in &self.searches_by_pattern[pattern.as_usize()] {
-                if continuation.allows(texts[lane], last_byte) {
+                if continuation.allows(text, last_byte) {
                     searches |= *needed;
                 }
             }
         }
-        if searches != SearchSet::default() {
-            let hit = NeedleHit {
-                last_byte,
-                searches,
-            };
-            visit(lane, hit);
+        if searches == SearchSet::default() {
+            return None;
         }
+        Some(NeedleHit {
+            last_byte,
+            searches,
+        })
     }
 }
 
@@ -493,8 +519,11 @@ fn add_base64_needles(
     }
 }
 
-/// The number of texts that are searched at the same time.
+/// The number of parts of a text that are searched at the same time.
 const LANES: usize = 4;
+
+/// A text of fewer bytes is searched as a whole: to begin with each of its parts would take as long.
+const LEAST_DIVIDED: usize = 256;
 
 /// Returns the bounds of [`LANES`] consecutive parts of some lines: the first is 0, the last their
 /// length, and each other one is after a newline, or their length if none follows.
@@ -631,6 +660,24 @@ mod tests {
             (34, SearchSet::ESCAPES),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_needle_is_found_wherever_a_text_is_divided() {
+        let needles = NeedlePrefilter::new([(&b"zq\nzq"[..], SearchSet::PEOPLE)].into_iter());
+        let longest = 2 * LEAST_DIVIDED;
+        for before in 0..longest {
+            let text = format!(
+                "{}zq\nzq{}",
+                ".".repeat(before),
+                ".".repeat(longest - before)
+            );
+            assert_eq!(
+                needles.needed_searches(text.as_bytes()),
+                SearchSet::PEOPLE,
+                "{before}"
+            );
+        }
     }
 
     /// A session about tokens and keys is not searched word by word.
