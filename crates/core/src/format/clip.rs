@@ -20,6 +20,22 @@ pub fn display_width(text: &str) -> usize {
     }
 }
 
+/// Whether a text occupies fewer columns of a terminal. Of a long text, usually only the start is
+/// read.
+pub fn is_narrower(text: &str, columns: usize) -> bool {
+    // No character takes more columns than bytes.
+    if text.len() < columns {
+        return true;
+    }
+    // Of ASCII, only `\r\n` takes fewer columns than bytes: one.
+    if let Some(start) = text.as_bytes().get(..2 * columns)
+        && start.is_ascii()
+    {
+        return false;
+    }
+    display_width(text) < columns
+}
+
 /// Terminals draw a soft hyphen as a hyphen; by the tables, it has no width.
 const SOFT_HYPHEN: char = '\u{ad}';
 
@@ -93,6 +109,30 @@ mod tests {
         assert_eq!(display_width("hy\u{ad}phen"), 7);
         for text in [&*all, "\r\n\r\r\n\n", "a\tb\n", "é\r\n", ""] {
             assert_eq!(display_width(text), text.width(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_narrower_than_columns_it_does_not_fill() {
+        let long = "word ".repeat(20);
+        let texts = [
+            "",
+            "a",
+            "word",
+            "\r\n\r\n\r\n",
+            "a\tb\n",
+            "字字字",
+            "hy\u{ad}phen",
+            "1\u{fe0f}\u{20e3}",
+            "e\u{301}e\u{301}",
+            "⸻",
+            &long,
+        ];
+        for text in texts {
+            for columns in 0..110 {
+                let expected = display_width(text) < columns;
+                assert_eq!(is_narrower(text, columns), expected, "{text:?} {columns}");
+            }
         }
     }
 

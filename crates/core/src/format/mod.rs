@@ -14,7 +14,7 @@ pub use amounts::{
     ID_SUFFIX_LEN, format_bytes, format_count, format_dollars, format_estimate, format_tokens,
     group_digits, id_suffix,
 };
-pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len};
+pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len, is_narrower};
 pub use marks::{is_block_mark, strip_emphasis};
 pub use visible::{
     acts_on_terminal, escape_json, find_byte, is_printable_ascii, push_squeezed, push_visible,

@@ -4,7 +4,7 @@ use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT};
 use super::quote::{cut_message, quote_line};
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
-use crate::session::content::join_text_borrowed;
+use crate::session::content::{find_members, join_text_borrowed};
 use crate::session::forwarded;
 use crate::session::outcome::Outcome;
 use crate::session::read::record::{Block, Content, Member, MessageFacts, scan_message_facts};
@@ -120,7 +120,7 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
         "compactionSummary" | "branchSummary" => join_text_borrowed(get("summary"), "\n"),
         _ => content_text(&facts, &blocks),
     };
-    let text = cut_message(&text.to_string_lossy(), MAX_TEXT_LEN);
+    let text = cut_message(text.into_string_lossy(), MAX_TEXT_LEN);
 
     match &*role {
         "user" if !is_truthy(get("synthetic")) => {
@@ -213,13 +213,16 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
 fn read_call(block: &Block, folders: Folders) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
+    let names = ["command", "cmd", "question", "questions", "todos"];
+    let [command, cmd, question, questions, todos] = find_members(arguments, names);
 
-    let first_question = arguments
-        .get("questions")
-        .and_then(|questions| questions.items().next());
-    let question = first_question.unwrap_or(arguments).get("question");
+    let first_question = questions.and_then(|questions| questions.items().next());
+    let question = match first_question {
+        Some(first) => first.get("question"),
+        None => question,
+    };
 
-    let command = match arguments.get("command").or(arguments.get("cmd")) {
+    let command = match command.or(cmd) {
         Some(words) if words.is_array() => readable::command_head(words, MAX_READ_UNITS)
             .unwrap_or_default()
             .into_string_lossy(),
@@ -232,15 +235,15 @@ fn read_call(block: &Block, folders: Folders) -> SummaryCall {
         command,
         target: target.into_string_lossy(),
         question: string_head(question),
-        todo_list: format_todo_list(arguments),
+        todo_list: todos.map(format_todo_list).unwrap_or_default(),
     }
 }
 
-/// Returns the list in the argument `todos` as Markdown: `[x]` marks an item that is completed,
-/// `[~]` one that is in progress. Empty if there is none.
-fn format_todo_list(arguments: Raw) -> String {
+/// Returns the list in an argument `todos` as Markdown: `[x]` marks an item that is completed,
+/// `[~]` one that is in progress. Empty if it is no list.
+fn format_todo_list(todos: Raw) -> String {
     let mut lines = Vec::new();
-    for todo in arguments.get("todos").unwrap_or(Raw::NULL).items() {
+    for todo in todos.items() {
         let Some(content) = todo.get("content") else {
             continue;
         };
@@ -264,10 +267,13 @@ pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
         return "[image]".to_owned();
     }
     let words = match forwarded::user_words(text.as_bytes()) {
-        Some(forwarded) => String::from_utf8_lossy(forwarded),
-        None => Cow::Borrowed(text.as_str()),
+        Some(forwarded) => String::from_utf8_lossy(forwarded).into_owned(),
+        None => text,
     };
-    ATTACHMENT.replace_all(&words, "$1[…]$2").into_owned()
+    match ATTACHMENT.replace_all(&words, "$1[…]$2") {
+        Cow::Borrowed(_) => words,
+        Cow::Owned(shortened) => shortened,
+    }
 }
 
 /// Returns the first [`MAX_READ_UNITS`] units of a string, which is enough for any section.

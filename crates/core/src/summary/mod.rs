@@ -50,10 +50,12 @@ use decisions::Decisions;
 use failures::OpenFailures;
 use message::{ReplyEnd, SummaryMessage};
 use proposals::{Proposal, is_question};
-use quote::{cut_middle, display_width, first_chars, one_line, quote_line};
+use quote::{cut_middle, first_chars, is_narrower, one_line, quote_line};
+use regex::Regex;
 pub use removals::Removals;
 use sections::*;
 use std::io;
+use std::sync::LazyLock;
 use tool_calls::ToolHistory;
 use turns::Turn;
 
@@ -211,7 +213,7 @@ impl SummaryBuilder {
             }
             SummaryMessage::Reply { text, stop, calls } => {
                 if !self.is_aside {
-                    self.turn.add_reply(&text, stop);
+                    self.turn.add_reply(text, stop);
                     self.turn.call_count += calls.len();
                 }
                 self.tool_history.pending = calls;
@@ -277,7 +279,7 @@ impl SummaryBuilder {
     /// Keeps the current request as the purpose of the session, if it is the first long one.
     fn keep_purpose(&mut self) {
         let request = &self.turn.request;
-        if self.purpose.is_empty() && display_width(request) >= LONG_REQUEST {
+        if self.purpose.is_empty() && !is_narrower(request, LONG_REQUEST) {
             self.purpose = one_line(request, PURPOSE);
         }
     }
@@ -309,7 +311,7 @@ impl SummaryBuilder {
         }
 
         // A nod to a question belongs to the request about which the assistant asked.
-        let is_short = display_width(text) < SHORT_REPLY;
+        let is_short = is_narrower(text, SHORT_REPLY);
         let is_nod = is_short && !is_question(text) && (!turn.is_answered() || is_asked);
         if !turn.request.is_empty() && (is_running || is_nod) {
             turn.add_to_request(text);
@@ -331,19 +333,7 @@ impl SummaryBuilder {
     /// remain binding to the constraints, and what it chooses to the decisions. The current turn is
     /// empty afterwards.
     fn end_turn(&mut self) {
-        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
-        let prose = prose::prose_of_user(request);
-        let wishes = wishes::binding_sentences(request, &prose);
-        for choice in decisions::choices(&prose) {
-            // What binds later work is listed once.
-            if !wishes.contains(&quote_line(&choice, POINT)) {
-                self.decisions
-                    .add_words("The user chose", &choice, self.turn.number);
-            }
-        }
-        for wish in wishes {
-            self.points.add(Section::Constraints, wish);
-        }
+        self.add_wishes_and_choices();
 
         // An earlier turn is shown short. The steps above read the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
@@ -360,7 +350,7 @@ impl SummaryBuilder {
         // fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
-        let is_nod = ended.is_passed_over() && display_width(&ended.request) < SHORT_REPLY;
+        let is_nod = ended.is_passed_over() && is_narrower(&ended.request, SHORT_REPLY);
         let has_request = !ended.request.is_empty() && !is_nod;
         if has_request || !ended.last_words().is_empty() {
             self.earlier_turns.push(ended);
@@ -368,6 +358,27 @@ impl SummaryBuilder {
         if self.earlier_turns.len() > MAX_HELD {
             // The oldest turn is kept, usually the first request.
             self.earlier_turns.remove(1);
+        }
+    }
+
+    /// Adds the sentences of the current request that remain binding to the constraints, and what it
+    /// chooses to the decisions.
+    fn add_wishes_and_choices(&mut self) {
+        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
+        if !may_wish_or_choose(request) {
+            return;
+        }
+        let prose = prose::prose_of_user(request);
+        let wishes = wishes::binding_sentences(request, &prose);
+        for choice in decisions::choices(&prose) {
+            // What binds later work is listed once.
+            if !wishes.contains(&quote_line(&choice, POINT)) {
+                self.decisions
+                    .add_words("The user chose", &choice, self.turn.number);
+            }
+        }
+        for wish in wishes {
+            self.points.add(Section::Constraints, wish);
         }
     }
 
@@ -413,6 +424,18 @@ impl SummaryBuilder {
             self.points.add(Section::Context, note);
         }
     }
+}
+
+/// Whether a line of a request has a word of a wish or a choice. Most requests have none: one search
+/// in the whole text is faster than to tell what is prose in it, and to search each line twice.
+fn may_wish_or_choose(request: &str) -> bool {
+    // The anchors match at each line, as they do in the searches of single lines.
+    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+        let wishes = wishes::may_bind_expression();
+        let choices = decisions::CHOICES;
+        Regex::new(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)")).expect("a constant")
+    });
+    WORDS.is_match(request)
 }
 
 /// Whether the user gave a command to the agent itself: the text is one word after a slash, and not

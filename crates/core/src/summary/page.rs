@@ -4,7 +4,7 @@ use super::budget::*;
 use super::message::ReplyEnd;
 use super::proposals::is_question;
 use super::quote::{
-    count_fitting, count_utf16, display_width, ends_in_question, format_quotation, one_line,
+    count_fitting, count_utf16, ends_in_question, format_quotation, is_narrower, one_line,
     quote_line, strip_transitions,
 };
 use super::sections::*;
@@ -134,9 +134,9 @@ impl SummaryBuilder {
             ));
         }
 
-        let is_short = display_width(&self.turn.request) < LONG_REQUEST;
+        let is_short = is_narrower(&self.turn.request, LONG_REQUEST);
         let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &turn.request);
-        let newest_long = earlier_requests.find(|request| display_width(request) >= LONG_REQUEST);
+        let newest_long = earlier_requests.find(|request| !is_narrower(request, LONG_REQUEST));
         if is_short && let Some(request) = newest_long {
             let request = one_line(request, PURPOSE);
             if request != self.purpose && !quoted_anyway.contains(&request) {
@@ -323,7 +323,7 @@ fn list_without_answers(turns: &[Turn], page: &Sections, room: usize) -> String 
     for turn in turns.iter().rev() {
         let quotation = quote_line(&turn.request, OLDEST);
         let start = quotation.trim_matches(['"', '…']);
-        let is_worth = display_width(&turn.request) >= SHORT_REPLY && !is_question(&turn.request);
+        let is_worth = !is_narrower(&turn.request, SHORT_REPLY) && !is_question(&turn.request);
         if is_worth && !quoted_elsewhere.contains(start) {
             requests.push(quotation);
         }

@@ -3,7 +3,7 @@
 use super::budget::*;
 use super::decisions::content_words;
 use super::quote::{
-    count_utf16, display_width, ends_in_question, is_asking, last_prose_line, one_line, quote_line,
+    count_utf16, ends_in_question, is_asking, is_narrower, last_prose_line, one_line, quote_line,
 };
 use foldhash::HashSet;
 use regex::Regex;
@@ -42,6 +42,8 @@ fn compile_regex(expression: &str) -> Regex {
 
 /// What the last line of prose of a reply puts to the user.
 pub(super) struct Proposal<'r> {
+    /// The request that the reply answers.
+    request: &'r str,
     reply: &'r str,
     /// The last sentences of the reply, in order.
     sentences: Vec<&'r str>,
@@ -53,10 +55,9 @@ pub(super) struct Proposal<'r> {
 /// How a sentence proposes, the clearest way last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ProposalKind {
-    /// A statement. Only an answer to a tool, whose question may have this form, decides on it.
-    Report,
-    /// A statement that answers the user's own question.
-    Advice,
+    /// A statement: advice if it answers the user's own question. Otherwise only an answer to a
+    /// tool, whose question may have this form, decides on it.
+    Statement,
     /// What could be done; or two ways, without the words of an offer.
     Offer,
     /// Two ways, with the words of an offer.
@@ -67,7 +68,7 @@ enum ProposalKind {
 impl<'r> Proposal<'r> {
     /// Returns the sentence at the end of the reply to a request that proposes most clearly: of
     /// equals the last, a statement if none proposes. `None` if there is no prose.
-    pub fn find(request: &str, reply: &'r str) -> Option<Proposal<'r>> {
+    pub fn find(request: &'r str, reply: &'r str) -> Option<Proposal<'r>> {
         let mut sentences: Vec<&str> = Vec::new();
         for sentence in last_prose_line(reply).unicode_sentences() {
             sentences.push(sentence.trim());
@@ -76,11 +77,9 @@ impl<'r> Proposal<'r> {
 
         // Of equal kinds, the last one counts.
         let kinds = sentences.iter().map(|sentence| kind_of_sentence(sentence));
-        let (index, mut kind) = kinds.enumerate().max_by_key(|(_, kind)| *kind)?;
-        if kind == ProposalKind::Report && is_question(request) {
-            kind = ProposalKind::Advice;
-        }
+        let (index, kind) = kinds.enumerate().max_by_key(|(_, kind)| *kind)?;
         Some(Proposal {
+            request,
             reply,
             sentences,
             kind,
@@ -90,7 +89,7 @@ impl<'r> Proposal<'r> {
 
     /// Whether the user is asked, so that a "yes" is an answer.
     pub fn asks(&self) -> bool {
-        !matches!(self.kind, ProposalKind::Advice | ProposalKind::Report)
+        self.kind != ProposalKind::Statement
     }
 
     /// Whether a message decides on the proposal, and is not simply what came next. A question
@@ -101,19 +100,23 @@ impl<'r> Proposal<'r> {
     /// - After an offer, it is short, and begins as an answer does or has such a word.
     /// - After advice, it is short, and has such a word.
     pub fn is_answered_by(&self, message: &str) -> bool {
-        static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
+        let is_short = is_narrower(message, SHORT_ANSWER);
+        // Most messages are long, and follow a statement, so this is tested first.
+        if !is_short && matches!(self.kind, ProposalKind::Offer | ProposalKind::Statement) {
+            return false;
+        }
         if is_question(message) {
             return false;
         }
-        let is_short = display_width(message) < SHORT_ANSWER;
-        let is_answer = ANSWER.is_match(message);
         match self.kind {
             ProposalKind::Question | ProposalKind::Choice => {
-                is_short || is_answer || self.names_item(message) || self.shares_word(message)
+                is_short
+                    || begins_as_answer(message)
+                    || self.names_item(message)
+                    || self.shares_word(message)
             }
-            ProposalKind::Offer => is_short && (is_answer || self.shares_word(message)),
-            ProposalKind::Advice => is_short && self.shares_word(message),
-            ProposalKind::Report => false,
+            ProposalKind::Offer => begins_as_answer(message) || self.shares_word(message),
+            ProposalKind::Statement => is_question(self.request) && self.shares_word(message),
         }
     }
 
@@ -174,7 +177,7 @@ impl<'r> Proposal<'r> {
     fn sentence_with_context(&self, max: usize) -> String {
         let sentence = self.sentences[self.index];
         let depends = self.kind == ProposalKind::Question
-            && display_width(sentence) < SHORT_QUESTION
+            && is_narrower(sentence, SHORT_QUESTION)
             && self.index > 0;
         if !depends {
             return quote_line(sentence, max);
@@ -183,6 +186,12 @@ impl<'r> Proposal<'r> {
         let before = one_line(self.sentences[self.index - 1], room);
         quote_line(&format!("{before} {sentence}"), max)
     }
+}
+
+/// Whether a message begins with a word that answers a question.
+fn begins_as_answer(message: &str) -> bool {
+    static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
+    ANSWER.is_match(message)
 }
 
 fn kind_of_sentence(sentence: &str) -> ProposalKind {
@@ -194,7 +203,7 @@ fn kind_of_sentence(sentence: &str) -> ProposalKind {
     match (OFFER.is_match(sentence), ALTERNATIVE.is_match(sentence)) {
         (true, true) => ProposalKind::Choice,
         (true, false) | (false, true) => ProposalKind::Offer,
-        (false, false) => ProposalKind::Report,
+        (false, false) => ProposalKind::Statement,
     }
 }
 
@@ -208,7 +217,7 @@ pub(super) fn is_question(message: &str) -> bool {
 fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
     let mut items = Vec::new();
     // The words of a longer answer are rarely names of items: `a` is in most sentences.
-    if display_width(answer) >= REMARK {
+    if !is_narrower(answer, REMARK) {
         return items;
     }
     for name in answer.split(|c: char| !c.is_alphanumeric()) {

@@ -1,7 +1,7 @@
 //! The prose of a request: what the user says in own words, in lines and in sentences. Code, logs,
 //! and the mails and reports of others are not the user's words.
 
-use super::quote::{display_width, prose_lines, strip_marks};
+use super::quote::{is_narrower, prose_lines, strip_marks};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -105,7 +105,7 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
             continue;
         }
         for sentence in line.unicode_sentences() {
-            if display_width(sentence) < LONG_SENTENCE {
+            if is_narrower(sentence, LONG_SENTENCE) {
                 sentences.push(strip_marks(sentence.trim()));
                 continue;
             }

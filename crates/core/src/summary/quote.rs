@@ -5,8 +5,10 @@
 //! heading, a list item or a tag of the summary.
 
 pub(super) use crate::format::{
-    acts_on_terminal, clip, count_fitting, count_utf16, display_width, fitting_len,
+    acts_on_terminal, clip, count_fitting, count_utf16, display_width, fitting_len, is_narrower,
+    is_printable_ascii,
 };
+use memchr::memmem;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -138,13 +140,13 @@ pub(super) fn cut_middle(text: &str, max: usize) -> String {
 
 /// Returns the start and the end of a text of more than `most` bytes, around a line that reports
 /// how much is missing, so that a long message is not searched, redacted and copied in full.
-pub(super) fn cut_message(text: &str, most: usize) -> String {
+pub(super) fn cut_message(text: String, most: usize) -> String {
     if text.len() <= most {
-        return text.to_owned();
+        return text;
     }
-    let head_end = char_boundary_before(text, most / 2);
+    let head_end = char_boundary_before(&text, most / 2);
     // The tail begins with a whole word: half a secret could not be recognized.
-    let inside_word = char_boundary_before(text, text.len() - most / 2);
+    let inside_word = char_boundary_before(&text, text.len() - most / 2);
     let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
     let tail_start = inside_word + word_rest;
 
@@ -188,6 +190,10 @@ fn units_before_gap(text: &str) -> usize {
 /// agents' tags disarmed. Line breaks are kept.
 pub(super) fn sanitize(text: &str) -> String {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
+    // An id, and most words, have nothing to change.
+    if is_printable_ascii(text.as_bytes()) && !text.contains('<') {
+        return text.to_owned();
+    }
     let stripped = anstream::adapter::strip_str(text).to_string();
     // The line breaks of other systems and of Unicode become newlines.
     let lines = stripped
@@ -204,8 +210,6 @@ pub(super) fn sanitize(text: &str) -> String {
 
 /// Returns the lines of a text that are prose: neither in a fence nor matched by [`NO_PROSE`].
 pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
-    static NO_PROSE_LINE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
     let mut lines = text.lines();
     let mut is_fenced = false;
     std::iter::from_fn(move || {
@@ -214,7 +218,7 @@ pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
                 is_fenced = !is_fenced;
             }
             // The fence that ends a block is left out by the expression.
-            if !is_fenced && !NO_PROSE_LINE.is_match(line) {
+            if !is_fenced && is_prose_line(line) {
                 return Some(line);
             }
         }
@@ -222,10 +226,22 @@ pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a line outside of a fence is prose.
+fn is_prose_line(line: &str) -> bool {
+    static NO_PROSE_LINE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
+    !NO_PROSE_LINE.is_match(line)
+}
+
 /// Returns the last line of prose.
 pub(super) fn last_prose_line(text: &str) -> &str {
-    prose_lines(text)
-        .last()
+    let last_line = if memmem::find(text.as_bytes(), b"```").is_some() {
+        prose_lines(text).last()
+    } else {
+        // Without fences, each line is judged by itself, so the lines before need not be read.
+        text.lines().rev().find(|line| is_prose_line(line))
+    };
+    last_line
         .unwrap_or_default()
         .trim_end_matches(['*', '_', ' '])
 }
@@ -267,7 +283,7 @@ fn strip_leading_exclamation(text: &str) -> &str {
     let first_sentence = text.split_sentence_bounds().next().unwrap_or_default();
     let trimmed = first_sentence.trim();
     let is_exclamation = trimmed.ends_with(['!', '！']);
-    let is_short_exclamation = is_exclamation && display_width(trimmed) < SHORT_EXCLAMATION;
+    let is_short_exclamation = is_exclamation && is_narrower(trimmed, SHORT_EXCLAMATION);
     if is_short_exclamation || trimmed == "Done." {
         &text[first_sentence.len()..]
     } else {

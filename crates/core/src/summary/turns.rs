@@ -4,7 +4,7 @@ use super::budget::*;
 use super::message::ReplyEnd;
 use super::proposals::{Proposal, is_question};
 use super::quote::{
-    count_utf16, cut_middle, display_width, one_line, quote_line, strip_digits, strip_transitions,
+    count_utf16, cut_middle, is_narrower, one_line, quote_line, strip_digits, strip_transitions,
 };
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 use unicode_segmentation::UnicodeSegmentation;
@@ -69,14 +69,14 @@ impl Turn {
 
     /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
     /// to the next call are left out.
-    pub fn add_reply(&mut self, text: &str, stop: ReplyEnd) {
+    pub fn add_reply(&mut self, text: String, stop: ReplyEnd) {
         let only_leads_over =
-            stop == ReplyEnd::ToolUse && display_width(strip_transitions(text)) < REMARK;
+            stop == ReplyEnd::ToolUse && is_narrower(strip_transitions(&text), REMARK);
         self.reply_end = stop;
         if text.trim().is_empty() || only_leads_over {
             return;
         }
-        self.remarks.push(text.to_owned());
+        self.remarks.push(text);
         self.calls_before_words = self.call_count;
         let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
         self.remarks.drain(1..newest_start);
@@ -122,13 +122,13 @@ impl Turn {
         self.last_words() == other.last_words()
             && self.is_answered()
             && other.is_answered()
-            && display_width(&self.request) >= SHORT_REPLY
+            && !is_narrower(&self.request, SHORT_REPLY)
             && self.request_key() == other.request_key()
     }
 
     /// Whether the other turn has the same request, and it is not only a nod.
     pub fn has_same_request(&self, other: &Turn) -> bool {
-        self.request == other.request && display_width(&self.request) >= SHORT_REPLY
+        self.request == other.request && !is_narrower(&self.request, SHORT_REPLY)
     }
 
     /// Counts this turn as a repetition of an earlier one, of which only its end is kept.

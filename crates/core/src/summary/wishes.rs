@@ -79,14 +79,17 @@ static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?i
 
 /// Matches every line with a clause that [`BINDING`] matches, and few others. Only these lines are
 /// divided into sentences, which takes much longer.
+static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_regex(&may_bind_expression()));
+
+/// Returns the expression of [`MAY_BIND`].
 ///
 /// It has no bounded repetition such as `.{1,60}`: with one, `regex` has far more states to build
 /// than it keeps, and took half the time of a summary.
-static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(&format!(
+pub(super) fn may_bind_expression() -> String {
+    format!(
         r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS} | {LAST_WORDS}"
-    ))
-});
+    )
+}
 
 fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")

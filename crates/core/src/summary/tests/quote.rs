@@ -23,6 +23,30 @@ fn a_line_has_no_structure() {
 }
 
 #[test]
+fn the_last_line_of_prose_is_found_from_either_end() {
+    let texts = [
+        "",
+        "one",
+        "one\n\n",
+        "one\n    code",
+        "one\n$ run\n> said\n",
+        "one\r\ntwo\r\n",
+        "one **two**",
+        "```\nx\n```",
+        "one\n```\ntwo",
+        "```\none\n```\ntwo\n  ```\nthree",
+    ];
+    for text in texts {
+        let last = prose_lines(text).last().unwrap_or_default();
+        assert_eq!(
+            last_prose_line(text),
+            last.trim_end_matches(['*', '_', ' ']),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
 fn a_block_keeps_every_line_behind_a_mark() {
     // The marks are not counted: a request of many short lines stays whole.
     let short = "x\n".repeat(1_999);
@@ -100,7 +124,7 @@ fn a_remark_without_what_leads_over() {
 #[test]
 fn a_shortened_text_counts_what_it_lost() {
     let text = format!("Begin {}end.", "middle ".repeat(30_000));
-    let read = cut_message(&text, 20_000);
+    let read = cut_message(text.clone(), 20_000);
     assert!(read.len() < 20_100, "{}", read.len());
     assert!(read.starts_with("Begin middle ") && read.ends_with(" middle end."));
     let short = cut_middle(&read, 300);
@@ -112,7 +136,7 @@ fn a_shortened_text_counts_what_it_lost() {
             .find_map(|word| word.parse::<usize>().ok())
             .unwrap()
     );
-    assert_eq!(cut_message("short", 20_000), "short");
+    assert_eq!(cut_message("short".to_owned(), 20_000), "short");
     let wide = "字".repeat(9_000);
-    assert!(cut_message(&wide, 1_000).len() < 1_100);
+    assert!(cut_message(wide, 1_000).len() < 1_100);
 }

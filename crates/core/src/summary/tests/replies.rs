@@ -277,6 +277,10 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("write the legend", false),
     ] {
         let choices = decisions::choices(&[message]);
+        assert!(
+            choices.is_empty() || may_wish_or_choose(message),
+            "{message}"
+        );
         assert_eq!(!choices.is_empty(), is_choice, "{message}");
     }
     for (message, is_correction) in [
