@@ -6,7 +6,7 @@ use crate::agents::row::{CUT_MARK, ROW_UNITS, RowOptions, exceeds_row};
 use crate::load::LoadOptions;
 use crate::load::classify::{dialect_evidence, entry_flags, message_role};
 use crate::load::list_stats::entry_key;
-use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, ToolCall};
+use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, PathRange, ToolCall};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
@@ -395,7 +395,7 @@ impl Fragment {
             id,
             name: Slice::default(),
             row: Slice::default(),
-            path_range: (0, 0),
+            path_range: PathRange::default(),
         };
         let Some(rows) = rows else { return call };
         if rows.readable {
@@ -404,12 +404,10 @@ impl Fragment {
                 home: rows.home.as_ref(),
             };
             let description = readable::describe_call(&name, arguments, folders);
-            // The offsets fit: rows are short.
-            let path = (description.path.start as u16, description.path.end as u16);
             return ToolCall {
                 name: self.keep_text(&name),
                 row: self.keep_text(&description.text),
-                path_range: path,
+                path_range: PathRange::new(&description.path),
                 ..call
             };
         }

@@ -99,7 +99,7 @@ impl TreeView<'_> {
             return Row {
                 role: if name.is_empty() { row.role } else { name },
                 body: self.session.text(call.row),
-                path: usize::from(call.path_range.0)..usize::from(call.path_range.1),
+                path: call.path_range.offsets(),
                 ..row
             };
         }

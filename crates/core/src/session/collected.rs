@@ -1,17 +1,58 @@
 //! What is collected from the lines of a file besides its entries.
 //!
 //! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order. For
-//! a new fact, add a line to [`Collected`], and store it where `load` reads the lines.
+//! a new fact, add a line to [`Collected`], and store it where `load` reads the lines. If its type
+//! is a new struct, [`renumber!`] below the struct says which fields change when parts are joined.
 
 use super::column::RowColumn;
-use super::entry::{Entry, EntryIx, LineNo, Slice, Span};
+use super::entry::{EntryIx, LineNo, Slice, Span};
 use super::file_calls::FileCall;
 use super::list_stats::{EntryKey, ListStats};
 use super::search::Matches;
 use super::usage::BilledRequest;
-use crate::session::Problem;
+
 use pisess_json::text::Text;
 use std::ops::Range;
+
+/// How much of a file precedes one of its parts: the counts that turn numbers within the part into
+/// numbers within the file.
+///
+/// A worker numbers the entries, lines and records of its part from 0, and the strings by their
+/// offset in its own arena. When the part is joined, these counts are added to its numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrecedingCounts {
+    /// Entries.
+    pub entries: u32,
+    /// The length of the arena, in bytes.
+    pub arena: u32,
+    /// Physical lines.
+    pub lines: u32,
+    /// Records that parse.
+    pub records: u32,
+}
+
+/// An item that may contain numbers of entries, strings, lines or records of a part of a file.
+pub trait Renumber {
+    /// Turns the item's numbers within a part into numbers within the whole file: adds `preceding`.
+    fn renumber(&mut self, preceding: PrecedingCounts);
+}
+
+/// Implements [`Renumber`] for a struct: renumbers the fields in the first braces. Those in the
+/// second braces mean the same in the whole file.
+///
+/// All fields must be listed. So a new field does not compile until somebody has decided whether it
+/// is renumbered: a forgotten one would refer to an entry or text of another part.
+macro_rules! renumber {
+    ($type:ident { $($field:ident),* } keeps { $($kept:ident),* }) => {
+        impl $crate::session::collected::Renumber for $type {
+            fn renumber(&mut self, preceding: $crate::session::collected::PrecedingCounts) {
+                let $type { $($field,)* $($kept: _,)* } = self;
+                $($field.renumber(preceding);)*
+            }
+        }
+    };
+}
+pub(crate) use renumber;
 
 /// A label entry, in file order.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +66,7 @@ pub struct LabelChange {
     /// The `timestamp` of the label entry, as stored.
     pub timestamp: Slice,
 }
+renumber!(LabelChange { entry, target, name, timestamp } keeps {});
 
 /// A tool call, recorded if rows were requested.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +79,32 @@ pub struct ToolCall {
     pub name: Slice,
     /// The text for the row of its result.
     pub row: Slice,
-    /// The range of a path in the row, in bytes.
-    pub path_range: (u16, u16),
+    /// Where the row has a path.
+    pub path_range: PathRange,
+}
+renumber!(ToolCall { entry, id, name, row } keeps { path_range });
+
+/// The range of a path in the row of a call, in bytes; empty if the row has none. Rows are so short
+/// that 16 bits suffice: there is one range for each call of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathRange {
+    start: u16,
+    end: u16,
+}
+
+impl PathRange {
+    /// Stores the range in fewer bits. A row that is too long for them is shown without a path.
+    pub fn new(range: &Range<usize>) -> PathRange {
+        match (u16::try_from(range.start), u16::try_from(range.end)) {
+            (Ok(start), Ok(end)) => PathRange { start, end },
+            _ => PathRange::default(),
+        }
+    }
+
+    /// Returns the range as offsets in the row.
+    pub fn offsets(self) -> Range<usize> {
+        usize::from(self.start)..usize::from(self.end)
+    }
 }
 
 /// A string that few entries have: the id of the parent, as stored, or of the call that is
@@ -50,6 +116,7 @@ pub struct EntryText {
     /// The string.
     pub text: Slice,
 }
+renumber!(EntryText { entry, text } keeps {});
 
 /// What statistics need of an entry besides its envelope, recorded if they were requested: of a
 /// reply, a tool result, an entry of usage, and a request of the user that is not a message.
@@ -70,6 +137,7 @@ pub struct Attribution {
     /// The time in the message, in milliseconds since 1970: when the reply began.
     pub began_ms: Option<i64>,
 }
+renumber!(Attribution { entry, provider, model, tool, failed_call } keeps { has_usage, began_ms });
 
 impl Attribution {
     /// Returns an attribution with nothing but its entry. `has_usage` is set, because only a reply
@@ -105,6 +173,7 @@ pub struct CountedCall {
     /// Whether the tool failed: known of calls that name a file only.
     pub has_failed: bool,
 }
+renumber!(CountedCall { entry, tool, file, id } keeps { is_further_file, has_failed });
 
 /// A line that is not plain: see
 /// [`LoadOptions::is_plain_line`](crate::load::LoadOptions::is_plain_line).
@@ -115,35 +184,13 @@ pub struct OddLine {
     /// Its location, without its newline.
     pub span: Span,
 }
-
-/// How much of a file precedes one of its parts: the counts that turn numbers within the part into
-/// numbers within the file.
-///
-/// A worker numbers the entries, lines and records of its part from 0, and the strings by their
-/// offset in its own arena. When the part is joined, these counts are added to its numbers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PrecedingCounts {
-    /// Entries.
-    pub entries: u32,
-    /// The length of the arena, in bytes.
-    pub arena: u32,
-    /// Physical lines.
-    pub lines: u32,
-    /// Records that parse.
-    pub records: u32,
-}
+renumber!(OddLine { line } keeps { span });
 
 /// A collection that grows by that of the next part of the file, which becomes empty for reuse.
 pub trait AppendPart {
     /// Moves the content of `next` to the end of this collection, and adds the `preceding` counts
     /// to its numbers.
     fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts);
-}
-
-/// An item that may contain numbers of entries, strings, lines or records of a part of a file.
-pub trait Renumber {
-    /// Turns the item's numbers within a part into numbers within the whole file: adds `preceding`.
-    fn renumber(&mut self, preceding: PrecedingCounts);
 }
 
 impl<T: Renumber> AppendPart for Vec<T> {
@@ -317,38 +364,5 @@ impl<T: Renumber> Renumber for Option<T> {
         if let Some(item) = self {
             item.renumber(preceding);
         }
-    }
-}
-
-/// Implements [`Renumber`] for structs: renumbers the listed fields. The other fields
-/// contain no number that starts anew in each part.
-macro_rules! renumber {
-    ($($type:ident: $($field:ident),*;)*) => {
-        $(impl Renumber for $type {
-            fn renumber(&mut self, preceding: PrecedingCounts) {
-                $(self.$field.renumber(preceding);)*
-            }
-        })*
-    };
-}
-
-renumber! {
-    LabelChange: entry, target, name, timestamp;
-    ToolCall: entry, id, name, row;
-    FileCall: entry, path;
-    Attribution: entry, provider, model, tool, failed_call;
-    CountedCall: entry, tool, file, id;
-    BilledRequest: entry;
-    EntryText: entry, text;
-    OddLine: line;
-    Problem: line;
-}
-
-impl Renumber for Entry {
-    fn renumber(&mut self, preceding: PrecedingCounts) {
-        self.id.renumber(preceding);
-        self.parent.renumber(preceding);
-        self.line.renumber(preceding);
-        self.record += preceding.records;
     }
 }

@@ -9,6 +9,7 @@ mod kind;
 
 pub use kind::{Kind, KindClass, ReferenceTarget, Role, TreeVisibility};
 
+use crate::session::collected::{PrecedingCounts, Renumber};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -173,6 +174,27 @@ pub struct Entry {
     pub role: Role,
     /// Facts about its body.
     pub flags: Flags,
+}
+
+impl Renumber for Entry {
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        let Entry {
+            id,
+            parent,
+            line,
+            record,
+            // The span is an offset in the whole file already.
+            span: _,
+            time_ms: _,
+            kind: _,
+            role: _,
+            flags: _,
+        } = self;
+        id.renumber(preceding);
+        parent.renumber(preceding);
+        line.renumber(preceding);
+        *record += preceding.records;
+    }
 }
 
 impl Entry {

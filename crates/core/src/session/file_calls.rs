@@ -1,5 +1,6 @@
 //! Calls of the tools that read or change a file.
 
+use super::collected::renumber;
 use super::entry::{EntryIx, Slice};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -36,6 +37,7 @@ pub struct FileCall {
     /// The path, as the call gives it.
     pub path: Slice,
 }
+renumber!(FileCall { entry, path } keeps { tool });
 
 /// Returns the tool and the path of a call with this `name` and these `arguments`; `None` if it is
 /// not a call of a [`FileTool`], or names no file. The path is in `path`, `file_path` or

@@ -45,7 +45,7 @@ pub mod migrate;
 #[cfg(test)]
 pub(crate) mod dice;
 
-use crate::session::collected::{Collected, EntryText};
+use crate::session::collected::{Collected, EntryText, renumber};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
@@ -102,6 +102,7 @@ pub struct Problem {
     /// Its kind.
     pub kind: FindingKind,
 }
+renumber!(Problem { line } keeps { kind });
 
 /// Which requests of a session are counted.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@ mod agents;
 
 pub use agents::{SubAgents, possible_session_ends, reported_session_ends, session_end};
 
+use crate::session::collected::renumber;
 use crate::session::content::{find_members, finite_or_zero};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{Member, MessageFacts, ParsedEntry};
@@ -156,6 +157,7 @@ pub struct BilledRequest {
     /// The fingerprint of the message, if it has a time.
     pub(super) fingerprint: Option<u64>,
 }
+renumber!(BilledRequest { entry } keeps { usage, reported_ends, fingerprint });
 
 impl BilledRequest {
     /// Returns the request that an entry records, if any. A reply always counts, without `usage` as
