@@ -60,17 +60,24 @@ impl KnownLines {
         self.text.split('\n').skip(skipped)
     }
 
-    /// Whether both can be of the same content: the lines that both have are the same, and the file
-    /// has as many lines, as far as both know it.
+    /// Whether two runs of lines can be of the same content of the file. They cannot if a line that
+    /// both contain differs, or if they were read from files of different length.
     fn agrees_with(&self, other: &KnownLines) -> bool {
-        let is_count_known = self.line_count.is_some() && other.line_count.is_some();
-        if is_count_known && self.line_count != other.line_count {
+        if let Some(own_count) = self.line_count
+            && let Some(other_count) = other.line_count
+            && own_count != other_count
+        {
             return false;
         }
+
+        // The later start: only from there on can both have a line.
         let first_shared = self.first_line.max(other.first_line).unwrap_or(1);
-        let own = self.lines_from(first_shared);
-        own.zip(other.lines_from(first_shared))
-            .all(|(own, other)| own == other)
+        let own_lines = self.lines_from(first_shared);
+        let other_lines = other.lines_from(first_shared);
+        // The shorter run ends the comparison.
+        own_lines
+            .zip(other_lines)
+            .all(|(own_line, other_line)| own_line == other_line)
     }
 }
 
@@ -104,33 +111,39 @@ impl FileContent {
         }
     }
 
-    /// Applies what the next operation on the file did, in the order of the conversation. `entry`
-    /// has its call; it is recorded if the change is not stored in a known form.
+    /// Applies the next operation on the file; to be called in the order of the conversation.
+    /// `entry` has the call of the operation. It becomes [`Self::unknown_from`] if it is the first
+    /// whose change is not stored in a known form.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
-            FileChange::Write(text) | FileChange::ReadWhole(text) => {
-                self.forget_changes();
-                self.known = Known::Whole(text);
-            }
-            FileChange::ReadPart(part) => self.add_part(part),
+            FileChange::Write(text) | FileChange::ReadWhole(text) => self.set_whole(text),
+            FileChange::ReadPart(part) => self.add_read_lines(part),
             FileChange::Edit(edits) => self.apply_edits(&edits),
             FileChange::Recorded(edit) => self.apply_recorded(entry, edit),
             FileChange::UnknownChange => self.add_unknown_change(entry),
+            // It changes nothing, and what it printed cannot be used.
             FileChange::UnknownRead => {}
         }
     }
 
-    /// Applies an edit that recorded the new text, or a diff that fits all of what is known.
-    /// Without either, the change counts as unknown.
+    /// Sets the whole content. It is newer than every change that could not be applied.
+    fn set_whole(&mut self, text: String) {
+        self.forget_changes();
+        self.known = Known::Whole(text);
+    }
+
+    /// Applies an edit of which the tool recorded the new text or a diff. A diff shows only some
+    /// lines, so it needs the exact content before. Where that is not known or does not fit, the
+    /// change counts as unknown.
     fn apply_recorded(&mut self, entry: EntryIx, edit: RecordedEdit) {
         if let Some(text) = edit.new_text {
-            self.forget_changes();
-            self.known = Known::Whole(text);
+            self.set_whole(text);
             return;
         }
-        let edited = self
-            .exact_text()
-            .and_then(|text| apply_diff_to_whole(text, &edit.diff));
+        let edited = match self.exact_text() {
+            Some(text) => apply_diff_to_whole(text, &edit.diff),
+            None => None,
+        };
         match edited {
             Some(text) => self.known = Known::Whole(text),
             None => self.add_unknown_change(entry),
@@ -152,26 +165,29 @@ impl FileContent {
         self.unknown_from = None;
     }
 
-    /// Adds lines that were read. If they differ from the known lines, something else changed the
-    /// file: then only the lines that were read are known.
-    fn add_part(&mut self, part: ReadPart) {
-        let added = KnownLines {
+    /// Adds lines that a tool read from the file to those that are known. If they differ from what
+    /// is known, something else has changed the file, and only the new lines remain known.
+    fn add_read_lines(&mut self, part: ReadPart) {
+        let read_lines = KnownLines {
             first_line: Some(part.first_line),
             text: part.text,
             is_of_edit: false,
             line_count: part.line_count,
         };
         match &mut self.known {
-            Known::Whole(text) if contains_lines(text, &added) => return,
-            Known::Parts(parts) if parts.iter().all(|part| part.first_line.is_some()) => {
-                add_to_parts(parts, added);
+            // Nothing new: the file is still as it was.
+            Known::Whole(text) if contains_lines(text, &read_lines) => {}
+            Known::Parts(parts) if have_numbers(parts) => {
+                add_to_parts(parts, read_lines);
+                self.complete_parts();
             }
-            _ => {
+            // Lines without numbers cannot be compared with those that were read.
+            Known::Nothing | Known::Whole(_) | Known::Parts(_) => {
                 self.forget_changes();
-                self.known = Known::Parts(vec![added]);
+                self.known = Known::Parts(vec![read_lines]);
+                self.complete_parts();
             }
         }
-        self.complete_parts();
     }
 
     /// If the known lines turn out to be all lines of the file, makes them its content.
@@ -185,8 +201,9 @@ impl FileContent {
         }
     }
 
-    /// Applies an edit to the known lines. Where its place is not known, only its new texts become
-    /// known; an edit that does not fit the whole content is counted.
+    /// Applies an edit, which names the texts that it replaces but not their lines. If the whole
+    /// content is known and lacks these texts, something else has changed the file before, and the
+    /// edit is counted as unfit.
     fn apply_edits(&mut self, edits: &TextEdits) {
         match &mut self.known {
             Known::Nothing => self.known = Known::Parts(unplaced_parts(edits)),
@@ -195,15 +212,27 @@ impl FileContent {
                 None => self.unfit_edits += 1,
             },
             Known::Parts(parts) => {
-                if !apply_to_parts(parts, edits) {
-                    if !keeps_line_count(edits) {
-                        forget_numbers(parts);
-                    }
-                    parts.extend(unplaced_parts(edits));
+                let is_applied = apply_to_parts(parts, edits);
+                if !is_applied {
+                    add_edit_elsewhere(parts, edits);
                 }
             }
         }
     }
+}
+
+/// Adds the new texts of an edit of lines that are not known. Unless it keeps the number of lines,
+/// it may have moved the known ones.
+fn add_edit_elsewhere(parts: &mut Vec<KnownLines>, edits: &TextEdits) {
+    if !keeps_line_count(edits) {
+        forget_numbers(parts);
+    }
+    parts.extend(unplaced_parts(edits));
+}
+
+/// Whether the place of each part in the file is known.
+fn have_numbers(parts: &[KnownLines]) -> bool {
+    parts.iter().all(|part| part.first_line.is_some())
 }
 
 /// Returns the new texts of an edit as lines without numbers: their place in the file is not known.
@@ -249,32 +278,35 @@ fn forget_numbers(parts: &mut [KnownLines]) {
     }
 }
 
-/// Adds lines that were read to the known ones, which all have numbers. If a part does not agree with
-/// them, something else changed the file, and all parts before are dropped.
-fn add_to_parts(parts: &mut Vec<KnownLines>, added: KnownLines) {
-    if !parts.iter().all(|part| part.agrees_with(&added)) {
+/// Adds lines that were read to the known parts, which all have numbers. If one part contradicts
+/// the new lines, something else has changed the file, so no older part can be trusted.
+fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
+    let all_agree = parts.iter().all(|part| part.agrees_with(&read_lines));
+    if !all_agree {
         parts.clear();
     }
 
     // The newest read knows best how long the file is.
     for part in parts.iter_mut() {
-        part.line_count = added.line_count;
+        part.line_count = read_lines.line_count;
     }
-    parts.push(added);
+    parts.push(read_lines);
     parts.sort_by_key(|part| part.first_line);
     join_parts(parts);
 }
 
-/// Joins each part, in order, with those that begin in it or right after it. Lines that two parts
-/// have in common are the same: [`add_to_parts`] has dropped all others.
+/// Joins parts that overlap or touch, given in the order of their lines. Lines that two parts have
+/// in common are the same: [`add_to_parts`] has dropped all others.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {
-        match joined.last_mut() {
-            Some(previous) if previous.last_line().map(|last| last + 1) >= part.first_line => {
-                append_lines(previous, &part);
-            }
-            _ => joined.push(part),
+        if let Some(previous) = joined.last_mut()
+            && let Some(last_line) = previous.last_line()
+            && part.first_line <= Some(last_line + 1)
+        {
+            append_lines(previous, &part);
+        } else {
+            joined.push(part);
         }
     }
     *parts = joined;
@@ -291,8 +323,8 @@ fn append_lines(part: &mut KnownLines, next: &KnownLines) {
     }
 }
 
-/// Applies an edit to the one part that has all its old texts; `false` if there is none, or several.
-/// The lines of later parts move.
+/// Applies an edit to the one part that contains all texts that it replaces. Returns `false`, and
+/// changes nothing, if no part does or several do: then it is not known where the edit was.
 fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     let mut edited = None;
     for (index, part) in parts.iter().enumerate() {
@@ -312,34 +344,30 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     parts[index].text = text;
     let count_after = parts[index].count();
     if count_after != count_before {
-        shift_line_numbers(parts, index, count_before, count_after);
+        shift_line_numbers(parts, index, count_after as isize - count_before as isize);
     }
     true
 }
 
-/// Updates the line numbers of all parts after an edit of the part at `index`, which had
-/// `count_before` lines and has `count_after`: the file has as many more lines, and later parts begin
-/// as many lines further down. If the place of the edited part is not known, it may precede any
-/// other, so no number is certain any more.
-fn shift_line_numbers(
-    parts: &mut [KnownLines],
-    index: usize,
-    count_before: usize,
-    count_after: usize,
-) {
-    if parts[index].first_line.is_none() {
+/// Updates the line numbers of all parts after an edit of the part at `edited_index` added
+/// `added_lines` to the file, or removed them if negative.
+fn shift_line_numbers(parts: &mut [KnownLines], edited_index: usize, added_lines: isize) {
+    // If the place of the edited part is not known, it may precede any other part.
+    if parts[edited_index].first_line.is_none() {
         forget_numbers(parts);
         return;
     }
+
+    // Each part has the length of the whole file, which changed for all of them.
     for part in parts.iter_mut() {
-        // The number of lines of the whole file.
-        if let Some(count) = &mut part.line_count {
-            *count = (*count + count_after).saturating_sub(count_before);
+        if let Some(file_line_count) = &mut part.line_count {
+            *file_line_count = file_line_count.saturating_add_signed(added_lines);
         }
     }
-    for part in &mut parts[index + 1..] {
-        if let Some(line) = &mut part.first_line {
-            *line = (*line + count_after).saturating_sub(count_before);
+    // Only the parts below the edit move. They are sorted by line.
+    for part in &mut parts[edited_index + 1..] {
+        if let Some(first_line) = &mut part.first_line {
+            *first_line = first_line.saturating_add_signed(added_lines);
         }
     }
 }

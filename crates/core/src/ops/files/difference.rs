@@ -64,7 +64,9 @@ enum ContentBefore {
 }
 
 impl FileComparison {
-    /// Applies what the next call did. `entry` has the call.
+    /// Follows the next call on the file, in the order of the conversation. `entry` has the call.
+    /// `is_in_range` is whether the call is in the compared range: calls before it only show what
+    /// the file contained at its start.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange, is_in_range: bool) {
         let is_read = matches!(
             change,
@@ -73,26 +75,35 @@ impl FileComparison {
         if is_read {
             self.was_read = true;
         } else if is_in_range {
-            if self.before.is_none() {
-                self.before = Some(self.content_before(&change));
-            }
-            self.recorded.push(match &change {
-                FileChange::Edit(edits) => edits.patch.as_deref().and_then(recorded_hunks),
-                _ => None,
-            });
+            // Before the change is applied, since its old content is what is compared.
+            self.record_change(&change);
         }
         self.content.apply(entry, change);
     }
 
-    /// Returns what is known of the file right before its first change in the range.
+    /// Keeps the diff that a change in the range recorded and, for the first, the content before.
+    fn record_change(&mut self, change: &FileChange) {
+        if self.before.is_none() {
+            self.before = Some(self.content_before(change));
+        }
+        let hunks = match change {
+            FileChange::Edit(edits) => edits.patch.as_deref().and_then(recorded_hunks),
+            _ => None,
+        };
+        self.recorded.push(hunks);
+    }
+
+    /// Returns what is known of the file right before `change`, its first change in the range.
     fn content_before(&self, change: &FileChange) -> ContentBefore {
         if let Some(text) = self.content.exact_text() {
             return ContentBefore::Whole(text.to_owned());
         }
         match change {
+            // No earlier call found a file that the call could have overwritten.
             FileChange::Write(_) if self.content.is_unknown() && !self.was_read => {
                 ContentBefore::Missing
             }
+            // oh-my-pi stores the text before some edits with their results.
             FileChange::Recorded(edit) => match &edit.old_text {
                 Some(text) => ContentBefore::Whole(text.clone()),
                 None => ContentBefore::Unknown,
