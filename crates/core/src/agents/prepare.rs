@@ -171,7 +171,8 @@ impl FileOps {
             for call in calls.unwrap_or(Raw::NULL).items() {
                 let [kind, name, arguments] =
                     content::find_members(call, ["type", "name", "arguments"]);
-                // A nested call needs no type.
+                // Content has other blocks, too; a list of nested calls has only calls, and these
+                // have no type.
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
                 if is_call && let Some((tool, path)) = called_file(name, arguments) {
                     self.add_call_path(tool, path, session);
@@ -180,8 +181,8 @@ impl FileOps {
         })
     }
 
-    /// Adds the path of a call, if the agent lists such paths. The path of a read loses its
-    /// selector, which names a part of the file.
+    /// Adds the path of a call, if the agent lists such paths. In oh-my-pi, the path of a read may
+    /// end with a selector of lines, which is removed: the lists name files.
     fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
@@ -198,23 +199,29 @@ impl FileOps {
         }
     }
 
-    /// Adds a path to the files with this action.
+    /// Adds a path to the set of files with this action, at the end unless the set has it already:
+    /// the agents' sets are in the order in which files were first used.
     fn insert_path(&mut self, action: FileAction, path: Text) {
         let path = path.into_owned();
-        if action == FileAction::Read {
-            self.last_read.remove(&path);
-            self.last_read.set(path.clone(), ());
+        match action {
+            FileAction::Read => {
+                self.move_to_end_of_last_read(path.clone());
+                self.read.set(path, ());
+            }
+            FileAction::Write => self.written.set(path, ()),
+            FileAction::Edit => self.edited.set(path, ()),
         }
-        let paths = match action {
-            FileAction::Read => &mut self.read,
-            FileAction::Write => &mut self.written,
-            FileAction::Edit => &mut self.edited,
-        };
-        paths.set(path, ());
     }
 
-    /// Adds the files in the `details` of a summary entry, unless a hook wrote it. Its modified
-    /// files count as edited.
+    /// Records that a file was read, after all others.
+    fn move_to_end_of_last_read(&mut self, path: Text<'static>) {
+        // Setting a key that is there would leave it at its place.
+        self.last_read.remove(&path);
+        self.last_read.set(path, ());
+    }
+
+    /// Adds the files in the `details` of a summary entry, unless a hook wrote it: hooks define
+    /// `details` of their own. As in the agents, its modified files count as edited.
     pub fn add_summary_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
         if content::has_truthy(line, agent.constants().hook_key) {
@@ -408,7 +415,8 @@ pub fn collect_branch_input(
             }
         };
 
-        // The files of the first message that does not fit are listed, too.
+        // Before the check, as in the agents: the files of the first message that does not fit are
+        // listed, too.
         file_ops.add_message(&message, reader)?;
         let tokens = message.with_json(reader, estimate)?;
         let fits = total_tokens + tokens <= max_tokens;

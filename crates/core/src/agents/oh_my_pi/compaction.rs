@@ -118,15 +118,16 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
     })
 }
 
-/// Returns the tokens that the provider counted for each estimated one, at least 1; 1 if there is
-/// no count or no message.
+/// Returns how many tokens the provider counted for each estimated token. It is never below 1: the
+/// agent corrects an estimate only upwards. Without a count or without messages, it is 1.
 fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
-    let estimate: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
-    let ratio = match usage {
-        Some(usage) if estimate > 0 => usage.prompt / estimate as f64,
-        _ => 0.0,
-    };
-    // A provider's count is any JavaScript number.
+    let estimated_tokens: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
+    let Some(usage) = usage else { return 1.0 };
+    if estimated_tokens == 0 {
+        return 1.0;
+    }
+    let ratio = usage.prompt / estimated_tokens as f64;
+    // The count is what the file has: any JavaScript number, NaN and infinities included.
     if ratio.is_finite() {
         ratio.max(1.0)
     } else {
@@ -144,26 +145,32 @@ fn estimate_budget(keep: f64, token_ratio: f64) -> f64 {
     }
 }
 
-/// Finds the index on the path of the last compaction, unless a reset follows it.
+/// Finds the index on the path of the last compaction, unless a reset follows it. `after_reset` is
+/// the index of the entry after the last reset; 0 without one.
 fn find_previous_compaction(
     path: &[EntryIx],
     after_reset: usize,
     session: &Session,
 ) -> Option<usize> {
     let compaction = session.last_index_of_kind(path, Kind::Compaction)?;
-    if compaction >= after_reset {
-        Some(compaction)
-    } else {
-        None
-    }
+    // A reset clears the context, and with it the summary.
+    let is_in_effect = compaction >= after_reset;
+    if is_in_effect { Some(compaction) } else { None }
 }
 
-/// Finds the index on the path of the first entry that the previous compaction kept, which its
-/// summary does not cover. `line` is the line of that compaction, and `above` the path before it.
-/// `None` if it kept nothing.
+/// Finds the index on the path at which the next compaction starts, if that is before the previous
+/// one: at the first entry that the previous compaction left out of its summary. `None` if the
+/// summary covers all of `above`, the path before that compaction.
 ///
-/// An entry before the last reset (index `after_reset`) is not found by its `firstKeptEntryId`. A
-/// native snapshot keeps what follows the last entry that it covers.
+/// `line` is the line of the previous compaction, and `after_reset` as for
+/// [`find_previous_compaction`]. There are three kinds of compactions:
+///
+/// - One with the history that OpenAI returned covers the entries up to
+///   `providerReplayThroughEntryId`, kept ones included.
+/// - A compaction with a text keeps the entries from `firstKeptEntryId` on. What a reset has
+///   cleared is not kept.
+/// - A native snapshot, if it names no such entry, covers those up to
+///   `providerReplayThroughEntryId`.
 fn find_kept_start(
     line: Raw,
     above: &[EntryIx],
@@ -171,10 +178,8 @@ fn find_kept_start(
     session: &Session,
 ) -> Option<usize> {
     let index_named_by = |key: &str| session.index_on_path(above, &line.get_text(key)?);
-    let replayed_through = index_named_by("providerReplayThroughEntryId");
-    let after_replayed = replayed_through.map(|through| through + 1);
+    let after_replayed = index_named_by("providerReplayThroughEntryId").map(|last| last + 1);
     if has_provider_history(line.get("preserveData").unwrap_or(Raw::NULL)) {
-        // The provider has everything that was kept; only what was appended since then is new.
         return after_replayed.map(|start| start.max(after_reset));
     }
 
@@ -183,11 +188,9 @@ fn find_kept_start(
     {
         return Some(first_kept);
     }
-    if native::last_covered_id(line).is_some() {
-        after_replayed
-    } else {
-        None
-    }
+
+    let is_snapshot = native::last_covered_id(line).is_some();
+    if is_snapshot { after_replayed } else { None }
 }
 
 /// Whether a compaction, given its `preserveData`, carries its history as OpenAI returned it.
@@ -251,22 +254,25 @@ fn read_candidates(
 /// that fits into the budget, in estimated tokens. The last group is kept even if it does not fit.
 /// Without any group, everything is kept: the index is 0.
 fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
-    let mut cut = None;
+    let mut chosen_cut = None;
     let mut kept_tokens = 0;
+    // From the newest message, to keep one more group each time.
     for (index, candidate) in candidates.iter().enumerate().rev() {
         kept_tokens += candidate.tokens;
         if !can_cut_before(session.entry(candidate.message.entry)) {
+            // Its group begins with an earlier message.
             continue;
         }
-        let exceeds_budget = kept_tokens as f64 > budget;
-        if cut.is_none() || !exceeds_budget {
-            cut = Some(index);
+        let fits = kept_tokens as f64 <= budget;
+        let is_last_group = chosen_cut.is_none();
+        if fits || is_last_group {
+            chosen_cut = Some(index);
         }
-        if exceeds_budget {
+        if !fits {
             break;
         }
     }
-    cut.unwrap_or(0)
+    chosen_cut.unwrap_or(0)
 }
 
 /// Finds the message that starts the turn that a cut before the message at `cut` divides, if it
