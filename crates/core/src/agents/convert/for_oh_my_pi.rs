@@ -12,7 +12,7 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 
 /// Converts a message. oh-my-pi has no edits, so the edit of the message is applied to it; a
-/// message that an edit omits is kept as a custom entry.
+/// message that an edit omits is kept as a custom entry. `None` if the message stays the same.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
@@ -24,18 +24,21 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
         Some(ContextEdit::Replace(content)) => replace_content(message, content.as_deref()),
         None => None,
     };
+
     let edited_message = edited.as_deref().map_or(message, Raw::from_checked);
     let adapted = if role == Role::Assistant {
         adapt_assistant(edited_message)
     } else {
         None
     };
+    // The adapted message, if there is one, includes the edit.
     let changed_message = adapted.or(edited)?;
     Some(Entry(with_member(entry, "message", &changed_message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
-/// no change. A turn that was `deferred` has stopped for its calls, or else normally.
+/// no change. oh-my-pi does not know pi's stop reason `deferred`: such a turn has stopped for its
+/// calls or, if it has none, normally.
 fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let accepted_content = if content.is_null() {
@@ -124,8 +127,8 @@ pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Converts a branch summary. In oh-my-pi, `fromId` is where the branch begins: the parent of the
-/// summary, or `root`. `None` if it is that already.
+/// Converts a branch summary. In pi, `fromId` is the leaf that was left. In oh-my-pi, it is where
+/// the branch begins: the parent of the summary, or `root`. `None` if it is that already.
 pub(super) fn convert_branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let start = match entry.get("parentId") {
         Some(parent) if parent.is_string() => parent.bytes(),

@@ -104,10 +104,13 @@ fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     if object.get(new).is_some() {
         return None;
     }
+    let new_object = Object::new().raw(new, value).finish();
+    // What is between the braces of an object with one member is that member.
+    let new_member = &new_object[1..new_object.len() - 1];
+
+    // Replaced at its place, so that the order of the members stays the same.
     let mut edit = LineEdit::new(object.bytes()).ok()?;
-    let braced = Object::new().raw(new, value).finish();
-    let member = &braced[1..braced.len() - 1];
-    edit.replace_member(old, member);
+    edit.replace_member(old, new_member);
     Some(edit.finish())
 }
 

@@ -251,11 +251,14 @@ fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
     !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
 }
 
-/// Returns the note in place of a gap: pictures that are omitted for one reason.
+/// Returns the note in place of a gap: adjacent pictures that are all omitted for the same reason.
+/// Either they are in the blob store, or they exceed the budget.
 fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::group_digits(gap.len() as f64);
-    if gap[0].frame.is_blob {
+    // The reason of the first is that of all.
+    let is_in_blob_store = gap[0].frame.is_blob;
+    if is_in_blob_store {
         return format!(
             "-------------- {count} archived image frame{plural_suffix} unavailable here --------------"
         );

@@ -7,8 +7,9 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000
-/// units each, except those marked useless.
+/// Returns the messages from which a summary of the branch with these `entries` (oldest first) is
+/// made, and the files that they touched. Unlike pi, oh-my-pi includes tool results, except those
+/// that it has marked as useless.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,

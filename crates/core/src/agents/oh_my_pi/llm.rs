@@ -48,40 +48,45 @@ fn explains_thinking(message: Raw) -> bool {
 
 /// Emits a turn (an assistant message).
 ///
-/// The agent rewrites a turn that was interrupted while the model was thinking. The thinking, which
-/// has no signature yet, is removed. A turn of which nothing remains is omitted, unless the message
-/// after it, `next`, is the note that quotes the thinking.
+/// A turn that the user interrupted while the model was thinking ends in thinking without a
+/// signature. The agent removes this thinking. A turn of which nothing remains is omitted, unless
+/// the message after it, `next`, is the note that quotes the thinking.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
     reader: &EntryReader,
     emit: &mut Emit,
 ) -> io::Result<()> {
-    let Some(kept) = blocks_before_unsigned_thinking(turn) else {
+    let Some(signed_blocks) = blocks_before_unsigned_thinking(turn) else {
         return emit(turn.bytes());
     };
-    let is_explained = match next {
+    let is_quoted_by_next = match next {
         Some(next) => next.with_json(reader, explains_thinking)?,
         None => false,
     };
     let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
-    let [id, error, stop_reason, controls] = content::find_members(turn, names);
+    let [error_id, error, stop_reason, controls] = content::find_members(turn, names);
     let is_interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
-        && message::is_user_interrupt(id, error);
+        && message::is_user_interrupt(error_id, error);
+    if !is_interrupted && !is_quoted_by_next {
+        return emit(turn.bytes());
+    }
 
-    // Later requests repeat the controls of a request, so its turn is kept even if it is empty.
-    if !is_explained && is_interrupted && kept.is_empty() && controls.is_none() {
-        return Ok(());
+    if signed_blocks.is_empty() {
+        // Later requests repeat the controls of a request, so its turn is kept even if it is empty.
+        let is_needed = is_quoted_by_next || controls.is_some();
+        if !is_needed {
+            return Ok(());
+        }
     }
 
     let content = turn.get("content").unwrap_or(Raw::NULL);
     let has_content = content.items().next().is_some();
-    if has_content && (is_explained || is_interrupted) {
-        let kept = array(kept.iter().map(|block| block.bytes()));
-        emit(&edit::with_member(turn, "content", &kept))
-    } else {
-        emit(turn.bytes())
+    if !has_content {
+        return emit(turn.bytes());
     }
+    let kept_content = array(signed_blocks.iter().map(|block| block.bytes()));
+    emit(&edit::with_member(turn, "content", &kept_content))
 }
 
 /// If a turn ends in unsigned thinking, perhaps followed by blank text, returns the blocks before
@@ -174,20 +179,21 @@ fn pruned_content(content: Raw) -> Vec<u8> {
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }
-    let text = content::text_block(&text);
+    let text_block = content::text_block(&text);
 
-    // Taken once it is written.
-    let mut unwritten_text = Some(text);
     let mut blocks = Vec::new();
+    let mut is_text_written = false;
     let has_text = content::blocks_of_type(content, "text").next().is_some();
     if !has_text {
-        blocks.extend(unwritten_text.take());
+        blocks.push(text_block.clone());
+        is_text_written = true;
     }
     for block in content.items() {
-        if content::is_block(block, "text") {
-            blocks.extend(unwritten_text.take());
-        } else {
+        if !content::is_block(block, "text") {
             blocks.push(block.bytes().to_vec());
+        } else if !is_text_written {
+            blocks.push(text_block.clone());
+            is_text_written = true;
         }
     }
     array(blocks)
@@ -210,7 +216,8 @@ fn convert_python_execution(message: Raw) -> Vec<u8> {
     build_execution_message(message, start, &PYTHON_WORDS, None)
 }
 
-/// Builds the message for what the user ran, whose text begins with `text`.
+/// Builds the message for a command or code that the user ran. `text` quotes it; the output, with
+/// the agent's `words` for it, and the notice of what was truncated follow.
 fn build_execution_message(
     message: Raw,
     mut text: Text,

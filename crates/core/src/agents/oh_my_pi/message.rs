@@ -53,20 +53,21 @@ pub fn load_body(message: Raw, role: Role) -> Body {
     if !content.is_array() {
         return Body::from_json(without_payload);
     }
-    let mut blocks = Vec::new();
+    let mut unsigned_blocks = Vec::new();
     for block in content.items() {
-        blocks.push(if content::is_block(block, "thinking") {
+        let unsigned_block = if content::is_block(block, "thinking") {
             without_member(block, "thinkingSignature")
         } else {
             block.bytes().to_vec()
-        });
+        };
+        unsigned_blocks.push(unsigned_block);
     }
-    let loaded = with_member(
+    let unbound_message = with_member(
         Raw::from_checked(&without_payload),
         "content",
-        &array(blocks),
+        &array(unsigned_blocks),
     );
-    Body::from_json(loaded)
+    Body::from_json(unbound_message)
 }
 
 /// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its
@@ -106,30 +107,37 @@ pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns the message of an entry as the input of a summary: with the members that the entry has,
-/// and without defaults for others. `None` if the entry has no message.
+/// Returns the message of an entry as the input of a summary. Unlike in a context, members that
+/// the entry lacks get no defaults, as in the agent. `None` if the entry has no message.
 pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
-    let (role, members): (_, &[&str]) = match entry.kind {
-        Kind::Message => {
-            return line
-                .get("message")
-                .map(|message| load_body(message, entry.role));
+    if entry.kind == Kind::Message {
+        let message = line.get("message")?;
+        return Some(load_body(message, entry.role));
+    }
+
+    // The other kinds become messages of a role of their own, with some of their members.
+    let role;
+    let members: &[&str];
+    match entry.kind {
+        Kind::CustomMessage => {
+            role = "custom";
+            members = &["customType", "content", "display", "details", "attribution"];
         }
-        Kind::CustomMessage => (
-            "custom",
-            &["customType", "content", "display", "details", "attribution"],
-        ),
-        Kind::BranchSummary => ("branchSummary", &["summary", "fromId"]),
-        Kind::Compaction => (
-            "compactionSummary",
-            &["summary", "shortSummary", "tokensBefore"],
-        ),
+        Kind::BranchSummary => {
+            role = "branchSummary";
+            members = &["summary", "fromId"];
+        }
+        Kind::Compaction => {
+            role = "compactionSummary";
+            members = &["summary", "shortSummary", "tokensBefore"];
+        }
         _ => return None,
-    };
-    let message = Object::new().str("role", role).copy_members(line, members);
-    Some(Body::from_json(
-        message.number("timestamp", entry.js_time()).finish(),
-    ))
+    }
+    let message = Object::new()
+        .str("role", role)
+        .copy_members(line, members)
+        .number("timestamp", entry.js_time());
+    Some(Body::from_json(message.finish()))
 }
 
 /// Returns a `compaction` entry as a message.

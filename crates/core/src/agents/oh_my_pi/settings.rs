@@ -153,11 +153,13 @@ impl ModelAssignments {
             }
         }
 
+        // Each of these messages assigns its model to the role. Only the last of them is read: the
+        // first gives the role its position, and the last its model.
         if let Some(turns) = default_turns {
-            let model = reader.with_message(turns.last, turn_model)?;
+            let default_model = reader.with_message(turns.last, turn_model)?;
             models
                 .assignments
-                .insert(turns.position, (Text::from("default"), model));
+                .insert(turns.position, (Text::from("default"), default_model));
             models.entries.extend([turns.first, turns.last]);
         }
         Ok(models)

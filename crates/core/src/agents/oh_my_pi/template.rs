@@ -105,12 +105,15 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
         let is_blank = unindented.is_empty();
         let follows_text = out.last().is_some_and(|line| !line.is_empty());
         if in_code || is_fence {
-            out.extend(run.iter().map(|&line| Cow::from(line)));
-        } else if run.len() > 1 || is_closing_tag(unindented) {
-            pop_blank_lines(&mut out);
-            if !is_blank {
-                out.push(run[0].into());
+            for &line in run {
+                out.push(Cow::from(line));
             }
+        } else if run.len() > 1 {
+            // Several blank lines, of which none is kept.
+            continue;
+        } else if is_closing_tag(unindented) {
+            pop_blank_lines(&mut out);
+            out.push(run[0].into());
         } else if unindented.starts_with(b"|") {
             out.push(format_table_line(indent, unindented).into());
         } else if !is_blank || follows_text {
