@@ -7,11 +7,11 @@ use crate::agents::prepare::{BranchBudget, FileOps, collect_branch_input};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
-use pisess_json::Raw;
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch
-/// apply to its entries.
+/// Returns the messages from which a summary of the branch with these `entries` (oldest first) is
+/// made, and the files that they touched. As in pi, tool results are omitted: the calls show the
+/// context. Edits on the branch apply to its entries.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -33,28 +33,34 @@ fn branch_message(
 ) -> io::Result<Option<ContextMessage>> {
     let session = reader.session();
     let entry = session.entry(ix);
+    if session.is_message(ix, Role::ToolResult) {
+        return Ok(None);
+    }
     let edit = match entry.kind {
         Kind::Message | Kind::CustomMessage => edits.get(session.id(ix).as_bytes()).copied(),
         _ => None,
     };
 
     let body = match entry.kind {
-        Kind::Message if entry.role == Role::ToolResult => None,
-        // Without an edit, a missing content stays missing, and the line need not be read.
+        // Without an edit, a missing content stays missing, so the line need not be read.
         Kind::Message if edit.is_none() && entry.role != Role::Missing => Some(Body::Stored),
         Kind::Message => context::message_body(ix, reader)?,
         Kind::CustomMessage => {
-            // Without an edit, a missing content stays missing here, too.
+            // Without an edit, a missing content stays missing, unlike in a context.
             let default_content: Option<&[u8]> = if edit.is_some() { Some(b"[]") } else { None };
-            let build = |line: Raw| context::build_custom_message(line, default_content);
-            Some(Body::from_json(reader.with_entry(ix, build)?))
+            let json = reader.with_entry(ix, |line| {
+                context::build_custom_message(line, default_content)
+            })?;
+            Some(Body::from_json(json))
         }
-        Kind::BranchSummary => Some(Body::from_json(
-            reader.with_entry(ix, context::build_branch_summary)?,
-        )),
-        Kind::Compaction => Some(Body::from_json(
-            reader.with_entry(ix, context::build_compaction_summary)?,
-        )),
+        Kind::BranchSummary => {
+            let json = reader.with_entry(ix, context::build_branch_summary)?;
+            Some(Body::from_json(json))
+        }
+        Kind::Compaction => {
+            let json = reader.with_entry(ix, context::build_compaction_summary)?;
+            Some(Body::from_json(json))
+        }
         _ => None,
     };
 

@@ -170,20 +170,23 @@ impl Projection<'_> {
     /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
     /// to the next entry at which a cut is possible, and back over entries without messages.
     ///
-    /// `None` if no cut is possible. If the tokens are reached and only a failed attempt that was
-    /// undone follows the entry at the cut, that entry is summarized, too.
+    /// `None` if no cut is possible at `start` or later. If the tokens are reached and only a failed
+    /// attempt that was undone follows the entry at the cut, that entry is summarized, too.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
         let is_possible_cut = |&index: &usize| self.has_message_in_role(index, can_cut_before);
-        let Some(last_cut) = (start..end).rfind(is_possible_cut) else {
+        let Some(last_possible_cut) = (start..end).rfind(is_possible_cut) else {
             return Ok(None);
         };
-        let overflow = self.find_overflow(start, keep)?;
-        let mut cut = (overflow.unwrap_or(start)..end)
-            .find(is_possible_cut)
-            .unwrap_or(last_cut);
 
-        if overflow.is_some() && self.is_failed_attempt(cut + 1)? {
+        let budget_reached_at = self.find_overflow(start, keep)?;
+        let search_start = budget_reached_at.unwrap_or(start);
+        // No cut is possible after the last one, so it is used even if it keeps more tokens.
+        let mut cut = (search_start..end)
+            .find(is_possible_cut)
+            .unwrap_or(last_possible_cut);
+
+        if budget_reached_at.is_some() && self.is_failed_attempt(cut + 1)? {
             cut += 1;
         }
         // Entries without messages, such as a change of the model, are kept with what follows.
@@ -196,8 +199,8 @@ impl Projection<'_> {
         Ok(Some(cut))
     }
 
-    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens,
-    /// at an entry that has any; `None` if all entries from `start` on have fewer.
+    /// Finds the entry that overflows a budget of `keep` tokens: the last index from which the
+    /// estimates to the end add up to that many. `None` if all entries from `start` on have fewer.
     fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for index in (start..self.entries.len()).rev() {

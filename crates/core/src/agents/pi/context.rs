@@ -63,18 +63,19 @@ impl<'a> Projection<'a> {
         };
         for path_index in path_indexes {
             let ix = path[path_index as usize];
-            // The compaction in effect comes first. An older one that it keeps adds no messages.
+            let has_model_messages;
+            // The compaction in effect is the first entry. An older one that it keeps has messages
+            // by its type, but the summary in effect replaces them.
             let is_older_compaction =
                 !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
-            let has_model_messages = if is_older_compaction {
-                true
+            if is_older_compaction {
+                has_model_messages = true;
             } else {
                 let bodies = message_bodies(ix, reader)?;
-                let has_bodies = bodies.iter().any(Option::is_some);
+                has_model_messages = bodies.iter().any(Option::is_some);
                 let edit = edits.get(session.id(ix).as_bytes()).copied();
                 projection.append_messages(ix, bodies, edit)?;
-                has_bodies
-            };
+            }
             projection.entries.push(ProjectedEntry {
                 path_index,
                 has_model_messages,
@@ -106,10 +107,13 @@ impl<'a> Projection<'a> {
 
     /// Returns the messages of the entry at `index`.
     pub fn messages_of(&self, index: usize) -> &[ContextMessage] {
-        let start = index
-            .checked_sub(1)
-            .map_or(0, |before| self.entries[before].messages_end);
-        &self.messages[start as usize..self.entries[index].messages_end as usize]
+        // They begin where those of the entry before end.
+        let start = match index.checked_sub(1) {
+            Some(previous_index) => self.entries[previous_index].messages_end,
+            None => 0,
+        };
+        let end = self.entries[index].messages_end;
+        &self.messages[start as usize..end as usize]
     }
 }
 

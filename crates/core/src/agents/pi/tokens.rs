@@ -76,6 +76,7 @@ fn context_tokens_with(
     let mut trailing_estimate = 0;
     let mut non_system_estimate = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
+        // A count before the change is that of another context.
         let is_after_change =
             last_change.is_none_or(|last_change| projected.path_index as usize > last_change);
         for message in projection.messages_of(index).iter().rev() {
@@ -91,6 +92,7 @@ fn context_tokens_with(
     }
 
     let system_estimate = match system::combine_system_messages(projection)? {
+        // The time of the message does not count.
         Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
         None => 0,
     };
