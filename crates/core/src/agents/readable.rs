@@ -83,7 +83,7 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
 /// for any other custom message.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
-    let parsed = if custom_type == SKILL_PROMPT {
+    let typed_words = if custom_type == SKILL_PROMPT {
         skill_draft(entry)?
     } else if custom_type == CLAUDE_COMMAND {
         let message = content::join_text_borrowed(entry.get("content"), "\n");
@@ -92,7 +92,7 @@ fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
         return None;
     };
 
-    let body = normalize_spaces(parsed.head(ROW_UNITS));
+    let body = normalize_spaces(typed_words.head(ROW_UNITS));
     let role = custom_type.to_string_lossy();
     Some(RowText::with_bracketed_role(&role, &body))
 }
@@ -129,23 +129,27 @@ fn summary_head(entry: Raw) -> Text<'static> {
 /// Returns the first section of a summary: what follows the agent's preamble and the first
 /// headings, up to the next heading.
 pub fn first_section(summary: &str) -> &str {
-    let mut words = strip_preamble(summary).trim_start();
-    while words.starts_with('#') {
-        let below_heading = words.split_once('\n').map_or("", |(_, below)| below);
-        words = below_heading.trim_start();
+    // A heading may be followed by another, such as the title of the summary.
+    let mut section = strip_preamble(summary).trim_start();
+    while section.starts_with('#') {
+        let below_heading = match section.split_once('\n') {
+            Some((_heading, below)) => below,
+            None => "",
+        };
+        section = below_heading.trim_start();
     }
-    if let Some((above_heading, _)) = words.split_once("\n#") {
-        words = above_heading;
+    if let Some((above_next_heading, _)) = section.split_once("\n#") {
+        section = above_next_heading;
     }
 
     // In a built-in summary, the line above the quoted request only says what follows.
-    if let Some((introduction, quoted)) = words.split_once(":\n> ")
+    if let Some((introduction, quoted_request)) = section.split_once(":\n> ")
         && introduction.starts_with("The last request")
         && !introduction.contains('\n')
     {
-        words = quoted;
+        section = quoted_request;
     }
-    words
+    section
 }
 
 /// Returns a branch summary without the preamble that pi or oh-my-pi puts before it.
@@ -465,21 +469,25 @@ struct CdCommand<'c> {
 }
 
 impl<'c> CdCommand<'c> {
-    /// Parses a command; `None` if it has another form.
+    /// Parses a command of the form `cd FOLDER && NEXT`, in which the folder may be quoted; `None`
+    /// for any other command.
     fn parse(command: &'c [u8]) -> Option<Self> {
         let after_cd = command.strip_prefix(b"cd ")?.trim_ascii_start();
 
-        let (folder, after_folder) = match after_cd.first()? {
-            quote @ (b'"' | b'\'') => {
-                let unopened = &after_cd[1..];
-                let close = memchr::memchr(*quote, unopened)?;
-                (&unopened[..close], &unopened[close + 1..])
-            }
-            _ => {
-                let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
-                after_cd.split_at(after_cd.iter().position(is_end)?)
-            }
-        };
+        let folder;
+        let after_folder;
+        let first_byte = *after_cd.first()?;
+        if matches!(first_byte, b'"' | b'\'') {
+            let after_quote = &after_cd[1..];
+            let close = memchr::memchr(first_byte, after_quote)?;
+            folder = &after_quote[..close];
+            after_folder = &after_quote[close + 1..];
+        } else {
+            let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
+            let end = after_cd.iter().position(is_end)?;
+            folder = &after_cd[..end];
+            after_folder = &after_cd[end..];
+        }
         let next_command = after_folder.trim_ascii_start().strip_prefix(b"&&")?;
 
         // The root directory keeps its slash.

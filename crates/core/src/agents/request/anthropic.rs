@@ -123,7 +123,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         self.sink.write_item(&build_message("user", &json))
     }
 
-    /// Holds an answer back until it is known whether it is the last message.
+    /// Holds an answer back until it is known whether it is the last message, which may not end
+    /// with white space: see `flush_answer`.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let mut answer = Vec::new();
         for block in blocks {
@@ -148,10 +149,12 @@ impl BodyWriter for AnthropicWriter<'_> {
             // The answer before it may still be the last message.
             return self.flush_results();
         }
+        // Thinking without a signature has become text.
         if answer.iter().any(|block| is_thinking(block)) {
             self.has_signed_thinking = true;
         }
 
+        // The results that are held back answer calls of the previous answer.
         self.flush_answer(false)?;
         self.flush_results()?;
         self.answer = answer;

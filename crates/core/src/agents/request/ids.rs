@@ -119,8 +119,9 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     let hash = Text::from(short_hash(&own_id))
         .head(HASH_UNITS)
         .into_owned();
-    let call = call.head(MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len());
-    concat_texts(&[&call, &"_", &hash])
+    // What the `_` and the hash leave of the limit.
+    let call_units = MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len();
+    concat_texts(&[&call.head(call_units), &"_", &hash])
 }
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
@@ -253,7 +254,8 @@ pub fn takes_ids(id: &Text) -> bool {
         || gemini_version(id).is_some_and(|version| version >= 3)
 }
 
-/// Returns pi's short hash of a text: two numbers in base 36, not padded.
+/// Returns pi's short hash of a text: two numbers in base 36, not padded. The constants are pi's,
+/// so that the ids are those that pi sends.
 pub fn short_hash(text: &Text) -> String {
     let mut low: u32 = 0xdead_beef;
     let mut high: u32 = 0x41c6_ce57;

@@ -193,21 +193,25 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    /// Reads the messages in the form in which the second pass gets them, too. Those that may be
-    /// late are numbered from 1 in both passes.
+    /// Reads the messages as the second pass gets them: converted for the model. If the agent moves
+    /// late results to their calls, all messages are read. Otherwise, only those that determine the
+    /// system text and the model.
     fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
-        let messages = if agent.constants().moves_late_results {
+        let moves_late_results = agent.constants().moves_late_results;
+        let needed_messages = if moves_late_results {
             Cow::Borrowed(messages)
         } else {
             Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
         };
         let mut first_pass = FirstPass::default();
+        // From 1, as `Replay` numbers them in the second pass: by its number, a late result is
+        // found again.
         let mut message_number = 0;
-        agent.convert_for_model(&messages, reader, &mut |json| {
+        agent.convert_for_model(&needed_messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
             message_number += 1;
-            if agent.constants().moves_late_results {
+            if moves_late_results {
                 first_pass
                     .late_results
                     .read_message(message_number, message);
