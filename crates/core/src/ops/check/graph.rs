@@ -8,12 +8,12 @@
 //! parent is missing, if the entry before it is the only one without a child so far: no other
 //! parent fits. Entries that name the same missing parent stay siblings.
 
+use super::ends::Ends;
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
-use super::resync::{LostEntry, LostParent};
-use crate::session::entry::{EntryIx, Flags, Kind, LineNo, Role};
+use super::lost_parents::{find_continuations, find_replacement_parents};
+use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
-use crate::session::tree::Tree;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -228,11 +228,17 @@ impl<'s> Graph<'s, '_> {
                 let replacement = replacements.get(missing_id.as_bytes()).copied();
                 let finding =
                     self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
-                let orphan = Orphan {
-                    missing_id,
-                    finding,
+                let fix = match replacement {
+                    Some(parent) => self.attach_and_describe(ix, parent),
+                    None => None,
                 };
-                if let Some(orphan) = self.attach_or_return(ix, orphan, replacement) {
+                if let Some(fix) = fix {
+                    self.findings.push(finding.with_fix(fix));
+                } else {
+                    let orphan = Orphan {
+                        missing_id,
+                        finding,
+                    };
                     orphans.insert(ix, orphan);
                 }
             } else if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
@@ -252,26 +258,8 @@ impl<'s> Graph<'s, '_> {
         self.report_several_roots();
     }
 
-    /// Attaches an entry whose parent is missing to the replacement for that parent, and reports
-    /// it. Returns the orphan, which is then not reported, if there is no replacement or if
-    /// attaching it would close a cycle.
-    fn attach_or_return(
-        &mut self,
-        ix: EntryIx,
-        orphan: Orphan<'s>,
-        replacement: Option<Position>,
-    ) -> Option<Orphan<'s>> {
-        let Some(parent) = replacement else {
-            return Some(orphan);
-        };
-        if !self.try_attach(ix, parent) {
-            return Some(orphan);
-        }
-        let fix = self.describe_parent(parent);
-        self.findings.push(orphan.finding.with_fix(fix));
-        None
-    }
-
+    /// Reports that the parent of an entry is further down in the file. Nothing is repaired: the
+    /// agents read such a file as any other.
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
         let line = self.session.entry(parent).line.0;
         let message = format!("its parent is after it, on line {line}");
@@ -284,24 +272,28 @@ impl<'s> Graph<'s, '_> {
     /// `parent`, which has the same odd value as its id.
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
-        let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
+        let finding = finding_in_entry(self.session, ix, K::OddParent, message)
             .with_worst_case(self.is_active[ix.index()]);
-        if let Some(parent) = parent
-            && self.try_attach(ix, Position::Entry(parent))
-        {
-            finding = finding.with_fix(self.describe_parent(Position::Entry(parent)));
-        }
-        self.findings.push(finding);
+        let fix = match parent {
+            Some(parent) => self.attach_and_describe(ix, Position::Entry(parent)),
+            None => None,
+        };
+        self.findings.push(match fix {
+            Some(fix) => finding.with_fix(fix),
+            None => finding,
+        });
     }
 
     /// Makes the entry after several that shared a line a child of the last of these: see
     /// [`find_continuations`].
     fn attach_continuations(&mut self) {
-        // Nothing reads them after this.
+        // Taken, so that the loop can borrow the rest of `self`. Nothing reads them after this.
         for (last, next) in std::mem::take(&mut self.continuations) {
             if self.session.entry(next).parent.is_none() {
                 self.try_attach(next, Position::Entry(last));
             } else {
+                // It is not a root, which `try_attach` expects. Migration gave it the entry before
+                // the line as its parent.
                 self.links.new_parents.insert(next, Position::Entry(last));
             }
         }
@@ -343,11 +335,11 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports an entry of a cycle. Loading cut the cycle at the entry that now has no parent. That
-    /// entry becomes a child of the entry before it. It becomes a root if it is the first of the
-    /// file, or if this would close a cycle again.
+    /// Reports an entry of a cycle. The repair cuts the cycle where loading did: at the entry that
+    /// now has no parent.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
+        // A cycle harms most if the agent runs into it on the way from the leaf to the root.
         let root = self.original_roots[ix.index()];
         let has_leaf_in_tree = session
             .leaf
@@ -362,14 +354,9 @@ impl<'s> Graph<'s, '_> {
             (K::ParentCycle, "the entry is its own ancestor")
         };
 
-        let is_cut = session.entry(ix).parent.is_none();
-        let fix = if is_cut {
-            let mut parent = Position::from(ix.previous());
-            if !self.try_attach(ix, parent) {
-                parent = Position::Root;
-                self.links.new_parents.insert(ix, parent);
-            }
-            self.describe_parent(parent)
+        let is_cut_here = session.entry(ix).parent.is_none();
+        let fix = if is_cut_here {
+            self.attach_cut_entry(ix)
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
@@ -378,6 +365,18 @@ impl<'s> Graph<'s, '_> {
                 .with_worst_case(has_leaf_in_tree)
                 .with_fix(fix),
         );
+    }
+
+    /// Makes the entry at which a cycle was cut a child of the entry before it, and returns the text
+    /// of the fix. It becomes a root if it is the first of the file, or if the entry before it is
+    /// one of its descendants, which would close a cycle again.
+    fn attach_cut_entry(&mut self, ix: EntryIx) -> String {
+        let before = Position::from(ix.previous());
+        if let Some(fix) = self.attach_and_describe(ix, before) {
+            return fix;
+        }
+        self.links.new_parents.insert(ix, Position::Root);
+        self.describe_parent(Position::Root)
     }
 
     /// Returns the finding for an entry whose parent is missing, with the number of entries that are
@@ -409,12 +408,12 @@ impl<'s> Graph<'s, '_> {
     /// parent of `ix` is missing. So `ix` is the root of a tree of its own. `tree_sizes` has, at the
     /// index of each root, the number of entries in its tree.
     fn count_cut_off(&self, ix: EntryIx, tree_sizes: &[usize]) -> usize {
-        let is_active = self.is_active[ix.index()];
-        if !is_active {
+        let is_in_conversation = self.is_active[ix.index()];
+        if !is_in_conversation {
             return tree_sizes[ix.index()];
         }
-        // The conversation is in the tree of `ix`: what is lost is the rest, as far as it is before
-        // `ix` in the file, where the missing parent was.
+        // The conversation is in the tree of `ix`, so entries of other trees are cut off. Only those
+        // before `ix` in the file can have been its ancestors.
         let roots_of_earlier = &self.original_roots[..ix.index()];
         roots_of_earlier.iter().filter(|&&root| root != ix).count()
     }
@@ -453,6 +452,16 @@ impl<'s> Graph<'s, '_> {
         true
     }
 
+    /// Makes `ix`, which is a root, a child of `parent`, and returns the text of this fix. Like
+    /// [`try_attach`](Self::try_attach), does nothing if this would be a cycle, and returns `None`.
+    fn attach_and_describe(&mut self, ix: EntryIx, parent: Position) -> Option<String> {
+        let is_attached = self.try_attach(ix, parent);
+        if !is_attached {
+            return None;
+        }
+        Some(self.describe_parent(parent))
+    }
+
     /// Makes `ix`, which is a root, a child of the first candidate for which this is possible, and
     /// returns that candidate; `None` if there is none.
     fn attach_to_first(
@@ -482,31 +491,36 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports that the conversation has several roots. Entries whose parent is missing or invalid,
-    /// and entries without an id, are not counted: they are reported themselves. Nor are `custom`
-    /// entries that were put at the root, as the mark of `switch root` is: they begin no
-    /// conversation.
+    /// Reports that the conversation has several roots. The finding is in the second of them: the
+    /// first is as it should be.
     fn report_several_roots(&mut self) {
         let session = self.session;
-        let is_root = |ix: EntryIx| {
-            let entry = session.entry(ix);
-            let is_mark_at_root =
-                entry.kind == Kind::Custom && !entry.flags.contains(Flags::NO_PARENT_KEY);
-            entry.parent.is_none()
-                && session.dangling_id(ix).is_none()
-                && !entry.id.is_empty()
-                && !is_mark_at_root
-        };
         let roots: Vec<_> = session
             .entry_indexes()
-            .filter(|&ix| is_root(ix) && self.odd_ids_of(ix).is_none())
+            .filter(|&ix| self.is_unreported_root(ix))
             .collect();
         let [_, second, ..] = roots[..] else { return };
 
         let message = format!("the conversation has {} root entries", roots.len());
-        let finding = finding_in_entry(session, second, K::SeveralRoots, message);
-        self.findings
-            .push(finding.with_worst_case(self.has_unlinked_roots(&roots)));
+        let finding = finding_in_entry(session, second, K::SeveralRoots, message)
+            .with_worst_case(self.has_unlinked_roots(&roots));
+        self.findings.push(finding);
+    }
+
+    /// Whether an entry is a root, and nothing else is reported of its id or parent.
+    fn is_unreported_root(&self, ix: EntryIx) -> bool {
+        let session = self.session;
+        let entry = session.entry(ix);
+        if entry.parent.is_some() {
+            return false;
+        }
+        let is_reported = session.dangling_id(ix).is_some()
+            || entry.id.is_empty()
+            || self.odd_ids_of(ix).is_some();
+        // As the mark of `switch root`, which begins no conversation.
+        let is_mark_at_root =
+            entry.kind == Kind::Custom && !entry.flags.contains(Flags::NO_PARENT_KEY);
+        !is_reported && !is_mark_at_root
     }
 
     /// Whether there are many roots because their writer sets no parents: they are most of the
@@ -528,173 +542,6 @@ struct Orphan<'s> {
     missing_id: Text<'s>,
     /// What is reported of the entry.
     finding: Finding,
-}
-
-/// The ends of the conversation so far, while entries are added in file order: entries without a
-/// child among those added.
-///
-/// A tool result counts as a part of the nearest entry above it that is no result, so it is no end
-/// by itself, and gives its parent no child. Otherwise, the moves of results to their calls, which
-/// are planned later, would change the ends, and a second repair would attach other orphans.
-struct Ends<'s> {
-    session: &'s Session,
-    /// Of each entry, whether an entry added so far is its child.
-    has_child: Vec<bool>,
-    /// Of each entry, itself or, of a tool result, an entry above it of which it counts as a part:
-    /// see [`find_owner`](Self::find_owner).
-    owners: Vec<EntryIx>,
-    count: usize,
-}
-
-impl<'s> Ends<'s> {
-    fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
-        let parent_of = |ix| links.repaired_parent(session, ix);
-        let mut owners: Vec<EntryIx> = session.entry_indexes().collect();
-        // Each entry comes after its parent.
-        for ix in Tree::from_parents(&session.entries, parent_of).walk_oldest_first() {
-            if session.is_message(ix, Role::ToolResult)
-                && let Some(parent) = parent_of(ix)
-            {
-                owners[ix.index()] = owners[parent.index()];
-            }
-        }
-        Ends {
-            session,
-            has_child: vec![false; session.entries.len()],
-            owners,
-            count: 0,
-        }
-    }
-
-    /// Returns the nearest entry at or above `ix` that is no tool result; the uppermost result if
-    /// there is none.
-    fn find_owner(&self, ix: EntryIx) -> EntryIx {
-        let mut owner = self.owners[ix.index()];
-        // A result without a parent owned itself, and results below it still name it as their owner.
-        // Once it is attached, it has an owner, too.
-        while self.owners[owner.index()] != owner {
-            owner = self.owners[owner.index()];
-        }
-        owner
-    }
-
-    /// Whether the only end is `ix`, which was added, or the entry of which it is a part.
-    fn is_only_end(&self, ix: EntryIx) -> bool {
-        self.count == 1 && !self.has_child[self.find_owner(ix).index()]
-    }
-
-    /// Adds the next entry in file order, once its parent is final. The entry is an end until a
-    /// child of it is added. Its parent may come later in the file; such a parent has a child
-    /// already when it is added, and never becomes an end.
-    fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
-        let parent = parent.map(|parent| self.find_owner(parent));
-        if self.session.is_message(ix, Role::ToolResult)
-            && let Some(owner) = parent
-        {
-            self.owners[ix.index()] = owner;
-            return;
-        }
-
-        let is_end = !self.has_child[ix.index()];
-        if is_end {
-            self.count += 1;
-        }
-        let Some(parent) = parent else { return };
-        let was_end = parent < ix && !self.has_child[parent.index()];
-        if was_end {
-            self.count -= 1;
-        }
-        self.has_child[parent.index()] = true;
-    }
-}
-
-/// Returns, for the last of several entries without ids that shared a line, the entry after them,
-/// if the conversation continues there.
-///
-/// Such a line is from a file of version 1, in which each entry follows the one before. Migration
-/// could not read the line, and made the entry after it a child of the entry before it. The repair
-/// makes the entry after the line a child of the last entry on it.
-fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
-    let lines = repair.unlinked_lines.iter();
-    let unlinked: Vec<_> = lines
-        .filter_map(|&line| session.entry_on_line(line))
-        .collect();
-    let mut continuations = BTreeMap::new();
-    // Each run is the entries of one line, or of several lines next to each other.
-    for run in unlinked.chunk_by(|one, next| next.previous() == Some(*one)) {
-        let last = run[run.len() - 1];
-        let next = EntryIx::new(last.index() + 1);
-        let Some(entry) = session.entries.get(next.index()) else {
-            continue;
-        };
-        // An entry that was migrated has a `parentId`. Cycles and missing parents are repaired by
-        // other rules.
-        let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
-            || entry.flags.contains(Flags::IN_CYCLE)
-            || session.dangling_id(next).is_some();
-        if !has_other_defect && entry.parent == run[0].previous() {
-            continuations.insert(last, next);
-        }
-    }
-    continuations
-}
-
-/// Returns the parents for the children of lost entries, by the id of the lost entry. The parent
-/// is that of the lost entry, or else the entry before it in the file.
-fn find_replacement_parents(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Position> {
-    let mut lost_ids: HashSet<&[u8]> = HashSet::default();
-    for lost in &repair.lost_entries {
-        if let Some(id) = &lost.id {
-            lost_ids.insert(id.as_bytes());
-        }
-    }
-
-    let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
-    for lost in &repair.lost_entries {
-        let next_index = session
-            .entries
-            .partition_point(|entry| entry.line.0 <= lost.lines_before);
-        let next_entry = EntryIx::new(next_index);
-        let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
-            continue;
-        };
-        let parent = match &lost.parent {
-            LostParent::Root => Position::Root,
-            LostParent::Unknown => next_entry.previous().into(),
-            LostParent::Id(parent_id) => {
-                // The parent may be a lost entry before this one.
-                let lost_parent = replacements.get(parent_id.as_bytes());
-                session
-                    .find_entry(parent_id)
-                    .or(lost_parent.and_then(|position| position.entry()))
-                    .or(next_entry.previous())
-                    .into()
-            }
-        };
-        replacements.insert(id, parent);
-    }
-    replacements
-}
-
-/// Returns the id of a lost entry, as read from its line or concluded from the entry after it;
-/// `None` if it is not known.
-///
-/// The next entry is taken for a child of the lost one, if its parent is not in the file, and is
-/// none of the other lost entries. The lost entry then has the id of that parent.
-fn id_of_lost_entry(
-    session: &Session,
-    lost: &LostEntry,
-    next_entry: EntryIx,
-    lost_ids: &HashSet<&[u8]>,
-) -> Option<Vec<u8>> {
-    if let Some(id) = &lost.id {
-        return Some(id.as_bytes().to_vec());
-    }
-    let missing_parent = session.dangling_id(next_entry)?;
-    if lost_ids.contains(missing_parent.as_bytes()) {
-        return None;
-    }
-    Some(missing_parent.into_bytes())
 }
 
 /// Returns the root of an entry's tree in a union-find forest. Halves the path to the root on the

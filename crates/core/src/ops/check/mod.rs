@@ -13,12 +13,14 @@
 //! ```
 
 mod conversation;
+mod ends;
 mod finding;
 mod graph;
 mod groups;
 mod header;
 mod line_repair;
 mod lines;
+mod lost_parents;
 mod missing;
 mod resync;
 mod turns;

@@ -1,0 +1,105 @@
+//! Parents for entries whose own parent was lost with the line that contained it.
+
+use super::line_repair::LineRepair;
+use super::resync::{LostEntry, LostParent};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::reference::Position;
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeMap;
+
+/// Returns, for the last of several entries without ids that shared a line, the entry after them,
+/// if the conversation continues there.
+///
+/// Such a line is from a file of version 1, in which each entry follows the one before. Migration
+/// could not read the line, and made the entry after it a child of the entry before it. The repair
+/// makes the entry after the line a child of the last entry on it.
+pub(super) fn find_continuations(
+    session: &Session,
+    repair: &LineRepair,
+) -> BTreeMap<EntryIx, EntryIx> {
+    let mut unlinked = Vec::new();
+    for &line in &repair.unlinked_lines {
+        unlinked.extend(session.entry_on_line(line));
+    }
+    let mut continuations = BTreeMap::new();
+    // Each run is the entries of one line, or of several lines next to each other.
+    for run in unlinked.chunk_by(|one, next| next.previous() == Some(*one)) {
+        let last = run[run.len() - 1];
+        let next = EntryIx::new(last.index() + 1);
+        let Some(entry) = session.entries.get(next.index()) else {
+            continue;
+        };
+        // An entry that was migrated has a `parentId`. Cycles and missing parents are repaired by
+        // other rules.
+        let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
+            || entry.flags.contains(Flags::IN_CYCLE)
+            || session.dangling_id(next).is_some();
+        let follows_line_before = entry.parent == run[0].previous();
+        if follows_line_before && !has_other_defect {
+            continuations.insert(last, next);
+        }
+    }
+    continuations
+}
+
+/// Returns the parents for the children of lost entries, by the id of the lost entry. The parent
+/// is that of the lost entry, or else the entry before it in the file.
+pub(super) fn find_replacement_parents(
+    session: &Session,
+    repair: &LineRepair,
+) -> HashMap<Vec<u8>, Position> {
+    let mut lost_ids: HashSet<&[u8]> = HashSet::default();
+    for lost in &repair.lost_entries {
+        if let Some(id) = &lost.id {
+            lost_ids.insert(id.as_bytes());
+        }
+    }
+
+    let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
+    for lost in &repair.lost_entries {
+        let next_index = session
+            .entries
+            .partition_point(|entry| entry.line.0 <= lost.lines_before);
+        let next_entry = EntryIx::new(next_index);
+        let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
+            continue;
+        };
+        let parent = match &lost.parent {
+            LostParent::Root => Position::Root,
+            LostParent::Unknown => next_entry.previous().into(),
+            LostParent::Id(parent_id) => {
+                // The parent may be a lost entry before this one.
+                let lost_parent = replacements.get(parent_id.as_bytes());
+                session
+                    .find_entry(parent_id)
+                    .or(lost_parent.and_then(|position| position.entry()))
+                    .or(next_entry.previous())
+                    .into()
+            }
+        };
+        replacements.insert(id, parent);
+    }
+    replacements
+}
+
+/// Returns the id of a lost entry, as read from its line or concluded from the entry after it;
+/// `None` if it is not known.
+///
+/// The next entry is taken for a child of the lost one, if its parent is not in the file, and is
+/// none of the other lost entries. The lost entry then has the id of that parent.
+fn id_of_lost_entry(
+    session: &Session,
+    lost: &LostEntry,
+    next_entry: EntryIx,
+    lost_ids: &HashSet<&[u8]>,
+) -> Option<Vec<u8>> {
+    if let Some(id) = &lost.id {
+        return Some(id.as_bytes().to_vec());
+    }
+    let missing_parent = session.dangling_id(next_entry)?;
+    if lost_ids.contains(missing_parent.as_bytes()) {
+        return None;
+    }
+    Some(missing_parent.into_bytes())
+}
