@@ -123,7 +123,8 @@ struct CheckedCount {
     built_messages: usize,
 }
 
-/// Checks a count as [`estimate_if_wrong`] does.
+/// Checks a count as [`estimate_if_wrong`] does. Also returns how many messages were built for
+/// this, because a caller may have a budget for that.
 fn check_count(
     counted: f64,
     path: &[EntryIx],
@@ -142,12 +143,13 @@ fn check_count(
     let least_estimate = counted * IMPLAUSIBLE_RATIO;
     let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
 
+    // The cheapest check first: the lengths of the lines are known.
     let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
     if !is_too_old && !can_be_implausible(path_bytes) {
         return Ok(checked);
     }
 
-    // A compaction leaves out most of a long path.
+    // Of a long path, a compaction leaves out most, so the context may still be short.
     let messages = session.agent().build_context(path, reader)?.messages;
     checked.built_messages = messages.len();
     let context_bytes: u64 = messages

@@ -129,25 +129,12 @@ fn find_partners(
     left_digests: &[ContentDigest],
     right_digests: &[ContentDigest],
 ) -> Vec<Option<usize>> {
-    let mut by_id: HashMap<&[u8], usize> = HashMap::default();
-    for (index, &ix) in right.path.iter().enumerate() {
-        by_id.insert(right.session.bytes(right.session.entry(ix).id), index);
-    }
-    let mut partners: Vec<Option<usize>> = Vec::with_capacity(left.path.len());
-    let mut is_taken = vec![false; right.path.len()];
-    for &ix in &left.path {
-        let id = left.session.bytes(left.session.entry(ix).id);
-        let partner = if id.is_empty() {
-            None
-        } else {
-            by_id.remove(id)
-        };
-        if let Some(partner) = partner {
-            is_taken[partner] = true;
-        }
-        partners.push(partner);
-    }
+    let mut partners = find_partners_by_id(left, right);
 
+    let mut is_taken = vec![false; right.path.len()];
+    for partner in partners.iter().flatten() {
+        is_taken[*partner] = true;
+    }
     // Of several entries with the same content, the first on the left gets the first on the right,
     // the second gets the second, and so on.
     let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
@@ -162,6 +149,27 @@ fn find_partners(
         {
             partners[index] = with_same_content.pop_front();
         }
+    }
+    partners
+}
+
+/// Returns, for each entry of the left path, the index of the entry with the same id on the right
+/// path. An entry of the right path is the partner of one entry only.
+fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<usize>> {
+    let mut right_by_id: HashMap<&[u8], usize> = HashMap::default();
+    for (index, &ix) in right.path.iter().enumerate() {
+        right_by_id.insert(right.session.bytes(right.session.entry(ix).id), index);
+    }
+    let mut partners = Vec::with_capacity(left.path.len());
+    for &ix in &left.path {
+        let id = left.session.bytes(left.session.entry(ix).id);
+        let partner = if id.is_empty() {
+            // Entries without an id are not the same for that.
+            None
+        } else {
+            right_by_id.remove(id)
+        };
+        partners.push(partner);
     }
     partners
 }

@@ -117,33 +117,33 @@ impl FileComparison {
         let Some(before) = self.before else {
             return FileDifference::Unchanged;
         };
-        let after = self.content.exact_text();
-        match (&before, after) {
-            (ContentBefore::Whole(old), Some(new)) if old == new => {
+        let is_before_known = !matches!(before, ContentBefore::Unknown);
+        if is_before_known && let Some(new) = self.content.exact_text() {
+            let old = match before {
+                ContentBefore::Whole(old) => Some(old),
+                ContentBefore::Missing | ContentBefore::Unknown => None,
+            };
+            if old.as_deref() == Some(new) {
                 return FileDifference::Unchanged;
             }
-            (ContentBefore::Whole(old), Some(new)) => {
-                return FileDifference::Contents {
-                    old: Some(old.clone()),
-                    new: new.to_owned(),
-                };
-            }
-            (ContentBefore::Missing, Some(new)) => {
-                return FileDifference::Contents {
-                    old: None,
-                    new: new.to_owned(),
-                };
-            }
-            _ => {}
+            return FileDifference::Contents {
+                old,
+                new: new.to_owned(),
+            };
         }
 
-        let is_before_known = !matches!(before, ContentBefore::Unknown);
+        // The recorded diffs are the second choice, and of use only if no change lacks one. Those
+        // that pi records have no carriage returns, so they are wrong for a file that has some.
         let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
-        match diffs {
-            // The diffs that pi records have no carriage returns.
-            Some(diffs) if !self.content.has_carriage_returns() => FileDifference::Recorded(diffs),
-            _ if is_before_known => FileDifference::UnknownAfter,
-            _ => FileDifference::UnknownBefore,
+        if let Some(diffs) = diffs
+            && !self.content.has_carriage_returns()
+        {
+            return FileDifference::Recorded(diffs);
+        }
+        if is_before_known {
+            FileDifference::UnknownAfter
+        } else {
+            FileDifference::UnknownBefore
         }
     }
 }

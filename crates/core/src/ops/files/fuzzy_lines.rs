@@ -23,7 +23,8 @@ pub fn find_rewritten_lines(
     let old_lines = LineRanges::new(text);
     let new_lines = LineRanges::new(edited);
     let mut found = Vec::new();
-    // What the groups before add to the index of a line.
+    // The number of lines that the groups so far have added: by so much, a line of `text` is further
+    // down in `edited`.
     let mut shift = 0;
     for group in find_touched_lines(text, replacements)? {
         let new_start = group.lines.start.checked_add_signed(shift)?;
@@ -73,6 +74,7 @@ struct TouchedLines {
 }
 
 /// Finds the lines that each replacement touches, in order; lines that several touch are one group.
+/// `None` if a replaced text is not found.
 fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Vec<TouchedLines>> {
     let comparable = comparable_form(text);
     let mut matches = Vec::new();
@@ -80,25 +82,30 @@ fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Ve
         let old = comparable_form(&normalize_line_ends(&replacement.old));
         let start = comparable.find(&old)?;
         let old_feeds = count_feeds(&old);
+        let new_feeds = count_feeds(&normalize_line_ends(&replacement.new));
+
         let first_line = count_feeds(&comparable[..start]);
-        // A match that ends with its line does not touch the next one.
-        let last_line = first_line + old_feeds - usize::from(old.ends_with('\n'));
+        let mut last_line = first_line + old_feeds;
+        if old.ends_with('\n') {
+            // The match ends with its line, and does not touch the next one.
+            last_line -= 1;
+        }
         matches.push(TouchedLines {
             lines: first_line..last_line + 1,
-            added_lines: count_feeds(&normalize_line_ends(&replacement.new)) as isize
-                - old_feeds as isize,
+            added_lines: new_feeds as isize - old_feeds as isize,
         });
     }
     matches.sort_by_key(|touched| touched.lines.start);
 
     let mut groups: Vec<TouchedLines> = Vec::new();
     for touched in matches {
-        match groups.last_mut() {
-            Some(group) if touched.lines.start < group.lines.end => {
-                group.lines.end = group.lines.end.max(touched.lines.end);
-                group.added_lines += touched.added_lines;
-            }
-            _ => groups.push(touched),
+        if let Some(group) = groups.last_mut()
+            && touched.lines.start < group.lines.end
+        {
+            group.lines.end = group.lines.end.max(touched.lines.end);
+            group.added_lines += touched.added_lines;
+        } else {
+            groups.push(touched);
         }
     }
     Some(groups)
@@ -108,7 +115,9 @@ fn count_feeds(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Returns the form in which pi compares texts, with as many lines.
+/// Returns the form of a text in which pi compares it if an edit does not fit as it is: without
+/// white space at line ends, and with plain quotes, dashes and spaces. The number of lines is the
+/// same, so that a match shows which lines it touches.
 fn comparable_form(text: &str) -> String {
     let mut form = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

@@ -36,31 +36,33 @@ struct DiffLine<'a> {
 pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     let old_lines: Vec<&str> = text.split('\n').collect();
     let mut new_lines: Vec<&str> = Vec::new();
-    // The old lines that were copied or removed so far.
+    // The number of old lines that were copied or removed so far.
     let mut used_count = 0;
     for line in parse_hunks(diff)?.iter().flatten() {
-        if line.change == LineChange::Added {
-            // The diff does not show all lines that stay.
-            let hidden_count = (line.number - 1).checked_sub(new_lines.len())?;
-            let next_count = used_count + hidden_count;
-            new_lines.extend(old_lines.get(used_count..next_count)?);
-            used_count = next_count;
-            new_lines.push(line.text);
-            continue;
-        }
-
+        // Lines that stay and are not shown precede this one. The number of an added line is that
+        // in the new text, the number of any other line that in the old text.
+        let index = line.number - 1;
+        let hidden_end = match line.change {
+            LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
+            LineChange::Kept | LineChange::Removed => index,
+        };
         // There is no such range if the numbers do not ascend.
-        new_lines.extend(old_lines.get(used_count..line.number - 1)?);
-        if old_lines.get(line.number - 1) != Some(&line.text) {
-            return None;
+        new_lines.extend(old_lines.get(used_count..hidden_end)?);
+        used_count = hidden_end;
+
+        if line.change != LineChange::Added {
+            if old_lines.get(index) != Some(&line.text) {
+                return None;
+            }
+            used_count += 1;
         }
-        if line.change == LineChange::Kept {
+        if line.change != LineChange::Removed {
             new_lines.push(line.text);
         }
-        used_count = line.number;
     }
 
-    // After a line feed at the end, there is an empty line that no diff shows.
+    // After a line feed at the end, there is an empty line that no diff shows. So if no line is
+    // left, the text did not end with a line feed, and the diff shows its last line.
     let rest = old_lines.get(used_count..)?;
     if rest.is_empty() {
         return None;

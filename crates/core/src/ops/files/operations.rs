@@ -184,9 +184,10 @@ impl OperationList {
         }
     }
 
-    /// Adds the calls of one entry. A call with the id of an earlier call, in an entry before, takes
-    /// its place.
+    /// Adds the calls of one entry. The next result with the id of a call answers it. If a call of
+    /// an earlier entry with the same id still waits for its result, that one gets none.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<NamedCall>) {
+        // A call that names several files is one operation for each, all with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
         for call in calls {
             if let Some(id) = call.id {

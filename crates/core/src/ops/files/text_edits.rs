@@ -32,14 +32,17 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
         return Some(format!("{mark}{edited}"));
     }
 
-    // It may still fit if differences in white space, quotes and dashes do not count. pi then
-    // writes what the recorded diff says.
+    // pi also accepts texts that differ in white space, quotes or dashes. Then it rewrites the lines
+    // of such a text as a whole, and the recorded diff shows the result.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
-    let rewritten = find_rewritten_lines(&with_feeds, &patched, &edits.replacements)
-        .filter(|found| replace_ranges(&with_feeds, found) == patched)
-        .unwrap_or_else(|| changed_lines(&with_feeds, &patched));
-    let edited = replace_in_original(unmarked, &rewritten);
+    let rewritten_lines = find_rewritten_lines(&with_feeds, &patched, &edits.replacements);
+    let rewritten_lines = match rewritten_lines {
+        Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
+        // The diff is certain, and which lines pi rewrote only matters for their ends.
+        _ => changed_lines(&with_feeds, &patched),
+    };
+    let edited = replace_in_original(unmarked, &rewritten_lines);
     Some(format!("{mark}{edited}"))
 }
 

@@ -78,13 +78,7 @@ impl ToolOutput {
     /// `arguments` are those of the call.
     pub fn read_lines(self, arguments: Raw) -> FileChange {
         if let Some(displayed) = self.displayed {
-            let is_whole = displayed.first_line == 1
-                && displayed.line_count == Some(displayed.text.split('\n').count());
-            return if is_whole {
-                FileChange::ReadWhole(displayed.text)
-            } else {
-                FileChange::ReadPart(displayed)
-            };
+            return displayed.into_change();
         }
         if !self.is_one_text {
             return FileChange::UnknownRead;
@@ -92,11 +86,11 @@ impl ToolOutput {
 
         let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
         let first_line = if offset >= 1.0 { offset as usize } else { 1 };
-        // Without a limit, such a text can only be a part of the file itself.
+        // Only a read that was cut, by its limit or by the tool, ends in a notice. Elsewhere, a text
+        // that looks like one is a part of the file.
         let has_limit = arguments.get("limit").and_then(Raw::number).is_some();
-        if (self.is_truncated || has_limit)
-            && let Some(notice) = split_notice(&self.text)
-        {
+        let may_have_notice = self.is_truncated || has_limit;
+        if may_have_notice && let Some(notice) = split_notice(&self.text) {
             return FileChange::ReadPart(ReadPart {
                 first_line,
                 text: notice.text_before.to_owned(),
@@ -105,6 +99,7 @@ impl ToolOutput {
         }
 
         if self.is_truncated {
+            // What is missing is not said in a known form.
             return FileChange::UnknownRead;
         }
         if first_line == 1 {
@@ -138,6 +133,19 @@ fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
         files.push(details);
     }
     files.into_iter().filter_map(read_recorded_file).collect()
+}
+
+impl ReadPart {
+    /// Returns the lines as what a read printed: all of the file, if they are all of its lines.
+    fn into_change(self) -> FileChange {
+        let printed_count = self.text.split('\n').count();
+        let is_whole = self.first_line == 1 && self.line_count == Some(printed_count);
+        if is_whole {
+            FileChange::ReadWhole(self.text)
+        } else {
+            FileChange::ReadPart(self)
+        }
+    }
 }
 
 /// Reads what was recorded of one file; `None` if that is not usable.

@@ -151,8 +151,12 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the tool that printed what matches, or that a reply calls there. `line` is the line
-    /// of the entry, and `calls` are those on it and on earlier lines of its chunk.
+    /// Returns the tool to which a match belongs: that of a result, that of the call in whose
+    /// arguments the match is, or that of a command that the user ran. `None` for any other match.
+    ///
+    /// A result has its tool but not the arguments, which are those of an earlier call. `line` is
+    /// the line of the entry, and `calls` are the calls on it and on earlier lines of its chunk; a
+    /// call before these is searched for in the file.
     fn find_tool(
         &mut self,
         entry: &ParsedEntry,
