@@ -4,8 +4,8 @@
 use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
-    CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize_spaces,
-    push_text_or, role_name, round_to_thousands, string_head,
+    BracketEnd, CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value,
+    normalize_spaces, push_text_or, role_name, round_to_thousands, string_head,
 };
 use crate::session::column::RowShape;
 use crate::session::content;
@@ -208,7 +208,7 @@ fn model_usage_row(entry: Raw) -> RowText<'static> {
     let [purpose, role, provider, model] = used_model_fields(entry);
     let gap = if role.is_empty() { "" } else { " " };
     let used = concat_texts(&[&purpose, &" ", &role, &gap, &provider, &"/", &model]);
-    RowText::bracketed("model usage", &used, "]")
+    RowText::bracketed("model usage", &used, BracketEnd::Closed)
 }
 
 /// Returns the purpose, the role, the provider and the id of a used model, cleaned for a row.
@@ -357,11 +357,12 @@ pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
 /// in place of the bracket.
 pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
-    RowText::bracketed(
-        role,
-        &text.head(ROW_UNITS),
-        if is_cut { CUT_MARK } else { "]" },
-    )
+    let end = if is_cut {
+        BracketEnd::Cut(CUT_MARK)
+    } else {
+        BracketEnd::Closed
+    };
+    RowText::bracketed(role, &text.head(ROW_UNITS), end)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
 use crate::agents::row::{
-    NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value, normalize_spaces,
-    push_text_heads, push_text_or, role_name, round_to_thousands, string_head, unknown_call_text,
-    with_prefix,
+    BracketEnd, NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value,
+    normalize_spaces, push_text_heads, push_text_or, role_name, round_to_thousands, string_head,
+    unknown_call_text, with_prefix,
 };
 use crate::session::column::RowShape;
 use crate::session::content::blocks_of_type;
@@ -325,17 +325,15 @@ fn display_value(value: Raw) -> Text<'static> {
     string_head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
 }
 
-/// Returns a row in brackets; a truncated text gets no closing bracket.
+/// Returns a row in brackets. A text of the maximum length counts as truncated, and gets no closing
+/// bracket.
 fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
-    RowText::bracketed(
-        role,
-        text,
-        if text.utf16_len() < ROW_UNITS {
-            "]"
-        } else {
-            ""
-        },
-    )
+    let end = if text.utf16_len() < ROW_UNITS {
+        BracketEnd::Closed
+    } else {
+        BracketEnd::Cut("")
+    };
+    RowText::bracketed(role, text, end)
 }
 
 #[cfg(test)]

@@ -90,13 +90,16 @@ impl<'a> BodySink<'a> {
         Ok(())
     }
 
-    /// Writes any other item.
+    /// Writes an item of the list that is not an answer of the model. The head of the body precedes
+    /// the first item, and not earlier: a body without items is not written at all.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.last_message = LastMessage::Request;
-        let before = match (self.item_count, self.part) {
-            (0, SinkPart::Whole) => std::mem::take(&mut self.pending_prefix),
-            (0, SinkPart::Items) => Vec::new(),
-            _ => vec![b','],
+        let is_first = self.item_count == 0;
+        let before = match self.part {
+            SinkPart::Whole if is_first => std::mem::take(&mut self.pending_prefix),
+            // The caller joins the items of several batches.
+            SinkPart::Items if is_first => Vec::new(),
+            SinkPart::Whole | SinkPart::Items => vec![b','],
         };
         self.item_count += 1;
         self.write(&before)?;

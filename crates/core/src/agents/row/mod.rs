@@ -33,6 +33,15 @@ pub struct RowOptions {
     pub readable: bool,
 }
 
+/// What follows the text of a row in brackets.
+#[derive(Clone, Copy)]
+pub(crate) enum BracketEnd {
+    /// The closing bracket.
+    Closed,
+    /// This mark, or nothing if it is empty: the text was cut, and the bracket with it.
+    Cut(&'static str),
+}
+
 /// A row as an agent draws it, and the shape that says where its role ends.
 #[derive(Debug, Default)]
 pub struct RowText<'a> {
@@ -73,32 +82,41 @@ impl RowText<'static> {
         }
     }
 
-    /// `[role: text]`, or `[text]` without a role. `end` is the closing bracket, or what takes its
-    /// place after a text that was truncated.
-    ///
-    /// The shape has where the role ends. Without a role, the whole text counts as the role.
-    pub(crate) fn bracketed(role: &str, text: &Text, end: &str) -> Self {
-        let is_closed = end == "]";
+    /// `[role: text]`, or `[text]` without a role: then the whole text counts as the role.
+    pub(crate) fn bracketed(role: &str, text: &Text, end: BracketEnd) -> Self {
         let has_role = !role.is_empty();
         let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
         let mut row = with_prefix(prefix, text);
-        row.push_str(end);
-        let row_len = row.as_bytes().len();
+
+        let kind;
+        let end_of_text;
+        match end {
+            BracketEnd::Closed => {
+                kind = if has_role {
+                    RowShape::Enclosed
+                } else {
+                    RowShape::Bracketed
+                };
+                end_of_text = row.as_bytes().len();
+                row.push_str("]");
+            }
+            BracketEnd::Cut(mark) => {
+                kind = RowShape::Truncated;
+                row.push_str(mark);
+                // The mark belongs to the text that was cut.
+                end_of_text = row.as_bytes().len();
+            }
+        }
+
         let role_end = if has_role {
             "[".len() + role.len()
-        } else if is_closed {
-            row_len - "]".len()
         } else {
-            row_len
+            end_of_text
         };
-        let shape = if !is_closed {
-            RowShape::new(RowShape::Truncated, role_end)
-        } else if has_role {
-            RowShape::new(RowShape::Enclosed, role_end)
-        } else {
-            RowShape::new(RowShape::Bracketed, role_end)
-        };
-        RowText { text: row, shape }
+        RowText {
+            text: row,
+            shape: RowShape::new(kind, role_end),
+        }
     }
 
     /// Appends a body to `[role]`, unless the role was truncated.

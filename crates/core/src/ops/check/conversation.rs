@@ -67,31 +67,44 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
 /// known role.
 fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
     let entry = session.entry(ix);
-    let (kind, message) = match entry.kind {
-        // Of a leaf record without an id, only the missing id is reported.
-        Kind::Leaf if entry.id.is_empty() => return None,
-        Kind::Leaf => {
-            let is_last = ix.index() + 1 == session.entries.len();
-            let message = "the record marks the leaf";
-            let finding = finding_in_entry(session, ix, K::LeafRecord, message);
-            return Some(finding.with_worst_case(is_last));
+    match entry.kind {
+        Kind::Leaf => check_leaf_record(session, ix),
+        Kind::Missing => {
+            let message = "the entry has no type";
+            let finding = finding_in_entry(session, ix, K::UnknownType, message);
+            Some(finding.with_worst_case(is_active))
         }
-        Kind::Missing => (K::UnknownType, "the entry has no type".to_owned()),
         Kind::Other => {
             let name = session.kind_name(ix).to_string();
-            (K::UnknownType, format!("unknown type {name:?}"))
+            let message = format!("unknown type {name:?}");
+            let finding = finding_in_entry(session, ix, K::UnknownType, message);
+            Some(finding.with_worst_case(is_active))
         }
-        Kind::Message => match session.role_name(ix) {
-            None => (K::UnknownRole, "the message has no role".to_owned()),
-            Some(role) if entry.role == Role::Other => {
-                let role = role.to_string();
-                (K::UnknownRole, format!("the role {role:?} is not known"))
-            }
-            Some(_) => return None,
-        },
-        _ => return None,
-    };
-    Some(finding_in_entry(session, ix, kind, message).with_worst_case(is_active))
+        Kind::Message => {
+            let message = match session.role_name(ix) {
+                None => "the message has no role".to_owned(),
+                Some(name) if entry.role == Role::Other => {
+                    let name = name.to_string();
+                    format!("the role {name:?} is not known")
+                }
+                Some(_) => return None,
+            };
+            let finding = finding_in_entry(session, ix, K::UnknownRole, message);
+            Some(finding.with_worst_case(is_active))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the finding for a leaf record. Of one without an id, only the missing id is reported,
+/// which is done where the other ids are checked.
+fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
+    if session.entry(ix).id.is_empty() {
+        return None;
+    }
+    let is_last = ix.index() + 1 == session.entries.len();
+    let finding = finding_in_entry(session, ix, K::LeafRecord, "the record marks the leaf");
+    Some(finding.with_worst_case(is_last))
 }
 
 /// Reports an entry without a valid time, or with an earlier one than its parent.
@@ -173,8 +186,10 @@ fn check_summaries(
                     .with_worst_case(is_active[ix.index()]),
             );
         }
-        if kind == Kind::Compaction {
-            check_kept_entry(session, ix, entry, &ancestry, findings);
+        if kind == Kind::Compaction
+            && let Some(message) = kept_entry_defect(session, ix, entry, &ancestry)
+        {
+            findings.push(finding_in_entry(session, ix, K::KeptEntryUnknown, message));
         }
     }
     Ok(())
@@ -206,18 +221,18 @@ fn marks_discarded_branch(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Reports a compaction that names a first kept entry which is not above it, or names none. A
-/// native snapshot of oh-my-pi names the last entry that it covers instead.
-fn check_kept_entry(
+/// Returns what is wrong with the entry that a compaction names as the first that it keeps: it is
+/// not above the compaction, or none is named. A native snapshot of oh-my-pi names the last entry
+/// that it covers instead.
+fn kept_entry_defect(
     session: &Session,
     ix: EntryIx,
     entry: Raw,
     ancestry: &Ancestry,
-    findings: &mut Vec<Finding>,
-) {
+) -> Option<String> {
     // A compaction of version 1 names the entry by its number.
     if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
-        return;
+        return None;
     }
     let is_snapshot = native::is_snapshot(entry);
     let (what, named_id) = if is_snapshot {
@@ -225,21 +240,26 @@ fn check_kept_entry(
     } else {
         ("first kept", entry.get_text("firstKeptEntryId"))
     };
-    let message = match named_id {
-        // It covers everything before it.
-        None if is_snapshot => return,
-        None => "it has no first kept entry".to_owned(),
-        Some(id) => match session.find_entry(&id) {
-            // A compaction that names itself keeps nothing.
-            Some(named) if named == ix || ancestry.is_ancestor_or_self(named, ix) => return,
-            Some(named) => {
-                let line = session.entry(named).line.0;
-                format!("its {what} entry, on line {line}, is not on its path")
-            }
-            None => format!("its {what} entry {:?} is not in the file", id.to_string()),
-        },
+
+    let Some(named_id) = named_id else {
+        if is_snapshot {
+            // A snapshot that names no entry covers everything before it.
+            return None;
+        }
+        return Some("it has no first kept entry".to_owned());
     };
-    findings.push(finding_in_entry(session, ix, K::KeptEntryUnknown, message));
+    let Some(named) = session.find_entry(&named_id) else {
+        let id = named_id.to_string();
+        return Some(format!("its {what} entry {id:?} is not in the file"));
+    };
+    // A compaction that names itself keeps nothing.
+    if named == ix || ancestry.is_ancestor_or_self(named, ix) {
+        return None;
+    }
+    let line = session.entry(named).line.0;
+    Some(format!(
+        "its {what} entry, on line {line}, is not on its path"
+    ))
 }
 
 /// Returns the message with each tool call of the session, by the id of the call. Of several calls
