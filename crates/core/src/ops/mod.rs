@@ -175,23 +175,25 @@ fn find_upwards(
     found
 }
 
-/// Returns the entry that becomes the first kept entry of the compaction `ix` when entries are left
-/// out: the topmost one for which `stays` is true on the path from `kept`, the first kept entry
-/// so far, down to `ix`. Both ends are included. `None` if no entry stays, or if `kept` is not on
-/// the path to `ix`.
+/// Returns the new first kept entry of a compaction when entries are left out. `old_first_kept` is
+/// its first kept entry so far, and `stays` is whether an entry is not left out.
+///
+/// The new one is the topmost entry that stays, from `old_first_kept` down to the compaction, both
+/// included. `None` if none stays, or if `old_first_kept` is not above the compaction.
 fn first_remaining_kept(
     session: &Session,
-    ix: EntryIx,
-    kept: EntryIx,
+    compaction: EntryIx,
+    old_first_kept: EntryIx,
     stays: impl Fn(EntryIx) -> bool,
 ) -> Option<EntryIx> {
-    let mut nearest_to_kept = None;
-    for above in session.ancestors(Some(ix)) {
-        if stays(above) {
-            nearest_to_kept = Some(above);
+    let mut topmost_staying = None;
+    // The walk goes upwards, so a later entry is nearer to `old_first_kept`.
+    for ix in session.ancestors(Some(compaction)) {
+        if stays(ix) {
+            topmost_staying = Some(ix);
         }
-        if above == kept {
-            return nearest_to_kept;
+        if ix == old_first_kept {
+            return topmost_staying;
         }
     }
     None

@@ -243,8 +243,8 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range, under the numbers that their lines have
-    /// in the file, and adds the lines that the range counted.
+    /// Calls `on_match` with the matches of the next range, and adds the lines that the range
+    /// counted. A range numbers its lines from its start; here they get their numbers in the file.
     fn report_range(
         &mut self,
         range: SearchedRange,
@@ -257,6 +257,7 @@ impl<'s> FileSearch<'s> {
                 .map_err(|error| Stopped::Failed(error.into()))?;
         }
 
+        // Too few if neither this range nor one before it needed a number; it is not used then.
         let lines_before = self.counted.line_count;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {

@@ -64,23 +64,28 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
 /// to the next position, as long as they are more than half of the group. The others share with
 /// them the words before that position.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
-    let least_size = LEAST_TEXTS.max(group.len() / 2 + 1);
+    let majority = group.len() / 2 + 1;
+    let least_size = LEAST_TEXTS.max(majority);
     let mut remaining = group;
+    // The texts of the group share their first word.
     let mut shared_word_count = 1;
     loop {
         let groups = group_by_word(remaining.iter().copied(), shared_word_count, words);
-        let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
-        let goes_on = largest.len() >= least_size;
+        let mut with_same_next_word = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
+        if with_same_next_word.len() < least_size {
+            with_same_next_word.clear();
+        }
+
         let shared_by_all = remaining.len() == words.len();
         for &text in &remaining {
-            if !goes_on || !largest.contains(&text) {
+            if !with_same_next_word.contains(&text) {
                 starts[text] = droppable_start(&words[text], shared_word_count, shared_by_all);
             }
         }
-        if !goes_on {
+        if with_same_next_word.is_empty() {
             return;
         }
-        remaining = largest;
+        remaining = with_same_next_word;
         shared_word_count += 1;
     }
 }
@@ -119,28 +124,44 @@ fn group_by_word(
 ///
 /// A start of less than [`LEAST_BYTES`] stays.
 fn droppable_start(words: &[Word], shared_word_count: usize, shared_by_all: bool) -> SharedStart {
-    let mut sentence_ends = words[..shared_word_count]
-        .iter()
-        .filter(|word| word.ends_sentence)
-        .map(|word| word.end);
-    let shared_end = words[shared_word_count - 1].end;
+    let shared_words = &words[..shared_word_count];
     let is_whole_text = shared_word_count == words.len();
-    let length = if is_whole_text {
-        match sentence_ends.next() {
-            Some(first_end) if first_end < shared_end => first_end,
-            _ => 0,
-        }
+    let mut length = if is_whole_text {
+        first_sentence_len(shared_words)
     } else {
-        let begins_with_mark = !words[0].shape.starts_with(char::is_alphanumeric);
-        match sentence_ends.next_back() {
-            Some(last_end) => last_end,
-            None if begins_with_mark || shared_by_all => shared_end,
-            None => 0,
-        }
+        shared_len_before_next_sentence(shared_words, shared_by_all)
     };
+    if length < LEAST_BYTES {
+        length = 0;
+    }
     SharedStart {
-        length: if length >= LEAST_BYTES { length } else { 0 },
+        length,
         is_whole_text,
+    }
+}
+
+/// Returns the length of the first sentence of a text; 0 if nothing follows it.
+fn first_sentence_len(words: &[Word]) -> usize {
+    let text_end = words[words.len() - 1].end;
+    match words.iter().find(|word| word.ends_sentence) {
+        Some(last_word) if last_word.end < text_end => last_word.end,
+        _ => 0,
+    }
+}
+
+/// Returns the length of the shared start of a text that continues after it: up to the last end of a
+/// sentence or, without one, of all shared words if they may be dropped from within a sentence.
+fn shared_len_before_next_sentence(shared_words: &[Word], shared_by_all: bool) -> usize {
+    if let Some(last_word) = shared_words.iter().rfind(|word| word.ends_sentence) {
+        return last_word.end;
+    }
+    // What follows a mark such as `[cron:0 name]` reads well without it. If every text begins with
+    // the same words, they tell the reader nothing.
+    let begins_with_mark = !shared_words[0].shape.starts_with(char::is_alphanumeric);
+    if begins_with_mark || shared_by_all {
+        shared_words[shared_words.len() - 1].end
+    } else {
+        0
     }
 }
 
