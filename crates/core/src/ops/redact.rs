@@ -208,11 +208,14 @@ pub fn find_remaining(
     report: &mut RedactionReport,
     workers: usize,
 ) -> io::Result<Vec<FoundSecret>> {
+    // What the rules would find anew in the copy is of no interest here: only the secrets that were
+    // removed are searched for, as values.
     redactor.search.narrow_with(redactor.found_values());
-    let again = redact_session(copy, redactor, workers, None)?;
+    let second_report = redact_session(copy, redactor, workers, None)?;
     let mut remaining = Vec::new();
     report.kept_ordinary = Vec::new();
-    for found in again.found.into_iter().chain(again.unreplaceable) {
+    let still_there = second_report.found.into_iter();
+    for found in still_there.chain(second_report.unreplaceable) {
         if found.secret.is_ordinary {
             report.kept_ordinary.push(found);
         } else {

@@ -191,19 +191,10 @@ impl Assignment {
             return None;
         }
         let class = names::classify_name(name)?;
-        let is_variable = self.is_shell_variable(text);
-        let is_loose = !self.is_quoted && !is_variable;
-        if is_loose && (is_code(value) || is_member_chain(value)) {
+        let may_be_code = !self.is_quoted && !self.is_shell_variable(text);
+        if may_be_code && resembles_code(value, class) {
             return None;
         }
-        // An identifier may be a password, unless it begins as `__u32` and `0x746f6b6e` do.
-        if is_loose
-            && is_identifier(value)
-            && (class != NameClass::Password || value[0] == b'_' || value[0] == b'0')
-        {
-            return None;
-        }
-
         if !self.is_secret_of_class(class, text) {
             return None;
         }
@@ -346,6 +337,20 @@ impl Operator {
             is_compact: false,
         }
     }
+}
+
+/// Whether a value without quotes is probably source code, given the class of the name that it is
+/// assigned to: an expression or an identifier.
+fn resembles_code(value: &[u8], class: NameClass) -> bool {
+    if is_code(value) || is_member_chain(value) {
+        return true;
+    }
+    if !is_identifier(value) {
+        return false;
+    }
+    // A password may have the form of an identifier, unless it begins as `__u32` and `0x746f6b6e`
+    // do. A key or a token is random, which no identifier is.
+    class != NameClass::Password || value[0] == b'_' || value[0] == b'0'
 }
 
 /// Returns the operator of a name that is itself a value, as in `name: TOKEN, value: …` and
@@ -682,9 +687,13 @@ fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool
     // What ends a statement or closes a bracket follows words of code, too: `token: string;`.
     let end = run.iter().rposition(|byte| !b";,)]}".contains(byte));
     let word = &run[..end.map_or(0, |last| last + 1)];
-    let has_other_than_letters = !word.iter().all(u8::is_ascii_alphabetic);
+    let has_only_letters = word.iter().all(u8::is_ascii_alphabetic);
+    if !has_only_letters {
+        return true;
+    }
+    // Random letters have more capitals than the names of types and functions.
     let capitals = run.iter().filter(|byte| byte.is_ascii_uppercase()).count();
-    has_other_than_letters || run.len() >= 16 && capitals > 2
+    run.len() >= 16 && capitals > 2
 }
 
 /// Whether an escape such as `\u00e9` follows, on any level of escapes.

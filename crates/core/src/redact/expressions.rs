@@ -11,17 +11,17 @@ pub fn is_code(value: &[u8]) -> bool {
     if value.first().is_some_and(|byte| b"([{<!|&".contains(byte)) {
         return true;
     }
-    if memchr::memmem::find(value, b"::").is_some() || memchr::memmem::find(value, b"->").is_some()
-    {
+    let has = |sign: &[u8]| memchr::memmem::find(value, sign).is_some();
+    if has(b"::") || has(b"->") {
         return true;
     }
-    // The last character of the name at the beginning, and what follows it.
-    let name = value
+    // A call or an index: a name that ends with a letter or digit, and an opening bracket.
+    let name_len = value
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:".contains(byte))
         .count();
-    match &value[name.saturating_sub(1)..] {
-        [last, b'(' | b'[' | b'<', ..] => last.is_ascii_alphanumeric(),
+    match &value[name_len.saturating_sub(1)..] {
+        [last_of_name, b'(' | b'[' | b'<', ..] => last_of_name.is_ascii_alphanumeric(),
         _ => false,
     }
 }
@@ -55,16 +55,20 @@ fn is_word(part: &[u8]) -> bool {
 /// Whether a value is the path of a file: it begins as one, and has several parts. A path with a
 /// drive may have one.
 pub fn looks_like_path(value: &[u8]) -> bool {
+    let begins_with_drive =
+        matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
+    if begins_with_drive {
+        return true;
+    }
     let begins_as_path = [&b"/"[..], b"./", b"../", b"~/"]
         .iter()
         .any(|start| value.starts_with(start));
-    let is_drive =
-        matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
-    let parts = value
+    // A slash at the start alone may be a digit of base64.
+    let part_count = value
         .split(|&byte| byte == b'/')
         .filter(|part| part.len() > 1)
         .count();
-    is_drive || begins_as_path && parts > 1
+    begins_as_path && part_count > 1
 }
 
 /// Whether a value is base64 of `user:password`, or of a random secret: then the value has at least
@@ -80,11 +84,16 @@ pub fn is_encoded_login(value: &[u8]) -> bool {
         return false;
     };
 
-    // A user of at least one character, and a password of at least three.
     let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
-    let colon = decoded.iter().position(|&byte| byte == b':');
-    let is_pair = is_text && colon.is_some_and(|colon| colon > 0 && colon + 3 < decoded.len());
-    is_pair || value.len() >= 20 && alternates_classes(digits) && is_mixed(digits)
+    if is_text && let Some(colon) = decoded.iter().position(|&byte| byte == b':') {
+        let user_len = colon;
+        let password_len = decoded.len() - colon - 1;
+        if user_len >= 1 && password_len >= 3 {
+            return true;
+        }
+    }
+    // A random secret is encoded in the same way.
+    value.len() >= 20 && alternates_classes(digits) && is_mixed(digits)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
 fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     // The end of the last digits that are certainly of the key.
     let mut key_end = first_line_end;
-    let mut headers = 0;
+    let mut header_count = 0;
     let mut is_after_digits = false;
 
     let mut position = first_line_end;
@@ -126,22 +126,27 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
         }
 
         let line = trim_line_end(&text[line_start..line_end]);
-        if count_trailing_digits(line) >= SHORTEST_LINE {
+        let has_full_line_of_digits = count_trailing_digits(line) >= SHORTEST_LINE;
+        if has_full_line_of_digits {
             key_end = line_start + line.len();
             is_after_digits = true;
-        } else if is_after_digits {
-            let is_last_line = line.ends_with(b"=");
-            return if is_last_line {
+            continue;
+        }
+        if is_after_digits {
+            // The padding shows that a short line is the last of the key, and not another text.
+            let is_last_of_key = line.ends_with(b"=");
+            return if is_last_of_key {
                 line_start + line.len()
             } else {
                 key_end
             };
-        } else {
-            headers += 1;
-            let is_header = line.len() < SHORTEST_LINE || line.contains(&b':');
-            if !is_header || headers > MOST_HEADERS {
-                return key_end;
-            }
+        }
+
+        // Before the digits, only headers and blank lines belong to a key.
+        header_count += 1;
+        let is_header = line.len() < SHORTEST_LINE || line.contains(&b':');
+        if !is_header || header_count > MOST_HEADERS {
+            return key_end;
         }
     }
     key_end

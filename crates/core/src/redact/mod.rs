@@ -138,10 +138,11 @@ impl Redactor {
 
     /// Numbers the secrets in lines, in file order.
     ///
-    /// No secret gets the number of a placeholder that an earlier redaction left, so that
-    /// placeholders stay unambiguous. A placeholder in a summary may be of another origin: the
-    /// built-in summary gives the secrets above it the numbers that they get here. It stands for
-    /// such a secret if no ordinary line above contains it, and a secret above has its number.
+    /// The lines may contain placeholders. One that an earlier redaction left stands for a secret
+    /// that is gone, so no other secret may get its number. But a placeholder in a built-in summary
+    /// may stand for a secret that is still in a line above: the summary was written with the
+    /// numbers that these secrets get here. This is assumed if no other line above has the
+    /// placeholder, and a secret above gets its number.
     pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>> + Clone) {
         // Any line may have a placeholder whose number the first secret must not get, so all lines
         // are passed through before the first secret is numbered.

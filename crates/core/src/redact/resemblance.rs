@@ -252,20 +252,22 @@ pub fn is_common_setting(value: &[u8]) -> bool {
 /// Whether a text refers to a value stored elsewhere, as `$NAME` and `process.env.NAME` do, or is a
 /// pattern.
 pub fn is_reference(secret: &[u8]) -> bool {
-    const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
+    const STARTS: [&str; 13] = [
+        "$", "{", "#{", "process.", "os.", "env.", "import.", "self.", "this.", "./", "../", "~/",
+        ".*",
+    ];
     if memchr::memmem::find(secret, b"${").is_some() {
         return true;
     }
-    let begins_as_reference = STARTS
-        .split(' ')
-        .any(|start| secret.starts_with(start.as_bytes()));
-    if !begins_as_reference || !secret.starts_with(b"%") {
-        return begins_as_reference;
+    if secret.starts_with(b"%") {
+        // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
+        return secret.len() <= 3
+            || secret.last() == Some(&b'%')
+            || matches!(secret[1], b'(' | b'{' | b'[' | b'%');
     }
-    // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
-    secret.len() <= 3
-        || secret.last() == Some(&b'%')
-        || matches!(secret[1], b'(' | b'{' | b'[' | b'%')
+    STARTS
+        .iter()
+        .any(|start| secret.starts_with(start.as_bytes()))
 }
 
 /// Words that are written in the place of a secret.
