@@ -42,21 +42,23 @@ impl RowShape {
 
     /// Returns the role and the body of a row. The role is empty if the row is only a body.
     pub fn split<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
-        // The number of bytes before the role (`[`), between role and body (`: ` or `]: `), and
-        // after the body (`]`).
-        let (role_end, before, between, after) = match self {
-            RowShape::Body => (0, 0, 0, 0),
-            RowShape::Prefixed(role_end) => (role_end, 0, 2, 0),
-            RowShape::Bracketed(role_end) => (role_end, 1, 3, 0),
-            RowShape::Enclosed(role_end) => (role_end, 1, 2, 1),
-            RowShape::Truncated(role_end) => (role_end, 1, 2, 0),
+        // What is before the role, between role and body, and after the body.
+        let (role_end, opening, separator, closing) = match self {
+            RowShape::Body => (0, "", "", ""),
+            RowShape::Prefixed(role_end) => (role_end, "", ": ", ""),
+            RowShape::Bracketed(role_end) => (role_end, "[", "]: ", ""),
+            RowShape::Enclosed(role_end) => (role_end, "[", ": ", "]"),
+            RowShape::Truncated(role_end) => (role_end, "[", ": ", ""),
         };
-        let len = row.as_bytes().len();
+        let row_len = row.as_bytes().len();
         // A row that lost half a pair at its end is shorter than its role was.
-        let role_end = usize::from(role_end).min(len);
+        let role_end = usize::from(role_end).min(row_len);
+        // A row without a body may end before the separator does.
+        let body_start = (role_end + separator.len()).min(row_len);
+        let body_end = row_len - closing.len();
         (
-            row.slice(before..role_end),
-            row.slice((role_end + between).min(len)..len - after),
+            row.slice(opening.len()..role_end),
+            row.slice(body_start..body_end),
         )
     }
 }

@@ -40,7 +40,12 @@ impl IdIndex {
         // The table stores no ids: when it grows, it hashes those of its entries again.
         let hash_of = |&other: &EntryIx| self.hasher.hash_one(id_of(other));
         match self.table.entry(hash, |&other| id_of(other) == id, hash_of) {
-            Entry::Occupied(mut occupied) => Some(std::mem::replace(occupied.get_mut(), ix)),
+            Entry::Occupied(mut occupied) => {
+                // As in the agents, the id refers to the last entry that has it.
+                let earlier = *occupied.get();
+                *occupied.get_mut() = ix;
+                Some(earlier)
+            }
             Entry::Vacant(vacant) => {
                 vacant.insert(ix);
                 None

@@ -430,6 +430,9 @@ fn layout_by_trunk(rows: &VisibleRows, is_active: &[bool]) -> Vec<TreeRow> {
 
 /// Returns, for each row, the child that continues it; 0 if none does. Rows are counted from 1, and
 /// row 0 has the roots as its children. See [`layout_by_trunk`].
+///
+/// A row on the trunk is continued by its child on the trunk, and any other row by the child that
+/// leads to the newest entry.
 fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
     let VisibleRows {
         entries,
@@ -437,27 +440,30 @@ fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
     } = rows;
     let has_trunk = entries.iter().any(|ix| is_active[ix.index()]);
     let mut continuations = vec![0_u32; entries.len() + 1];
-    // By row: the newest entry below it, as its index plus 1. Backwards, so that the number of each
-    // row is complete before it is compared with its siblings.
-    let mut newest = vec![0_u32; entries.len() + 1];
+    // By row: the newest of the row's entry and those below it, as its index plus 1; 0 for a row
+    // that was not visited.
+    let mut newest_entries = vec![0_u32; entries.len() + 1];
+    // Backwards, so that the newest entry below each row is known before the row is compared with
+    // its siblings.
     for row in (1..=entries.len()).rev() {
         let ix = entries[row - 1];
-        let parent = parent_rows[row - 1] as usize;
-        newest[row] = newest[row].max(ix.index() as u32 + 1);
+        let parent_row = parent_rows[row - 1] as usize;
+        newest_entries[row] = newest_entries[row].max(ix.index() as u32 + 1);
 
-        let is_parent_of_trunk = match parent {
+        let is_parent_on_trunk = match parent_row {
             0 => has_trunk,
-            _ => is_active[entries[parent - 1].index()],
+            _ => is_active[entries[parent_row - 1].index()],
         };
-        let continues_parent = if is_parent_of_trunk {
+        let continues_parent = if is_parent_on_trunk {
             is_active[ix.index()]
         } else {
-            newest[row] > newest[parent]
+            // The parent has the newest entry below the siblings that were visited.
+            newest_entries[row] > newest_entries[parent_row]
         };
         if continues_parent {
-            continuations[parent] = row as u32;
+            continuations[parent_row] = row as u32;
         }
-        newest[parent] = newest[parent].max(newest[row]);
+        newest_entries[parent_row] = newest_entries[parent_row].max(newest_entries[row]);
     }
     continuations
 }

@@ -167,34 +167,49 @@ impl BilledRequest {
             Kind::Message => parsed.record.message.as_ref(),
             _ => None,
         };
+        let Some(message) = message else {
+            return BilledRequest::from_other_entry(entry, parsed);
+        };
+
         let mut reported_ends = None;
-        let usage = match message {
-            Some(message) if parsed.role == Role::Assistant => {
+        let usage = match parsed.role {
+            Role::Assistant => {
                 let usage = message.get(Member::Usage).and_then(Usage::parse);
                 usage.unwrap_or_default()
             }
-            Some(message) if parsed.role == Role::ToolResult => {
+            Role::ToolResult => {
                 let result = usage_of_result(message)?;
                 reported_ends = result.reported_ends;
                 result.usage
             }
-            None if parsed.kind.schema().is_billed => {
-                parsed.record.get(Member::Usage).and_then(Usage::parse)?
-            }
             _ => return None,
         };
         // Without a time, equal messages need not be copies.
-        let fingerprint = match message {
-            Some(message) if message.get(Member::Timestamp).is_some() => {
-                Some(hash_message(message.bytes))
-            }
-            _ => None,
+        let fingerprint = if message.get(Member::Timestamp).is_some() {
+            Some(hash_message(message.bytes))
+        } else {
+            None
         };
         Some(BilledRequest {
             entry,
             usage,
             reported_ends,
             fingerprint,
+        })
+    }
+
+    /// Returns the request that an entry without a message records, such as a compaction. It has no
+    /// fingerprint, which is one of a message.
+    fn from_other_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
+        if !parsed.kind.schema().is_billed {
+            return None;
+        }
+        let usage = parsed.record.get(Member::Usage).and_then(Usage::parse)?;
+        Some(BilledRequest {
+            entry,
+            usage,
+            reported_ends: None,
+            fingerprint: None,
         })
     }
 
