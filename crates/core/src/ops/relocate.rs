@@ -127,20 +127,25 @@ fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option
 ///
 /// The stores are as seen from the project. Only names of directories are compared.
 pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
-    stores.iter().any(|store| {
-        let Ok(path_in_store) = path.strip_prefix(&store.root) else {
-            return store.root.starts_with(path);
-        };
-        let Some(folder_name) = path_in_store.iter().next() else {
-            // The path is the root of the store.
-            return true;
-        };
-        store.is_flat()
-            || store
-                .folders
-                .iter()
-                .any(|folder| is_named_after(folder_name, folder))
-    })
+    stores.iter().any(|store| may_hold_sessions_of(path, store))
+}
+
+/// Does what [`may_hold_sessions`] does for one store.
+fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
+    let Ok(path_in_store) = path.strip_prefix(&store.root) else {
+        // The path may contain the whole store.
+        return store.root.starts_with(path);
+    };
+    let Some(folder_name) = path_in_store.iter().next() else {
+        // The path is the root of the store.
+        return true;
+    };
+    // A flat store has no directories of projects, so any file in it may be of this one.
+    store.is_flat()
+        || store
+            .folders
+            .iter()
+            .any(|folder| is_named_after(folder_name, folder))
 }
 
 /// Whether a directory of a store has the name of a project's directory, or of one below it:

@@ -59,8 +59,8 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
 /// Returns the entries of the next operation of a walk, in file order; at least one. Entries
 /// without an id are left out.
 ///
-/// # Errors If no operation is left, or if the next is a reply of the model, which `pop` takes
-/// back.
+/// # Errors
+/// If no operation is left, or if the next is a reply of the model, which `pop` takes back.
 fn operation_before(
     reader: &EntryReader,
     walk: &mut BackwardWalk,
@@ -522,26 +522,27 @@ fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
 
-    // For each target, the last edit before the operation: the nearest ancestor.
-    let mut edits_before = HashMap::default();
+    // By target, the edit that was in effect before the operation: of its ancestors, the nearest.
+    let mut edits_before: HashMap<EntryIx, EntryIx> = HashMap::default();
     let above = session.ancestors(session.entry(entries[0]).parent);
     for edit in above.filter(is_edit) {
-        edits_before
-            .entry(find_edit_target(reader, edit)?)
-            .or_insert(edit);
+        if let Some(target) = find_edit_target(reader, edit)? {
+            // The walk goes upwards, so the first edit of a target is the nearest.
+            edits_before.entry(target).or_insert(edit);
+        }
     }
 
-    let mut restored = HashSet::default();
-    for edit in entries.iter().copied().filter(is_edit) {
-        let Some(target) = find_edit_target(reader, edit)? else {
+    let mut restored_targets = HashSet::default();
+    for undone_edit in entries.iter().copied().filter(is_edit) {
+        let Some(target) = find_edit_target(reader, undone_edit)? else {
             continue;
         };
-        let is_new = restored.insert(target);
+        let is_new = restored_targets.insert(target);
         if !is_new {
             continue;
         }
-        let content_before = match edits_before.get(&Some(target)) {
-            Some(&edit) => replacement_content(reader, edit)?,
+        let content_before = match edits_before.get(&target) {
+            Some(&edit_before) => replacement_content(reader, edit_before)?,
             None => stored_content(reader, target)?,
         };
         add_edit(chain, target, content_before);

@@ -408,14 +408,10 @@ fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     let format = mime_type.rsplit('/').next().unwrap_or_default();
     let format: String = format.chars().take(MAX_IMAGE_FORMAT).collect();
     let text = format!("[image removed, {} {format}]", format_bytes(bytes));
-    // Without a format, there is a space before the bracket.
+    // Without a format, and after one that was cut at a space, a space precedes the bracket.
     let text = text.replace(" ]", "]");
-    Some(
-        Object::new()
-            .str("type", "text")
-            .str("text", &text)
-            .finish(),
-    )
+    let placeholder = Object::new().str("type", "text").str("text", &text);
+    Some(placeholder.finish())
 }
 
 #[cfg(test)]

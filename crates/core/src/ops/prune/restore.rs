@@ -391,13 +391,15 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Inserts the lines of entries, each at its distance behind its anchor. The entries of an
-    /// anchor are in file order.
+    /// Inserts the lines of entries, each at its distance behind its anchor: the last entry before
+    /// it that was not removed, or the header. The entries that wait for an anchor are in file
+    /// order.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
         fates: &mut [Fate],
     ) {
+        // Built anew, since inserting into a long list would move what follows each time.
         let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {

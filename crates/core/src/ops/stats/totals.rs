@@ -3,7 +3,7 @@
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
-use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
+use crate::session::entry::{Entry, EntryIx, Role, Slice};
 use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
@@ -49,20 +49,23 @@ fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> Hash
 
     let mut copied = copied_responses.clone();
     for &response in &copied_responses {
-        let mut between = Vec::new();
-        let mut above = session.entry(response).parent;
-        while let Some(ix) = above {
-            let entry = session.entry(ix);
-            let is_response = entry.kind == Kind::Message && entry.role == Role::Assistant;
-            // A cycle of parents ends where it began.
-            if is_response || copied.contains(&ix) || between.len() == session.entries.len() {
+        // Up to the response before, or to what was copied with another response.
+        let mut passed = Vec::new();
+        let mut next = session.entry(response).parent;
+        while let Some(ix) = next {
+            let is_response = session.is_message(ix, Role::Assistant);
+            // Without a limit, a cycle of parents would never end.
+            let is_in_cycle = passed.len() == session.entries.len();
+            if is_response || copied.contains(&ix) || is_in_cycle {
                 break;
             }
-            between.push(ix);
-            above = entry.parent;
+            passed.push(ix);
+            next = session.entry(ix).parent;
         }
-        if above.is_none_or(|ix| copied.contains(&ix)) {
-            copied.extend(between);
+
+        let was_copied_with_response = next.is_none_or(|stop| copied.contains(&stop));
+        if was_copied_with_response {
+            copied.extend(passed);
         }
     }
     copied
