@@ -41,52 +41,52 @@ pub struct Rule {
 const SECRET_START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
 
 impl Rule {
+    /// Returns a rule of which every match is a secret. The methods below restrict it, or set what
+    /// few rules need.
     const fn new(
         kind: &'static str,
         keywords: &'static [&'static str],
         pattern: &'static str,
     ) -> Rule {
-        Rule::with_check(kind, keywords, pattern, |_| true)
-    }
-
-    /// Returns a rule of which each match is a secret for which `is_secret` is true. The methods
-    /// below set what few rules need.
-    const fn with_check(
-        kind: &'static str,
-        keywords: &'static [&'static str],
-        pattern: &'static str,
-        is_secret: fn(&[u8]) -> bool,
-    ) -> Rule {
-        // Compiled when a line first needs the rule.
-        let compiled = OnceLock::new();
         Rule {
             kind,
             keywords,
             pattern,
             extend_range: |_, range| range,
-            is_secret,
+            is_secret: |_| true,
             may_follow: |_| true,
             is_exempt: |_, _| false,
             is_contextual: false,
-            compiled,
+            // Compiled when a line first needs the rule.
+            compiled: OnceLock::new(),
         }
     }
 
+    /// Only a match for which `is_secret` is true is a secret.
+    const fn accepted_if(mut self, is_secret: fn(&[u8]) -> bool) -> Rule {
+        self.is_secret = is_secret;
+        self
+    }
+
+    /// The secret may be an ordinary word elsewhere.
     const fn recognized_in_context(mut self) -> Rule {
         self.is_contextual = true;
         self
     }
 
-    const fn extended_by(mut self, whole: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
-        self.extend_range = whole;
+    /// A match is a part of the secret, which `whole_range` finds.
+    const fn extended_by(mut self, whole_range: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
+        self.extend_range = whole_range;
         self
     }
 
+    /// A keyword counts only if `may_follow` is true for the bytes after it.
     const fn followed_by(mut self, may_follow: fn(&[u8]) -> bool) -> Rule {
         self.may_follow = may_follow;
         self
     }
 
+    /// A match is no secret if `is_known` is true for the bytes before it and for the match.
     const fn unless(mut self, is_known: fn(&[u8], &[u8]) -> bool) -> Rule {
         self.is_exempt = is_known;
         self
@@ -193,6 +193,18 @@ fn continues_discord_token(after_keyword: &[u8]) -> bool {
     }
 }
 
+/// Whether the token of an app may follow the bar after its number: at least 27 characters do.
+fn continues_facebook_token(after_bar: &[u8]) -> bool {
+    /// The number of characters that the rule requires after the bar.
+    const MIN_TOKEN_LEN: usize = 27;
+
+    let is_token_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    match after_bar.get(..MIN_TOKEN_LEN) {
+        Some(token) => token.iter().all(is_token_byte),
+        None => false,
+    }
+}
+
 /// Whether a password follows `machine` or `login` in a netrc file.
 fn has_password_word(rest: &[u8]) -> bool {
     let rest = &rest[..rest.len().min(300)];
@@ -208,37 +220,260 @@ fn has_login_option(rest: &[u8]) -> bool {
 
 /// The rows, more specific ones first: where two match the same bytes, the first determines the
 /// kind.
-#[rustfmt::skip]
 pub static RULES: [Rule; 31] = [
-    Rule::with_check("private-key", &["PRIVATE KEY"], PEM_LINE, contains_key).extended_by(pem_key_range),
-    Rule::with_check("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", contains_key).extended_by(putty_key_range),
-    Rule::new("openai-key", &["T3BlbkFJ"], r"(?-u)sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,80}T3BlbkFJ[A-Za-z0-9_-]{20,80}"),
-    Rule::with_check("aws-secret-key", &["ws_secret_access_key", "WS_SECRET_ACCESS_KEY", "ecretAccessKey", "SecretKey"], r#"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#, is_mixed),
-    Rule::new("azure-storage-key", &["AccountKey=", "SharedAccessKey="], r"(?-u)(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,88}={1,2})"),
-    Rule::with_check("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], r"(?-u)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", is_mixed),
-    Rule::with_check("azure-key", &["JQQJ99", "AZDO", "+ASt", "AzCa", "AzSe", "AzFu", "+ABa", "+ACR", "+ARm", "+AMC", "+AEh", "+ACDb"], r"(?-u)^((?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{76}\+(?:ASt|ABa|AMC)[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{42}\+(?:ACR|ARm|AEh|ACDb)[A-Za-z0-9+/=]{6,8}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_=-]{5,8}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}))", is_mixed),
-    Rule::new("terraform-token", &[".atlasv1."], r"(?-u)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
-    Rule::with_check("telegram-token", &[":AA"], r"(?-u)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)", is_mixed),
-    Rule::with_check("mailchimp-key", &["-us"], r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)", is_mixed),
-    Rule::with_check("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}", is_random).followed_by(continues_discord_token),
-    Rule::with_check("teams-webhook", &["webhook.office.com"], r"(?-u)webhook\.office\.com/webhookb2/([0-9a-z@-]{60,80}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36}(?:/[A-Za-z0-9_-]+)?)", is_mixed),
-    Rule::with_check("facebook-token", &["|"], r"(?-u)^([0-9]{15,16}\|[A-Za-z0-9_-]{27,40})", is_mixed).followed_by(|rest| rest.iter().take(27).filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')).count() == 27),
-    Rule::with_check("dropbox-token", &["AAAAAAAAAA"], r"(?-u)^([A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_=-]{43})", |_| true),
-    Rule::with_check("maxmind-key", &["_mmk"], r"(?-u)^([A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)", is_mixed),
-    Rule::with_check("jwt", &["ZXlK"], r"(?-u)ZXlK[A-Za-z0-9+/_-]{60,2000}={0,2}", is_mixed),
-    Rule::new("jwt", &["eyJ"], r"(?-u)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
-    Rule::with_check("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, is_random).recognized_in_context(),
-    Rule::with_check("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\\[]{0,100}:([^\s/"'\\]{3,200})@[A-Za-z0-9\[]"#, is_url_password).recognized_in_context().followed_by(has_user_info).unless(is_default_login),
-    Rule::with_check("url-parameter", &["ignature=", "sig="], r"(?i-u)[?&;](?:[a-z0-9-]{0,20}signature|sig)=([A-Za-z0-9%+/=_-]{20,500})", is_mixed).recognized_in_context(),
-    Rule::with_check("connection-password", &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="], r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#, is_password).recognized_in_context(),
-    Rule::with_check("netrc-password", &["machine", "login"], r#"(?-u)\b(?:machine\s+\S+|default)\s+(?:login\s+\S+\s+)?password\s+([^\s"'`]{3,200})"#, is_password).recognized_in_context().followed_by(has_password_word),
-    Rule::with_check("pgpass-password", &[":5432:", ":5433:", ":6432:", ":*:"], r#"(?m-u)^[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`]{3,200})$"#, is_password).recognized_in_context(),
-    Rule::with_check("sql-password", &["IDENTIFIED", "identified", "PASSWORD ", "password "], r#"(?i-u)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)(?:\s+password)?|(?:role|user|encrypted|with|set)\b[^'";]{0,100}?\bpassword(?:\s+for\b[^'";=]{0,60}=)?)\s+["']([^"'\s]{4,200})["']"#, is_password).recognized_in_context(),
-    Rule::with_check("command-password", &["sshpass"], r#"(?-u)\bsshpass\s+-p\s*["']?([^\s"'`|;]{3,200})"#, is_password).recognized_in_context(),
-    Rule::with_check("command-password", &["mysql", "mariadb", "mycli"], r#"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p["']?([^\s"'`|;]{4,200})"#, is_passphrase).recognized_in_context(),
-    Rule::with_check("command-password", &["login"], r#"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s="']+([^\s"'`|;]{4,200})"#, is_passphrase).recognized_in_context(),
-    Rule::with_check("command-password", &["redis-cli", "redis"], r#"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s="']+([^\s"'`|;]{4,200})"#, is_password).recognized_in_context(),
-    Rule::with_check("command-password", &["curl", "http", "wget"], r#"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/]{1,100}:([^\s"'`]{3,200})"#, is_password).recognized_in_context().followed_by(has_login_option),
-    Rule::with_check("command-password", &["pass:"], r#"(?-u)\s-(?:pass|passin|passout)[\s="']+pass:([^\s"'`]{3,200})"#, is_password).recognized_in_context(),
-    Rule::with_check("command-password", &["stdin", "chpasswd", "sudo"], r#"(?-u)\b(?:echo|printf)\s+(?:-n\s+)?["']?(?:[a-z_][a-z0-9_-]*:)?([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--password-stdin|sudo\s+(?:-S|chpasswd)|chpasswd)"#, is_passphrase).recognized_in_context(),
+    Rule::new("private-key", &["PRIVATE KEY"], PEM_LINE)
+        .accepted_if(contains_key)
+        .extended_by(pem_key_range),
+    Rule::new(
+        "putty-key",
+        &["PuTTY-User-Key-File"],
+        r"(?-u)PuTTY-User-Key-File-[23]:",
+    )
+    .accepted_if(contains_key)
+    .extended_by(putty_key_range),
+    Rule::new(
+        "openai-key",
+        &["T3BlbkFJ"],
+        r"(?-u)sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,80}T3BlbkFJ[A-Za-z0-9_-]{20,80}",
+    ),
+    Rule::new(
+        "aws-secret-key",
+        &[
+            "ws_secret_access_key",
+            "WS_SECRET_ACCESS_KEY",
+            "ecretAccessKey",
+            "SecretKey",
+        ],
+        concat!(
+            r"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)",
+            r#"["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#,
+        ),
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "azure-storage-key",
+        &["AccountKey=", "SharedAccessKey="],
+        r"(?-u)(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,88}={1,2})",
+    ),
+    Rule::new(
+        "azure-client-secret",
+        &[
+            "0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~",
+        ],
+        r"(?-u)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}",
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "azure-key",
+        &[
+            "JQQJ99", "AZDO", "+ASt", "AzCa", "AzSe", "AzFu", "+ABa", "+ACR", "+ARm", "+AMC",
+            "+AEh", "+ACDb",
+        ],
+        concat!(
+            r"(?-u)^((?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}",
+            r"|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{76}\+(?:ASt|ABa|AMC)",
+            r"[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{42}\+(?:ACR|ARm|AEh|ACDb)",
+            r"[A-Za-z0-9+/=]{6,8}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_=-]{5,8}",
+            r"|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}))",
+        ),
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "terraform-token",
+        &[".atlasv1."],
+        r"(?-u)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}",
+    ),
+    Rule::new(
+        "telegram-token",
+        &[":AA"],
+        r"(?-u)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)",
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "mailchimp-key",
+        &["-us"],
+        r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)",
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "discord-token",
+        &[".G", ".X", ".Y", ".Z"],
+        r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}",
+    )
+    .accepted_if(is_random)
+    .followed_by(continues_discord_token),
+    Rule::new(
+        "teams-webhook",
+        &["webhook.office.com"],
+        concat!(
+            r"(?-u)webhook\.office\.com/webhookb2/",
+            r"([0-9a-z@-]{60,80}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36}",
+            r"(?:/[A-Za-z0-9_-]+)?)",
+        ),
+    )
+    .accepted_if(is_mixed),
+    Rule::new(
+        "facebook-token",
+        &["|"],
+        r"(?-u)^([0-9]{15,16}\|[A-Za-z0-9_-]{27,40})",
+    )
+    .accepted_if(is_mixed)
+    .followed_by(continues_facebook_token),
+    Rule::new(
+        "dropbox-token",
+        &["AAAAAAAAAA"],
+        r"(?-u)^([A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_=-]{43})",
+    ),
+    Rule::new(
+        "maxmind-key",
+        &["_mmk"],
+        r"(?-u)^([A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)",
+    )
+    .accepted_if(is_mixed),
+    Rule::new("jwt", &["ZXlK"], r"(?-u)ZXlK[A-Za-z0-9+/_-]{60,2000}={0,2}").accepted_if(is_mixed),
+    Rule::new(
+        "jwt",
+        &["eyJ"],
+        r"(?-u)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}",
+    ),
+    Rule::new(
+        "authorization",
+        &[
+            "uthorization",
+            "UTHORIZATION",
+            "earer ",
+            "-api-key",
+            "-Api-Key",
+            "-API-KEY",
+            "rivate-token",
+            "RIVATE-TOKEN",
+            "-auth-token",
+            "-Auth-Token",
+        ],
+        concat!(
+            r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token"#,
+            r"|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token",
+            r#"|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#,
+        ),
+    )
+    .accepted_if(is_random)
+    .recognized_in_context(),
+    Rule::new(
+        "url-password",
+        &["://", ":\\/", ":\\\\"],
+        concat!(
+            r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\\[]{0,100}:"#,
+            r#"([^\s/"'\\]{3,200})@[A-Za-z0-9\[]"#,
+        ),
+    )
+    .accepted_if(is_url_password)
+    .recognized_in_context()
+    .followed_by(has_user_info)
+    .unless(is_default_login),
+    Rule::new(
+        "url-parameter",
+        &["ignature=", "sig="],
+        r"(?i-u)[?&;](?:[a-z0-9-]{0,20}signature|sig)=([A-Za-z0-9%+/=_-]{20,500})",
+    )
+    .accepted_if(is_mixed)
+    .recognized_in_context(),
+    Rule::new(
+        "connection-password",
+        &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="],
+        r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#,
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "netrc-password",
+        &["machine", "login"],
+        concat!(
+            r"(?-u)\b(?:machine\s+\S+|default)\s+(?:login\s+\S+\s+)?password\s+",
+            r#"([^\s"'`]{3,200})"#,
+        ),
+    )
+    .accepted_if(is_password)
+    .recognized_in_context()
+    .followed_by(has_password_word),
+    Rule::new(
+        "pgpass-password",
+        &[":5432:", ":5433:", ":6432:", ":*:"],
+        concat!(
+            r"(?m-u)^[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*)",
+            r#":[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`]{3,200})$"#,
+        ),
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "sql-password",
+        &["IDENTIFIED", "identified", "PASSWORD ", "password "],
+        concat!(
+            r"(?i-u)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)(?:\s+password)?|(?:role",
+            r#"|user|encrypted|with|set)\b[^'";]{0,100}?\bpassword"#,
+            r#"(?:\s+for\b[^'";=]{0,60}=)?)\s+["']([^"'\s]{4,200})["']"#,
+        ),
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["sshpass"],
+        r#"(?-u)\bsshpass\s+-p\s*["']?([^\s"'`|;]{3,200})"#,
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["mysql", "mariadb", "mycli"],
+        concat!(
+            r#"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p["']?"#,
+            r#"([^\s"'`|;]{4,200})"#,
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["login"],
+        r#"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s="']+([^\s"'`|;]{4,200})"#,
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["redis-cli", "redis"],
+        r#"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s="']+([^\s"'`|;]{4,200})"#,
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["curl", "http", "wget"],
+        concat!(
+            r"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user",
+            r#"|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/]{1,100}:([^\s"'`]{3,200})"#,
+        ),
+    )
+    .accepted_if(is_password)
+    .recognized_in_context()
+    .followed_by(has_login_option),
+    Rule::new(
+        "command-password",
+        &["pass:"],
+        r#"(?-u)\s-(?:pass|passin|passout)[\s="']+pass:([^\s"'`]{3,200})"#,
+    )
+    .accepted_if(is_password)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["stdin", "chpasswd", "sudo"],
+        concat!(
+            r#"(?-u)\b(?:echo|printf)\s+(?:-n\s+)?["']?(?:[a-z_][a-z0-9_-]*:)?"#,
+            r#"([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--password-stdin"#,
+            r"|sudo\s+(?:-S|chpasswd)|chpasswd)",
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
 ];
