@@ -367,7 +367,8 @@ fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextM
 /// are printed as they are there, if possible by several threads.
 fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
-    if !try_send_messages(&context.messages, open, ui)? {
+    let is_printed = try_print_in_parallel(&context.messages, open, ui)?;
+    if !is_printed {
         let reader = open.entry_reader();
         let is_utf8 = open.session.is_utf8();
         let mut out = ui.verbatim_stdout();
@@ -387,24 +388,27 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
     out.write_all(b"}\n")
 }
 
-/// Prints messages separated by commas; several threads read. Returns whether it did: if a stored
-/// message cannot be printed as it is in the file, or if standard output is neither a file nor a
-/// pipe, nothing is printed.
-fn try_send_messages(
+/// Prints messages separated by commas, while several threads read them from the file. Returns
+/// `false`, and prints nothing, if a stored message cannot be printed as it is in the file, or if
+/// standard output is neither a file nor a pipe.
+fn try_print_in_parallel(
     messages: &[ContextMessage],
     open: &OpenSession,
     ui: &mut Ui,
 ) -> io::Result<bool> {
     let session = &open.session;
-    if !session.is_utf8()
-        || messages
-            .iter()
-            .any(|message| message_piece(session, message).is_none())
-    {
+    if !session.is_utf8() {
         return Ok(false);
     }
-    // The messages are located a second time, a batch at a time, while other threads read. This is
-    // faster than a list of all pieces.
+    // All messages are located before the first is printed: after that, it is too late to stop.
+    let are_all_located = messages
+        .iter()
+        .all(|message| message_piece(session, message).is_some());
+    if !are_all_located {
+        return Ok(false);
+    }
+    // They are located a second time, a batch at a time, while other threads read. This is faster
+    // than a list of all pieces.
     let pieces = messages
         .iter()
         .filter_map(|message| message_piece(session, message));
