@@ -173,8 +173,10 @@ pub fn is_blob(name: &str) -> bool {
 }
 
 /// Returns the path to which a file of an archive is restored. `session` is the path of the
-/// restored session, and `blobs` the directory of blobs, if there is one. `None` if the name is not
-/// one that archives have, or is that of a blob without a directory.
+/// restored session, and `blobs` the directory of blobs, if there is one.
+///
+/// `None` if archives have no file of this name, or if it names a blob and there is no directory of
+/// blobs. An archive may come from anywhere, so no name leads to another place.
 pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
     if name.contains(char::is_control) {
         return None;

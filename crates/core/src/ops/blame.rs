@@ -63,8 +63,9 @@ pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines
     written.reverse();
     written.sort_by_key(|call| std::cmp::Reverse(call.time_ms));
     let mut blame = Blame::new(text);
+    // A line keeps its first source, so the newest call that wrote it counts.
     for call in &written {
-        blame.add(call);
+        blame.attribute_call(call);
     }
 
     let mut runs: Vec<BlamedLines> = Vec::new();
@@ -108,11 +109,15 @@ impl<'t> Blame<'t> {
 
     /// Attributes the lines of a call that no newer call wrote. A read attributes nothing, and
     /// neither does a change that is not stored in a known form.
-    fn add(&mut self, call: &WrittenText) {
+    fn attribute_call(&mut self, call: &WrittenText) {
         match &call.change {
-            FileChange::Write(text) => self.add_whole_file(text, call.source),
-            FileChange::Edit(edits) => self.add_replacements(&edits.replacements, call.source),
-            FileChange::Recorded(edit) => self.add_replacements(&edit.replacements(), call.source),
+            FileChange::Write(text) => self.attribute_whole_file(text, call.source),
+            FileChange::Edit(edits) => {
+                self.attribute_replacements(&edits.replacements, call.source)
+            }
+            FileChange::Recorded(edit) => {
+                self.attribute_replacements(&edit.replacements(), call.source)
+            }
             FileChange::ReadWhole(_)
             | FileChange::ReadPart(_)
             | FileChange::UnknownChange
@@ -127,7 +132,7 @@ impl<'t> Blame<'t> {
 
     /// Attributes the lines of the file that are left of a text which was written as the whole
     /// file. A run of lines without a distinctive one is left out: it may be left of any text.
-    fn add_whole_file(&mut self, text: &str, source: usize) {
+    fn attribute_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
         for unchanged in unchanged_ranges(&changes, self.lines.len()) {
@@ -141,17 +146,17 @@ impl<'t> Blame<'t> {
     }
 
     /// Attributes the lines that the replacements of one call added.
-    fn add_replacements(&mut self, replacements: &[TextReplacement], source: usize) {
+    fn attribute_replacements(&mut self, replacements: &[TextReplacement], source: usize) {
         // A later replacement of the same call may have changed the text of an earlier one.
         for replacement in replacements.iter().rev() {
-            self.add_replacement(replacement, source);
+            self.attribute_replacement(replacement, source);
         }
     }
 
     /// Attributes the lines that the new text of an edit adds to the old one. If the file still has
     /// the whole new text in one place, all of these lines are attributed; otherwise only those
     /// that occur once in the file.
-    fn add_replacement(&mut self, replacement: &TextReplacement, source: usize) {
+    fn attribute_replacement(&mut self, replacement: &TextReplacement, source: usize) {
         let old_lines: Vec<&str> = replacement.old.lines().collect();
         let new_lines: Vec<&str> = replacement.new.lines().collect();
         // The indexes in the new text of the lines that are not in the old one.

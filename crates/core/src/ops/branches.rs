@@ -59,7 +59,7 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
-    // By entry: the branch as if it ended there. A note has that of the nearest part above it.
+    // By entry: the branch as if it ended there. A note has the branch of the nearest part above it.
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
     // By entry: the last labelled note of those below it that are not parts.
     let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];
@@ -197,6 +197,7 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
         }
     }
 
+    // Called at most once, so that the entries are counted only if there are notes at the leaf.
     let continues = |ix: EntryIx| count_continuations(session, &is_part)[ix.index()] > 0;
     let notes = notes_at_leaf(session, |ix| is_part[ix.index()], continues);
     for note in notes {
@@ -205,12 +206,14 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own. They
-/// are if the conversation continues beside them, because the next message then begins a branch at
-/// the leaf, or if no entry is above them. Otherwise the result is empty: they belong to the branch
-/// that ends above them.
+/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own.
+/// Otherwise they belong to the branch that ends above them, and the result is empty.
 ///
-/// `continues` is called at most once, with the entry above the notes.
+/// They are a branch of their own if the conversation continues beside them, because the next
+/// message then begins a branch at the leaf. They also are if no entry is above them.
+///
+/// `is_conversation` is whether an entry is not a note. `continues` is whether the conversation
+/// continues below an entry; it is called at most once, with the entry above the notes.
 pub(super) fn notes_at_leaf(
     session: &Session,
     is_conversation: impl Fn(EntryIx) -> bool,

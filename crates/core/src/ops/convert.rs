@@ -141,8 +141,8 @@ fn with_conversion(
     })
 }
 
-/// Returns the title in the last `title_change` among the copies: it becomes the entry from which
-/// pi gets the session's name. A blank title is none.
+/// Returns the title in the last `title_change` among the copies; `None` if it is blank. In pi, the
+/// session gets its name from an entry with this title.
 fn last_title(
     reader: &EntryReader,
     entries: &[NewSessionEntry],

@@ -79,7 +79,7 @@ pub fn edit_entries(
 }
 
 /// Refuses targets that are not on the path to the leaf, or of a kind that pi cannot edit. An edit
-/// applies on its own branch only, so that of any other entry would have no effect.
+/// applies on its own branch only, so an edit of any other entry would have no effect.
 fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Result<(), Refusal> {
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -146,8 +146,8 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// Returns the content of an entry that the model currently sees, given the edits in effect by the
-/// id of the edited entry.
+/// Returns the content of an entry that the model currently sees; `None` if an edit omits the
+/// entry. `edits` are the edits in effect, by the id of the edited entry.
 fn seen_content(
     reader: &EntryReader,
     ix: EntryIx,

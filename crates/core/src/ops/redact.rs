@@ -50,8 +50,8 @@ pub struct RedactionReport {
 }
 
 impl RedactionReport {
-    /// Returns the secrets, each with all its places. A secret is known by its placeholder. The
-    /// order is that of their first places.
+    /// Returns the places of each secret, in the order of their first places. Two places have the
+    /// same secret if they got the same placeholder.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
         let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();

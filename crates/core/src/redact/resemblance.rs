@@ -93,8 +93,8 @@ pub fn is_padded_base64_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// Whether the text between `user:` and `@host` in a URL is a password. It is none if it is a port
-/// and what follows up to an address of e-mail, as in `http://localhost:80,me@example.org`.
+/// Whether the text between `user:` and `@host` in a URL is a password. In
+/// `http://localhost:80,me@example.org`, it is a port and the start of an address instead.
 pub fn is_url_password(secret: &[u8]) -> bool {
     let digits = secret
         .iter()

@@ -109,21 +109,27 @@ fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
     if trimmed.is_empty() {
         return;
     }
-    let mut segments: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
-    let file = if is_directory { None } else { segments.pop() };
+    let mut folder_names: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
+    let file_name = if is_directory {
+        None
+    } else {
+        folder_names.pop()
+    };
 
-    let mut node = 0;
-    for segment in segments {
-        let new_node = nodes.len();
-        let folder = *nodes[node].folders.or_insert(segment.to_vec(), new_node);
-        let is_new = folder == new_node;
+    // Down from the root, to the directory of the file. Nodes refer to each other by index.
+    let mut current = 0;
+    for folder_name in folder_names {
+        let next_index = nodes.len();
+        let subfolders = &mut nodes[current].folders;
+        let subfolder = *subfolders.or_insert(folder_name.to_vec(), next_index);
+        let is_new = subfolder == next_index;
         if is_new {
             nodes.push(FolderNode::default());
         }
-        node = folder;
+        current = subfolder;
     }
-    if let Some(file) = file {
-        nodes[node].files.or_insert(file.to_vec(), path);
+    if let Some(file_name) = file_name {
+        nodes[current].files.or_insert(file_name.to_vec(), path);
     }
 }
 

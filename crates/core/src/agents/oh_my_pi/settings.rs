@@ -99,15 +99,16 @@ pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     Ok(used)
 }
 
-/// Reads the last entry of a type on the path with `see`; `None` if there is no such entry.
+/// Reads the last entry of a type on the path, and returns what `read` returns for its line; `None`
+/// if there is no such entry.
 fn read_last<T>(
     kind: Kind,
     path: &[EntryIx],
     reader: &EntryReader,
-    see: impl FnOnce(Raw) -> T,
+    read: impl FnOnce(Raw) -> T,
 ) -> io::Result<Option<T>> {
     match reader.session().last_index_of_kind(path, kind) {
-        Some(index) => Ok(Some(reader.with_entry(path[index], see)?)),
+        Some(index) => Ok(Some(reader.with_entry(path[index], read)?)),
         None => Ok(None),
     }
 }
@@ -193,8 +194,8 @@ fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
 
 /// Returns the tier of each provider family as a JSON object; `None` if no family has a known tier.
 ///
-/// Older entries store one word: `priority` sets the tier of all families, `openai-only` and
-/// `claude-only` that of one family, and any other word is the tier of OpenAI.
+/// Older entries store one word. `priority` sets this tier for all families, `openai-only` and
+/// `claude-only` set it for one family, and any other word is the tier of OpenAI.
 fn service_tiers_json(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
 

@@ -66,7 +66,7 @@ impl Api {
         }
     }
 
-    /// Returns the default model.
+    /// Returns the model of a request for which neither the user nor the session names one.
     fn default_model(self) -> Model {
         let (provider, id) = match self {
             Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),

@@ -103,7 +103,8 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Handles the next message, as converted for the model.
+    /// Writes the next message of the context, which is given in the form that the agent sends to a
+    /// model. What the API would refuse there is left out, moved or quoted.
     pub fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::from_checked(json);
         let role = message.get_text("role").unwrap_or_default();

@@ -46,8 +46,8 @@ impl HunkHeading {
     }
 }
 
-/// Returns the text that a unified diff makes of a text with line feeds. `None` if a line of the
-/// diff is not that of the text.
+/// Returns the text that a unified diff makes of a text with line feeds. `None` if the text does not
+/// have the lines that the diff removes or shows around a change.
 pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let hunks = parse_hunks(patch)?;

@@ -231,8 +231,9 @@ impl SeamedText {
     }
 }
 
-/// Returns the end of the line at an offset, or that of the line before if it is the last. A single
-/// carriage return is one only in a text without line feeds.
+/// Returns what ends the line at an offset: `\n`, `\r\n` or `\r`. A last line without an end is
+/// treated as the line before. A carriage return alone ends a line only in a text without line
+/// feeds.
 fn line_end_at(text: &str, offset: usize) -> &'static str {
     let feed = match text[offset..].find('\n') {
         Some(distance) => Some(offset + distance),

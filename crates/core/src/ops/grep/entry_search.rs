@@ -346,8 +346,9 @@ impl FileSearch<'_> {
         texts
     }
 
-    /// Adds the text of a field to that of its entry, as far as the query requests it: to the whole
-    /// text, on lines of its own, and its matches to the list of all. An empty match is left out.
+    /// Adds a field to the texts of its entry that the query requests. In the whole text, the field
+    /// has lines of its own. To the list of all matches, those in the field are added, except empty
+    /// ones.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.texts.whole && !shown.is_empty() {

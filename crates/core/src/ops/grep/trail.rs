@@ -83,8 +83,8 @@ impl Trail {
         Ok(self)
     }
 
-    /// Follows the entries up to the one with this id, which is that of a match. Returns where the
-    /// entries since the last match branch off, if they do.
+    /// Follows the entries up to the entry with this id, in which the next match is. Returns where
+    /// the conversation has branched off since the last match, if it has.
     ///
     /// If no entry has the id, all entries are followed, and the conversation counts as continued.
     pub fn advance_to(&mut self, id: &Text) -> EntryContinuation {

@@ -182,10 +182,11 @@ fn replace_link(
     })
 }
 
-/// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed; `None` for
-/// any other entry, and if that entry is not on the path to the compaction. It is the id of the
-/// next entry that stays on this path, or that of the compaction itself. So the compaction keeps
-/// what is left of the part that it kept.
+/// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed: the id of
+/// the next entry on the path that stays, or the compaction's own id. So the compaction keeps what
+/// is left of the part that it kept.
+///
+/// `None` for any other entry, and if the first kept entry is not above the compaction.
 fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,

@@ -450,8 +450,8 @@ impl<'a> RestoredLines<'a> {
         Some(Anchor::Entry(self.session.id(ix).into_owned()))
     }
 
-    /// Whether the session contains an entry that was removed. The two may differ in values that
-    /// were pruned as well.
+    /// Whether the session contains an entry that a prune removed, such as after a restore. Values
+    /// that were pruned from the entry are not compared: the session may have their placeholders.
     fn session_contains(&self, record: &PrunedRecord) -> io::Result<bool> {
         let Some(ix) = self.session.find_entry(&record.id) else {
             return Ok(false);

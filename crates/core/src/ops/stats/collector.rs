@@ -68,10 +68,11 @@ fn count_requests_and_messages(
     counter.entries
 }
 
-/// Returns the lines below the header that are not JSON; `None` if there are none.
+/// Returns the number of lines below the header that are not JSON, with the first of them; `None`
+/// if all are.
 ///
-/// `session` was loaded with what was pruned from it, but the line number is that in the file as it
-/// is now. A first line that was pruned has its number in the restored file.
+/// `session` includes what was pruned from it, so its lines have other numbers than in the file.
+/// The number of the first is one in the file, unless that line itself was pruned.
 fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<DamagedLines> {
     let mut count = 0;
     let mut first = None;

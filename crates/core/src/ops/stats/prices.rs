@@ -144,8 +144,8 @@ fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates:
     }
 }
 
-/// Adds a model under its name without a date, unless a better one has that name: the model whose
-/// whole name that is, or else the one with the latest date.
+/// Adds a model under its name without a date, such as `m` for `m-2026-01-01`. Of several models,
+/// the one whose whole name that is counts, or else the one with the latest date.
 fn add_undated_name(
     by_undated_name: &mut HashMap<String, DatedModel>,
     name: &str,

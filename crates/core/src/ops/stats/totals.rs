@@ -98,9 +98,9 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
-/// Returns the file that a call wrote or edited. A call that failed changed nothing. That the agents
-/// leave some files out of a compaction is no reason to leave them out here: an imported session
-/// would have changed none.
+/// Returns the file that a call wrote or edited. A call that failed changed nothing. Files that the
+/// agents do not list in a compaction count here: otherwise, an imported session would have changed
+/// none.
 pub fn changed_file(call: &CountedCall) -> Option<Slice> {
     let file = call.file?;
     let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);

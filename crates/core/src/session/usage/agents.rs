@@ -97,9 +97,9 @@ fn session_of_result(result: Raw) -> Option<String> {
     Some(format!("{}.jsonl", output.strip_suffix(".md")?))
 }
 
-/// Returns the ends of the paths that the reported sessions may have: those that were reported, and
-/// `FOLDER/NAME` also with the directory of this session, because a fork may have copied the
-/// directory of sub-agents under its own name.
+/// Returns the ends of the paths that the reported sessions may have: the reported ends, and the
+/// names of the form `FOLDER/NAME` also in the directory of this session. A fork may have copied
+/// the directory of sub-agents under its own name, which its results do not report.
 pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     let mut ends = reported.to_vec();
