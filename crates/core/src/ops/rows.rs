@@ -430,7 +430,7 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
         .iter()
         .map(SubtreeExtent::single_entry)
         .collect();
-    // Each entry is complete before it is added to its parent: children come first.
+    // Backwards, so that the extent of each entry is complete before it is added to its parent.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
@@ -442,20 +442,28 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
         parent_extent.newest_ms = parent_extent.newest_ms.max(child_extent.newest_ms);
     }
 
+    add_time_of_notes_at_leaf(session, &mut extents);
+    extents
+}
+
+/// If notes at the leaf are a branch of their own, adds the time of the newest note to the extents
+/// of the entries above it.
+fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     let has_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
     let has_entries_below = |ix: EntryIx| {
-        extents[ix.index()].entry_count > SubtreeExtent::single_entry(session.entry(ix)).entry_count
+        let own_count = SubtreeExtent::single_entry(session.entry(ix)).entry_count;
+        extents[ix.index()].entry_count > own_count
     };
     let notes = notes_at_leaf(session, has_entries, has_entries_below);
     // The first of these notes is the leaf.
-    if let Some(&leaf) = notes.first() {
-        let leaf_ms = entry_time(session.entry(leaf));
-        for ix in session.ancestors(Some(leaf)) {
-            let extent = &mut extents[ix.index()];
-            extent.newest_ms = extent.newest_ms.max(leaf_ms);
-        }
+    let Some(&leaf) = notes.first() else {
+        return;
+    };
+    let leaf_ms = entry_time(session.entry(leaf));
+    for ix in session.ancestors(Some(leaf)) {
+        let extent = &mut extents[ix.index()];
+        extent.newest_ms = extent.newest_ms.max(leaf_ms);
     }
-    extents
 }
 
 /// Returns the time of an entry in milliseconds since 1970, if it has one that parses.

@@ -53,6 +53,7 @@ pub fn describe_lines(findings: &[&Finding]) -> Option<String> {
         return None;
     }
 
+    // Each run is one range: its findings are on adjacent lines, or on one line.
     let runs: Vec<_> = findings
         .chunk_by(|one, next| next.line.0 <= one.line.0 + 1)
         .collect();

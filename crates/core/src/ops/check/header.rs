@@ -115,6 +115,7 @@ pub(super) fn find_header(
     };
     let mut seen = HeaderlessFile::default();
     let mut number = LineNo(0);
+    // To the end of the file: a header may be on any line.
     for_each_line(source, 0..source.len(), |line| {
         number.0 += 1;
         seen.add_line(number, &line);
@@ -189,8 +190,13 @@ impl HeaderlessFile {
         if number.0 == 1 && is_title_slot(value) {
             return;
         }
+        self.add_record(number, &record);
+    }
+
+    /// Adds what a value contains that is alone on its line.
+    fn add_record(&mut self, number: LineNo, record: &Record) {
         if self.first_value == FirstValue::NotReadYet {
-            self.first_value = if is_entry(&record) {
+            self.first_value = if is_entry(record) {
                 FirstValue::Entry
             } else {
                 FirstValue::Other
@@ -206,8 +212,12 @@ impl HeaderlessFile {
             });
         }
 
-        let role = record.message.and_then(|message| message.role);
-        self.has_old_role |= role.is_some_and(|role| role.is("hookMessage"));
+        // Only a file of an old version has this role.
+        let role = record.message.as_ref().and_then(|message| message.role);
+        if role.is_some_and(|role| role.is("hookMessage")) {
+            self.has_old_role = true;
+        }
+        // A new header gets the first time in the file.
         if self.time.is_none() {
             self.time = record.timestamp.map(|time| time.text().to_string());
         }

@@ -486,6 +486,7 @@ impl LineRepair {
             format!("the title line is {width} bytes wide, not {TITLE_LINE_BYTES}")
         };
         let finding = Finding::new(located.number, K::TitleWidth, message);
+        // A line that is too long cannot be repaired without a loss: a part of the title would go.
         match pad_title(&line) {
             Some(padded) => {
                 self.findings.push(finding.with_fix("it is padded"));

@@ -26,39 +26,60 @@ pub(super) struct MissingField {
 /// Returns the first field that an entry lacks, for each agent that writes such entries. If the
 /// entry is complete for one of them, returns nothing: both agents may have written the session.
 pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<MissingField> {
-    let kind = Kind::from_string(record.kind);
-    let message = match kind {
-        Kind::Message => record.message.as_ref(),
-        _ => None,
-    };
-    let role = message.map_or(Role::Missing, |message| Role::from_string(message.role));
-
     let mut missing = Vec::new();
     for dialect in Dialect::ALL {
-        let fields = match message {
-            Some(_) if !role.schema().is_stored => None,
-            Some(_) => role.schema().fields.for_agent(dialect),
-            None => kind.schema().fields.for_agent(dialect),
-        };
-        let Some(fields) = fields else {
-            // This agent does not write such entries.
-            continue;
-        };
-
-        let missing_here = match message {
-            Some(message) => find_missing_in_message(dialect, fields, message, blocks),
-            None => find_missing_in_entry(dialect, fields, Raw::from_checked(record.bytes)),
-        };
-        let Some(what) = missing_here else {
-            return Vec::new();
-        };
-        let message = match message {
-            Some(_) => format!("{} message: {what}", role.name().unwrap_or_default()),
-            None => format!("{}: {what}", kind.name().unwrap_or_default()),
-        };
-        missing.push(MissingField { dialect, message });
+        match check_fields_of_agent(dialect, record, blocks) {
+            AgentFields::NotWritten => {}
+            AgentFields::Complete => return Vec::new(),
+            AgentFields::Missing(message) => missing.push(MissingField { dialect, message }),
+        }
     }
     missing
+}
+
+/// What an agent would find of the fields that it reads in an entry.
+enum AgentFields {
+    /// It does not write such entries.
+    NotWritten,
+    Complete,
+    /// The first field that is missing, with the type of the entry or the role of its message.
+    Missing(String),
+}
+
+/// Looks for the fields that one agent reads without checking that they exist: in the message of a
+/// message entry, or in any other entry itself.
+fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) -> AgentFields {
+    let kind = Kind::from_string(record.kind);
+    if kind == Kind::Message
+        && let Some(message) = &record.message
+    {
+        let role = Role::from_string(message.role);
+        let schema = role.schema();
+        let Some(fields) = schema.fields.for_agent(dialect) else {
+            return AgentFields::NotWritten;
+        };
+        if !schema.is_stored {
+            return AgentFields::NotWritten;
+        }
+        return match find_missing_in_message(dialect, fields, message, blocks) {
+            Some(what) => {
+                let role_name = role.name().unwrap_or_default();
+                AgentFields::Missing(format!("{role_name} message: {what}"))
+            }
+            None => AgentFields::Complete,
+        };
+    }
+
+    let Some(fields) = kind.schema().fields.for_agent(dialect) else {
+        return AgentFields::NotWritten;
+    };
+    match find_missing_in_entry(dialect, fields, Raw::from_checked(record.bytes)) {
+        Some(what) => {
+            let kind_name = kind.name().unwrap_or_default();
+            AgentFields::Missing(format!("{kind_name}: {what}"))
+        }
+        None => AgentFields::Complete,
+    }
 }
 
 /// Returns what a message lacks first, in the order of `fields`. `message` and `blocks` are what

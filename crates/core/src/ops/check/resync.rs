@@ -194,15 +194,18 @@ fn is_linked(record: &Record) -> bool {
 /// the line as it was.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::from_string(record.kind);
-    let is_known = !matches!(kind, Kind::Other | Kind::Missing);
-    if !is_known || kind == Kind::Message && record.message.is_none() {
+    if matches!(kind, Kind::Other | Kind::Missing) {
         return false;
     }
-    let has_parent = record.get(Member::Parent).is_some_and(Raw::is_number);
-    let is_marked = record.timestamp.is_some() || has_parent;
+    if kind == Kind::Message && record.message.is_none() {
+        return false;
+    }
+    let has_parent_number = record.get(Member::Parent).is_some_and(Raw::is_number);
+    let has_time_or_parent = record.timestamp.is_some() || has_parent_number;
     match (beginning, expected.without_ids) {
         (Beginning::OfRecord, true) => true,
-        (Beginning::OfRecord, false) | (Beginning::BehindGap, true) => is_marked,
+        // One of the two signs is missing: the place or the format.
+        (Beginning::OfRecord, false) | (Beginning::BehindGap, true) => has_time_or_parent,
         (Beginning::BehindGap, false) => false,
     }
 }

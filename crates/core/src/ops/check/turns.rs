@@ -34,6 +34,7 @@ pub(super) fn check_result_order(
     if session.collected.tool_results.is_empty() {
         return Ok(());
     }
+    // Few files have separated results, so each step returns if it finds nothing.
     let messages = MessageTree::read(reader, links)?;
     let separated = find_separated_answers(session, &messages);
     if separated.is_empty() {
@@ -107,6 +108,8 @@ struct MessageTree {
 }
 
 impl MessageTree {
+    /// Reads the tree with the repaired parents. Few lines are read: the type of most entries
+    /// already shows whether the model sees them.
     fn read(reader: &EntryReader, links: &LinkRepair) -> io::Result<MessageTree> {
         let session = reader.session();
         let parents: Vec<Option<EntryIx>> = session
@@ -175,6 +178,7 @@ struct Call<'s> {
 /// Returns the results that do not directly follow the message with their call: the nearest entry
 /// above them that the model sees is another one, or none.
 fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> Vec<Answer<'s>> {
+    // With the message of each call: on another branch, a call may have the same id.
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
         calls.insert(Call {

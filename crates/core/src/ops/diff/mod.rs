@@ -179,39 +179,54 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
 /// Notes are exempt, because a fork moves its labels to the end.
 fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
-
-    // For each length, counted from 1: the index at which a subsequence of that length can end with
-    // the lowest partner. These partners ascend, so a binary search finds the longest subsequence
-    // that an entry continues.
-    let mut best_ends: Vec<usize> = Vec::new();
-    // For each index, the one before it in the longest subsequence that ends with it.
-    let mut predecessors: Vec<Option<usize>> = vec![None; partners.len()];
-    for index in 0..partners.len() {
-        if partners[index].is_none() || is_note(index) {
-            continue;
-        }
-        let continued_length = best_ends.partition_point(|&end| partners[end] < partners[index]);
-        if continued_length > 0 {
-            predecessors[index] = Some(best_ends[continued_length - 1]);
-        }
-        if continued_length < best_ends.len() {
-            best_ends[continued_length] = index;
-        } else {
-            best_ends.push(index);
+    let mut compared = Vec::new();
+    for (index, partner) in partners.iter().enumerate() {
+        if let Some(partner) = partner
+            && !is_note(index)
+        {
+            compared.push((index, *partner));
         }
     }
 
     let mut is_kept = vec![false; partners.len()];
-    let mut kept_index = best_ends.last().copied();
-    while let Some(index) = kept_index {
+    for index in longest_ascending(&compared) {
         is_kept[index] = true;
-        kept_index = predecessors[index];
     }
     for index in 0..partners.len() {
         if !is_kept[index] && !is_note(index) {
             partners[index] = None;
         }
     }
+}
+
+/// Returns the indexes of a longest subsequence of `(index, partner)` pairs whose partners ascend,
+/// from the last to the first.
+fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<usize> {
+    // For each length, counted from 1: the position of the pair with which a subsequence of that
+    // length can end, with the lowest partner. These partners ascend, so a binary search finds the
+    // longest subsequence that a pair continues.
+    let mut best_ends: Vec<usize> = Vec::new();
+    // For each position, the one before it in the longest subsequence that ends with it.
+    let mut predecessors: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (position, &(_, partner)) in pairs.iter().enumerate() {
+        let continued_length = best_ends.partition_point(|&end| pairs[end].1 < partner);
+        if continued_length > 0 {
+            predecessors[position] = Some(best_ends[continued_length - 1]);
+        }
+        if continued_length < best_ends.len() {
+            best_ends[continued_length] = position;
+        } else {
+            best_ends.push(position);
+        }
+    }
+
+    let mut indexes = Vec::new();
+    let mut next = best_ends.last().copied();
+    while let Some(position) = next {
+        indexes.push(pairs[position].0);
+        next = predecessors[position];
+    }
+    indexes
 }
 
 /// A digest of the content of an entry.

@@ -38,18 +38,11 @@ impl ActivePath {
             return Ok(Some(found));
         }
 
-        let path = match &mut self.loaded {
-            Some(path) => path,
-            None => {
-                let session = load(source, &LoadOptions::default())?;
-                let is_active = active_mask(&session, session.leaf);
-                self.loaded.insert(LoadedPath { session, is_active })
-            }
-        };
+        let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
             // Only entries of the tree are on a path, or get an id.
-            let is_kept = !query.only_active && !needs_id;
-            return Ok(is_kept.then_some(found));
+            let needs_entry = query.only_active || needs_id;
+            return Ok(if needs_entry { None } else { Some(found) });
         };
         let is_active = path.is_active[ix.index()];
         if query.only_active && !is_active {
@@ -61,5 +54,17 @@ impl ActivePath {
             kept.id = path.session.id(ix).into_owned();
         }
         Ok(Some(kept))
+    }
+
+    /// Returns the loaded session. It is loaded once: few searches need it.
+    fn load_path(&mut self, source: &dyn ReadAt) -> Result<&LoadedPath, LoadError> {
+        match &mut self.loaded {
+            Some(loaded) => Ok(loaded),
+            empty => {
+                let session = load(source, &LoadOptions::default())?;
+                let is_active = active_mask(&session, session.leaf);
+                Ok(empty.insert(LoadedPath { session, is_active }))
+            }
+        }
     }
 }

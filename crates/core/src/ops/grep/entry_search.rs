@@ -250,6 +250,7 @@ impl FileSearch<'_> {
             }
             return SearchedFields::OfSomeCalls(call_indexes);
         }
+        // The tool calls of a reply may be searched although replies are not.
         let roles = &self.query.roles;
         let has_role_of_replies = roles
             .iter()
@@ -277,6 +278,7 @@ impl FileSearch<'_> {
             return false;
         };
 
+        // A match in another field is found when the fields are visited.
         if let Content::Text(text) = message.content
             && prefilter.must_match(text.bytes)
         {

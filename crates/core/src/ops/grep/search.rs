@@ -487,6 +487,7 @@ fn next_candidate_line(
     if position >= bytes.len() {
         return None;
     }
+    // The position may be in the middle of this line or of a later one.
     match memrchr(b'\n', &bytes[line_start..position]) {
         Some(newline) => Some(line_start + newline + 1),
         None => Some(line_start),

@@ -141,22 +141,18 @@ impl CallSearch<'_> {
             return Ok(ToolUse::new(name, arguments, self.folders));
         }
 
+        // First the part of the window that is in memory, then the part before the chunk.
         let line_offset = chunk.start + start as u64;
         let window_start = line_offset.saturating_sub(CALL_WINDOW);
         let start_in_chunk = window_start.saturating_sub(chunk.start) as usize;
         let in_chunk = &chunk.bytes[start_in_chunk..start];
-        if let Some(found) = self.find_call_before(in_chunk, call_id, &name) {
-            return Ok(found);
+        let mut found = self.find_call_before(in_chunk, call_id, &name);
+        if found.is_none() && window_start < chunk.start {
+            let mut before_chunk = vec![0; (chunk.start - window_start) as usize];
+            self.source.read_exact_at(&mut before_chunk, window_start)?;
+            found = self.find_call_before(&before_chunk, call_id, &name);
         }
-        if window_start >= chunk.start {
-            return Ok(ToolUse::without_call(name));
-        }
-        let mut before_chunk = vec![0; (chunk.start - window_start) as usize];
-        self.source.read_exact_at(&mut before_chunk, window_start)?;
-        match self.find_call_before(&before_chunk, call_id, &name) {
-            Some(found) => Ok(found),
-            None => Ok(ToolUse::without_call(name)),
-        }
+        Ok(found.unwrap_or_else(|| ToolUse::without_call(name)))
     }
 
     /// Returns the last call with this id in whole lines. `call_id` is the id as written in the
