@@ -228,9 +228,12 @@ impl Assignment {
             }
             NameClass::Login => is_encoded_login(value),
             NameClass::Session => {
-                // A value behind white space or `:` is an id, and so is a short one with a dash,
-                // such as a UUID, which has 36 characters.
-                let is_id = !self.is_compact || value.contains(&b'-') && value.len() < 40;
+                // Behind white space or a colon, as in a log, the id of a session is written.
+                if !self.is_compact {
+                    return false;
+                }
+                // Such as a UUID, which has 36 characters.
+                let is_id = value.contains(&b'-') && value.len() < SHORTEST_DASHED_SESSION;
                 !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
             }
         }
@@ -249,6 +252,9 @@ const SHORTEST_LOOSE_SECRET: usize = 8;
 
 /// The minimum length of the session of a browser.
 const SHORTEST_SESSION: usize = 20;
+
+/// The minimum length of the value of a session that contains a dash.
+const SHORTEST_DASHED_SESSION: usize = 40;
 
 /// Whether there is a digit, or a character that neither words nor paths have.
 fn has_digit_or_sign(value: &[u8]) -> bool {
@@ -406,24 +412,28 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
 /// Reads the value that begins at an offset. `None` at the end of the text, and for a value in
 /// quotes that [`quoted_len`] refuses. A value without quotes may be empty.
 fn read_value(text: &[u8], offset: usize) -> Option<WrittenValue> {
-    // The prefix of a string in Python and in a shell.
-    let is_prefixed = matches!(text.get(offset), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
+    let mut start = offset;
+    // A string may have a prefix in Python (`b"…"`) and in a shell (`$'…'`).
+    let has_prefix = matches!(text.get(offset), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
         && matches!(text.get(offset + 1), Some(b'"' | b'\''));
-    let start = offset + usize::from(is_prefixed);
+    if has_prefix {
+        start += 1;
+    }
 
-    let rest = &text[start..text.len().min(start + LONGEST_VALUE)];
-    let first = *rest.first()?;
+    // What is longer is no secret, and need not be read to its end.
+    let near = &text[start..text.len().min(start + LONGEST_VALUE)];
+    let first = *near.first()?;
     if matches!(first, b'"' | b'\'' | b'`') {
         let content_start = start + 1;
-        let content_len = quoted_len(&rest[1..], first)?;
+        let content_len = quoted_len(&near[1..], first)?;
         return Some(WrittenValue {
             range: content_start..content_start + content_len,
             is_quoted: true,
         });
     }
 
-    let run_len = (0..rest.len()).find(|&offset| ends_value(&rest[offset..]));
-    let value = trim_unquoted_value(&rest[..run_len.unwrap_or(rest.len())]);
+    let run_len = (0..near.len()).find(|&at| ends_value(&near[at..]));
+    let value = trim_unquoted_value(&near[..run_len.unwrap_or(near.len())]);
     Some(WrittenValue {
         range: start..start + value.len(),
         is_quoted: false,

@@ -161,20 +161,25 @@ fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut key_start = last_line;
     let mut line_end = last_line;
     let mut short_lines_left = MOST_SHORT_LINES;
-    // What precedes the delimiter on the same line is its prefix, or the digits of a key without
-    // line breaks.
+    // The first line is that of the delimiter. What precedes the delimiter there is its prefix, or
+    // the digits of a key without line breaks.
     let mut is_line_of_delimiter = true;
     loop {
         let line_break = line_break_before(text, line_end);
-        let line_start = line_break.as_ref().map_or(0, |line_break| line_break.end);
+        let line_start = match &line_break {
+            Some(line_break) => line_break.end,
+            None => 0,
+        };
         let line = trim_line_end(&text[line_start..line_end]);
-        let digits = count_trailing_digits(line);
-        if digits >= SHORTEST_LINE {
-            key_start = line_start + line.len() - digits;
+        let digit_count = count_trailing_digits(line);
+        let is_blank = line_start == line_end;
+        if digit_count >= SHORTEST_LINE {
+            key_start = line_start + line.len() - digit_count;
             // Above a long line, no line of the key is short.
             short_lines_left = 0;
-        } else if !is_line_of_delimiter && line_start < line_end {
-            if short_lines_left == 0 || digits == 0 {
+        } else if !is_line_of_delimiter && !is_blank {
+            let is_of_key = short_lines_left > 0 && digit_count > 0;
+            if !is_of_key {
                 return key_start;
             }
             short_lines_left -= 1;

@@ -31,6 +31,7 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
             }
         }
 
+        // A payload that is not encrypted is searched as any other text.
         for key in ["providerPayload", "preserveData"] {
             if let Some(payload) = holder.get_some(key)
                 && contains_encrypted(payload)

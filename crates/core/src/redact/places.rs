@@ -106,12 +106,16 @@ impl<'a> SecretHits<'a> {
             return;
         }
 
-        // The earliest of the hits that become one gives its number and kind.
+        // The earliest of the hits that become one gives its number and kind. It is the new one if
+        // there are no others.
         let overlapping = self.remove_overlapping(&range);
-        let mut numbered = overlapping.earliest.unwrap_or_else(|| NumberedHit {
-            number: self.added_count,
-            hit: new_hit.clone(),
-        });
+        let mut numbered = match overlapping.earliest {
+            Some(earliest) => earliest,
+            None => NumberedHit {
+                number: self.added_count,
+                hit: new_hit.clone(),
+            },
+        };
         self.added_count += 1;
 
         let is_whole = overlapping.merged_range == range;

@@ -281,8 +281,9 @@ impl SecretSearch {
         finds.hits = found.hits;
     }
 
-    /// Adds the values of the user that no secret found in a string covers, such as a number
-    /// outside of strings. A value next to a digit is part of another number, and is skipped.
+    /// Adds the values of the user that are outside of strings, such as a number: a placeholder in
+    /// their place would not be JSON. These are the values in the line that no secret found in a
+    /// string covers. A value next to a digit is part of another number, and is skipped.
     fn add_irreplaceable(&self, line: &[u8], finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();

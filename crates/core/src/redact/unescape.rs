@@ -320,8 +320,9 @@ const ENTITIES: [(&[u8], u8); 14] = [
 /// The length of the longest numeric entity, such as `&#x10ffff;`.
 const LONGEST_NUMERIC_ENTITY: usize = 10;
 
-/// Decodes the entity that the bytes, which begin with `&`, begin with: adds its character, and
-/// returns its length. Of the named entities, those of [`ENTITIES`] are decoded.
+/// Decodes the entity at the start of `bytes`, which begin with `&`: appends its character to
+/// `text`, and returns the length of the entity. `None`, and nothing is appended, if there is no
+/// entity, or a named one that is not in [`ENTITIES`].
 fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     if bytes.get(1) != Some(&b'#') {
         for (entity, character) in ENTITIES {

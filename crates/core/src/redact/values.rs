@@ -213,8 +213,8 @@ impl ValueSearch {
             .each_window(lines, &mut |offset, _| visit(offset + WINDOW - 1));
     }
 
-    /// Returns the range of a spelling of which `window` is at an offset of the text; `None` if the
-    /// text around the window is not that of the spelling.
+    /// Returns the range of the spelling `id` around an occurrence of its `window`, which is at
+    /// `window_start` in the text. `None` if the text around the window differs from the spelling.
     fn occurrence_around(
         &self,
         text: &[u8],

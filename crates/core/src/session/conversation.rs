@@ -68,10 +68,13 @@ impl<'s> Conversation<'s> {
         let Position::Entry(start) = position else {
             return self.session.path(self.session.leaf);
         };
+        // Down from the position. On the path to the leaf, the next child is that on the path.
         if self.is_active[start.index()] {
-            let path = self.session.path(self.session.leaf);
-            let at = path.iter().position(|&ix| ix == start);
-            return path[at.map_or(0, |at| at + 1)..].to_vec();
+            let mut entries = self.session.path(self.session.leaf);
+            if let Some(index) = entries.iter().position(|&ix| ix == start) {
+                entries.drain(..=index);
+            }
+            return entries;
         }
         std::iter::successors(self.next_child(start), |&ix| self.next_child(ix)).collect()
     }

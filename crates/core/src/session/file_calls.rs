@@ -98,6 +98,7 @@ pub fn called_files<'a>(
             let Some(new_name) = nonempty_text(edit, "rename") else {
                 continue;
             };
+            // A call counts once for each file.
             if found.iter().all(|(_, path)| *path != new_name) {
                 found.push((tool, new_name));
             }

@@ -107,8 +107,8 @@ pub struct ListStats {
 }
 
 impl ListStats {
-    /// Appends what was collected from the next part of the file, whose entries are numbered from
-    /// `first`. The earlier question stays, and so does the earlier of two equally good openings.
+    /// Appends what was collected from the next part of the file. `first` is the index in the whole
+    /// file of the first entry of that part.
     pub fn append(&mut self, next: ListStats, first: u32) {
         self.message_count += next.message_count;
         self.user_message_count += next.user_message_count;
@@ -118,6 +118,7 @@ impl ListStats {
         };
         self.is_in_period |= next.is_in_period;
 
+        // The first question of the file counts, and the earlier of two equally good openings.
         if self.question.is_none()
             && let Some(mut question) = next.question
         {

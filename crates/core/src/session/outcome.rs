@@ -30,7 +30,7 @@ impl Outcome {
     /// the flags `isError` and `timedOut`.
     ///
     /// An edit of a file that has the new text already is no failure, although its result is
-    /// flagged as an error.
+    /// flagged as an error: the file is as it should be.
     pub fn from_result(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);

@@ -137,8 +137,8 @@ pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
     let rest = &path[path.len() - rest.len()..];
     match rest {
         "" => "~".to_owned(),
-        rest if is_windows_absolute(path.as_bytes()) => format!("~\\{rest}"),
-        rest => format!("~/{rest}"),
+        below_home if is_windows_absolute(path.as_bytes()) => format!("~\\{below_home}"),
+        below_home => format!("~/{below_home}"),
     }
 }
 

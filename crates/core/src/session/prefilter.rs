@@ -260,35 +260,42 @@ fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns the literals with one of which every match begins or ends; `None` if there are too many,
-/// or if one of them cannot be searched for in JSON.
+/// Returns the set of literals with one of which every match begins (`ExtractKind::Prefix`) or
+/// ends. `None` if there is no such set, or it is useless: it has too many literals, or one that
+/// cannot be searched for in JSON.
 fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let is_prefix = matches!(kind, ExtractKind::Prefix);
-    let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
-    let mut kept_bytes = KEPT_OF_SEVERAL;
-    // Shorter literals are more often equal; if shortening does not help, there are too many.
-    while seq.len()? > MOST_LITERALS && kept_bytes > 1 {
-        if is_prefix {
-            seq.keep_first_bytes(kept_bytes);
-        } else {
-            seq.keep_last_bytes(kept_bytes);
-        }
-        seq.sort();
-        seq.dedup();
-        kept_bytes -= 1;
-    }
+    let mut found: Seq = Extractor::new().kind(kind).extract(hir);
+    shorten_literals(&mut found, is_prefix);
 
-    let literals = seq.literals()?;
+    // An infinite set has none.
+    let literals = found.literals()?;
     if literals.is_empty() || literals.len() > MOST_LITERALS {
         return None;
     }
     let mut searchable = Vec::new();
     for literal in literals {
-        // A literal without a part to search for makes the whole set useless.
+        // Matches with this literal would be missed, so the others are of no use.
         longest_part(literal.as_bytes())?;
         searchable.push(literal.as_bytes().to_vec());
     }
     Some(searchable)
+}
+
+/// Shortens literals until there are at most [`MOST_LITERALS`], as far as this is possible: shorter
+/// ones are more often equal. The end at which a match begins or ends is kept.
+fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
+    let mut kept_bytes = KEPT_OF_SEVERAL;
+    while literals.len().is_some_and(|len| len > MOST_LITERALS) && kept_bytes > 1 {
+        if is_prefix {
+            literals.keep_first_bytes(kept_bytes);
+        } else {
+            literals.keep_last_bytes(kept_bytes);
+        }
+        literals.sort();
+        literals.dedup();
+        kept_bytes -= 1;
+    }
 }
 
 /// The number of characters from which on a longer literal is not more selective.

@@ -345,6 +345,7 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
         return Some((before, Suffix::Up(1)));
     }
 
+    // Digits are a number of steps only behind `~` or `+`, and else a part of the name.
     let digits_start = reference
         .trim_end_matches(|c: char| c.is_ascii_digit())
         .len();

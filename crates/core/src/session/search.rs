@@ -186,9 +186,12 @@ impl SearchWords {
         // Ranges that overlap, or of which one begins at the end of the other, become one.
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
         for range in ranges {
-            match merged.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => merged.push(range),
+            if let Some(last) = merged.last_mut()
+                && range.start <= last.end
+            {
+                last.end = last.end.max(range.end);
+            } else {
+                merged.push(range);
             }
         }
         merged
@@ -216,10 +219,12 @@ fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
     ranges.into_iter().flatten().min_by_key(|range| range.start)
 }
 
-/// Returns the source of an expression that finds a word where the text in lower case has it: `İ`
-/// becomes `i` and U+0307 there, so a word may end or begin with half of it.
+/// Returns the source of an expression that finds a word in a text where JavaScript would find it
+/// in the text in lower case. Regular expressions ignore case, too, but do not know that `İ` becomes
+/// two characters there: `i` and U+0307.
 fn word_source(word: &str) -> String {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
+    // The word may end with the first of the two characters, or begin with the second.
     if let Some(before) = source.strip_suffix('i') {
         source = format!("{before}[iİ]");
     }
