@@ -285,6 +285,7 @@ impl FileOps {
                 lists.modified_files.push(path.clone());
             }
         }
+        // As JavaScript sorts strings.
         lists.read_files.sort_by(Text::cmp_utf16);
         lists.modified_files.sort_by(Text::cmp_utf16);
         lists
@@ -315,6 +316,7 @@ impl FileOps {
             .modified_files
             .retain(|path| !is_removed(&path.to_string_lossy()));
 
+        // Without the files that were changed as well.
         let read_files: HashSet<Text> = lists.read_files.drain(..).collect();
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();

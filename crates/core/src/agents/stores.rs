@@ -252,8 +252,8 @@ fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the trimmed name, if oh-my-pi accepts it as that of a profile. `default` means no
-/// profile.
+/// Returns the name of a profile, trimmed, if oh-my-pi accepts it; otherwise, and for `default`, no
+/// profile is used.
 fn parse_profile(name: Option<String>) -> Option<String> {
     const MAX_PROFILE_LEN: usize = 64;
 

@@ -76,6 +76,7 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let Some(folder) = session_folder(session) else {
         return Ok(companions);
     };
+    // What could not be restored is refused: the archive takes the place of these files.
     for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
         if !is_regular {
             return Err(Refusal::new(format!(

@@ -131,6 +131,7 @@ fn extend_branch(
         branch.labelled_entry = above.labelled_entry;
     }
 
+    // Notes are part of a branch, but nothing that was said there.
     if !entry.kind.is_bookkeeping() {
         branch.entry_count += 1;
     }

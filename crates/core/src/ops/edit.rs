@@ -71,6 +71,7 @@ pub fn edit_entries(
         let Some(content) = changes.remove(&ix) else {
             continue;
         };
+        // An edit without an effect is not written.
         if seen_content(reader, ix, &edits)? != content {
             add_edit(&mut chain, ix, content);
         }

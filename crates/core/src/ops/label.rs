@@ -42,6 +42,7 @@ pub fn move_label(
 ) -> Result<Change, Refusal> {
     refuse_reference(name)?;
     let mut settings = Vec::new();
+    // Cleared first, so that no two entries have the label at any time.
     for holder in Labels::new(session).entries_with_label(name) {
         if holder != target {
             settings.push(LabelSetting {

@@ -164,6 +164,7 @@ fn find_upwards(
             break;
         }
         passed.push(ix);
+        // An earlier call passed this entry, and knows what is above it.
         if let Some(&cached) = known.get(&ix) {
             found = cached;
             break;

@@ -371,6 +371,7 @@ fn write_migrated_from(
             start: copied_to,
             len: line.start - copied_to,
         };
+        // The gap is usually a newline, which the reader has in its buffer.
         if gap.len < SHORT_GAP_LEN {
             reader.with_stored(gap, |bytes| out.write_all(bytes))??;
         } else {

@@ -40,6 +40,7 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
 /// type is the role. A block that pi does not have is kept as it is.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut blocks = Vec::new();
+    // What oh-my-pi sends of the message, which may be several messages.
     for model_message in convert_non_turn(message) {
         let content = Raw::from_checked(&model_message)
             .get("content")

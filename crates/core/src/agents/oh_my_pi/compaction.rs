@@ -89,6 +89,7 @@ fn find_cut(
         FirstKept::Entry(entry) => {
             let path_index = path.iter().position(|&ix| ix == entry)?;
             Some(Cut {
+                // The entry may have no message; the cut is then before the next one that has.
                 index: candidates.partition_point(|candidate| candidate.path_index < path_index),
                 first_kept: Some(entry),
             })
@@ -232,6 +233,7 @@ fn read_candidates(
     let mut candidates = Vec::new();
     for (path_index, &ix) in path.iter().enumerate().skip(start) {
         let entry = session.entry(ix);
+        // The summary of the last one is passed on as such, not as a message.
         if entry.kind == Kind::Compaction {
             continue;
         }

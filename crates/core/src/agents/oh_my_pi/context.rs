@@ -55,11 +55,13 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
         items: Vec::new(),
     };
 
-    let first_kept = builder.index_of_id(line.get_text("firstKeptEntryId"));
-    let replayed_through = builder.index_of_id(line.get_text("providerReplayThroughEntryId"));
-    let named = [first_kept, replayed_through].into_iter().flatten().min();
-    // An id may name the compaction itself.
-    let first_used = named.unwrap_or(above.len()).min(above.len());
+    // From the first entry that the compaction names. It may name itself, or no entry of the path.
+    let mut first_used = above.len();
+    for key in ["firstKeptEntryId", "providerReplayThroughEntryId"] {
+        if let Some(index) = builder.index_of_id(line.get_text(key)) {
+            first_used = first_used.min(index);
+        }
+    }
     let mut used = above[first_used..].to_vec();
 
     used.extend(settings::settings_entries(above, reader)?);

@@ -101,6 +101,7 @@ fn remove_dangling_calls(
     items: Vec<ContextItem>,
     reader: &EntryReader,
 ) -> io::Result<Vec<ContextItem>> {
+    // `None` is the id of a result without one, which answers a call without one.
     let mut answered: HashSet<Option<Text<'static>>> = HashSet::default();
     for item in &items {
         if let MessageKind::Result(id) = &item.kind {

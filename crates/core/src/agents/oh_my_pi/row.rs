@@ -228,8 +228,9 @@ fn format_service_tier(entry: Raw) -> Text<'static> {
     join_with(pairs, " ")
 }
 
-/// Returns pairs of a provider family and its tier. Older entries store one word for all families;
-/// oh-my-pi prints each letter of the word, with the letter's index in place of a family.
+/// Returns pairs of a provider family and its tier, as oh-my-pi's tree shows them. Older entries
+/// store one word for all families. oh-my-pi takes it for an object, whose members are the letters
+/// with their indexes, and prints these.
 fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     let mut tiers = Vec::new();
     if let Some(word) = tier.text() {

@@ -73,6 +73,7 @@ fn insert_counted_sizes(
             return Ok(false);
         }
         visited.push(ix);
+        // The size is known where the walk from another tip passed, or a provider counted.
         let mut known_size = sizes.get(&ix).copied();
         if known_size.is_none() && session.is_message(ix, Role::Assistant) {
             let usage = reader.with_message(ix, ContextUsage::from_turn)?;

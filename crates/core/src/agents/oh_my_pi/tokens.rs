@@ -203,6 +203,7 @@ impl ContextUsage {
                 }
             }
         }
+        // These tokens are in the total, but were not in the context of the session.
         let context = at_least_0(total_tokens(usage) - orchestration_tokens);
         let prompt =
             js::to_operand(input) + js::to_operand(cache_read) + js::to_operand(cache_write);

@@ -243,6 +243,8 @@ impl Projection<'_> {
             return Ok(false);
         }
 
+        // Edits in the attempt may omit anything, but not change what the model sees of other
+        // entries.
         for index in attempt {
             if self.kind_at(index) != Kind::ContextEdit {
                 continue;

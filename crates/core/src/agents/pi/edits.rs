@@ -53,6 +53,7 @@ pub fn collect_edits(
             let Some(target) = target.and_then(Raw::text).map(Text::into_bytes) else {
                 return;
             };
+            // In the order of the path, so the last edit of a target is in effect.
             match replacement {
                 Some(replacement) if replacement.is_null() => {
                     edits.insert(target, ContextEdit::Omit);

@@ -97,8 +97,8 @@ pub const COMMAND_WORDS: OutputWords = OutputWords {
     failed: "Command exited with code ",
 };
 
-/// Appends the output of what the user ran, and how it ended, if it was cancelled or failed. A
-/// missing or `null` exit code counts as success.
+/// Appends the output of a command or code that the user ran and, if it was cancelled or failed,
+/// how it ended. `words` are those of the agent. A missing or `null` exit code counts as success.
 pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     let [output, cancelled, code] =
         content::find_members(message, ["output", "cancelled", "exitCode"]);

@@ -224,6 +224,7 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
             sizes.insert(tip, count.usage + count.trailing as f64);
             continue;
         }
+        // The walk may still know the sizes of the tips that follow.
         if budget == 0 {
             continue;
         }

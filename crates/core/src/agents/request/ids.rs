@@ -53,6 +53,7 @@ pub fn assign_id(
     }
     used_ids.insert(base_id, number + 1);
     used_ids.insert(call_id.clone(), FIRST_SUFFIX);
+    // A numbered id is not the one with which the item was received, so the item has none.
     WireId {
         call_id,
         item_id: None,

@@ -322,6 +322,7 @@ impl<'t> Replay<'t> {
                     parts: vec![ContentPart::Text(Text::from(NO_RESULT))],
                     is_error: Some(true),
                 })?;
+                // A result of this call that comes later is counted as separated from it.
                 self.unanswered.insert(call.own_id);
             }
         }

@@ -289,7 +289,8 @@ fn input_image(image: &ImageData) -> Vec<u8> {
         .finish()
 }
 
-/// Adds the output of a call: text, or a list if there are images.
+/// Adds the output of a call: a text, which the API does not accept if it is blank, or a list of
+/// the text and the images if there are any.
 fn add_output(item: Object, parts: &[ContentPart]) -> Object {
     if images_in(parts).next().is_none() {
         return item.text("output", &result_text(parts, NO_OUTPUT));

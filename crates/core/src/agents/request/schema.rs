@@ -152,6 +152,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
         }
     }
 
+    // The strict mode has no optional properties: these may be `null` instead.
     for (key, property) in &properties {
         let is_optional = !required_names.contains(key);
         if is_optional && !allows_null(*property) {

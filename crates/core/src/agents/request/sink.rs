@@ -171,7 +171,7 @@ fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, 
 
 /// Returns a text with `replacement` in place of each lone surrogate.
 pub fn replace_lone_surrogates<'a>(text: Text<'a>, replacement: &str) -> Text<'a> {
-    // In WTF-8, only surrogates begin with ed a0 to ed bf.
+    // A text is WTF-8, which is UTF-8 unless it contains lone surrogates.
     if string::is_utf8(text.as_bytes()) {
         return text;
     }

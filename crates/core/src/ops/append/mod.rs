@@ -69,6 +69,7 @@ impl<'s> Batch<'s> {
         let kind = entry
             .get_text("type")
             .ok_or_else(|| refuse("`type` is missing or not a string"))?;
+        // All checks come before the first change of the batch.
         self.check_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
@@ -193,6 +194,7 @@ impl<'s> Batch<'s> {
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
+        // These are no entries of the session.
         match allowed_target {
             ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
             ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),

@@ -171,6 +171,7 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut operations = Vec::new();
+        // What earlier prunes removed can still be restored.
         if let Some(previous) = previous {
             for missing in &previous.missing {
                 operations.push(missing.operation.clone());

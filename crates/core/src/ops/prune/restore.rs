@@ -205,6 +205,7 @@ fn missing_part(
                 is_only_mark = false;
             }
             RecordKind::Value { .. } => is_only_mark = false,
+            // A mark belongs to its operation, and is not worth restoring alone.
             RecordKind::Mark => {}
         }
     }
@@ -637,6 +638,8 @@ impl<'a> RestoredLines<'a> {
         };
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
+        // Operations are undone from the newest to the oldest, so the last edit has the oldest
+        // value.
         let mut last_payloads: HashMap<&str, Span> = HashMap::default();
         for edit in edits {
             last_payloads.insert(edit.field, edit.payload);
