@@ -20,11 +20,11 @@
 //! then. So does a limit on the number and size of held lines. When an import ends, a line behind
 //! an open call is kept as a custom entry, and becomes a message in a later import.
 
-use super::attachments::read_attachment;
 use super::blocks::answered_call_id;
-use super::{CallPlace, ClaudeLine, ClaudeReader, LineNodes, ResponseIx, draft_kept_line};
-use crate::parts::non_empty_text;
-use pisess_core::session::content::is_block;
+use super::kept::draft_kept_line;
+use super::line::ClaudeLine;
+use super::response::{CallPlace, ResponseIx};
+use super::{ClaudeReader, LineNodes};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
@@ -305,44 +305,5 @@ impl ClaudeReader<'_> {
         }
         self.held_lines = held_lines;
         Ok(())
-    }
-}
-
-impl<'a> ClaudeLine<'a> {
-    /// Whether the line has a message and is of this type.
-    pub(super) fn is_of_kind(&self, kind: &str) -> bool {
-        self.message.is_some() && self.kind.is_some_and(|own| own.is(kind))
-    }
-
-    /// Returns the blocks of its message; none if that has only a text.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
-        let content = self.message.and_then(|message| message.get("content"));
-        content.unwrap_or(Raw::NULL).items()
-    }
-
-    pub(super) fn has_results(&self) -> bool {
-        self.blocks().any(|block| is_block(block, "tool_result"))
-    }
-
-    /// Whether the line has an attachment that the model sees.
-    fn is_attachment(&self) -> bool {
-        let is_of_type = self.kind.is_some_and(|kind| kind.is("attachment"));
-        is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
-    }
-
-    /// Whether nothing of the response before this line comes after it: it is another response, a
-    /// message of the user, an attachment, or a compaction. Results and meta lines do not end a
-    /// response. A further part of the same response must have been held before this is asked.
-    pub(super) fn ends_response(&self) -> bool {
-        if self.is_of_kind("assistant") {
-            return true;
-        }
-        if self.is_of_kind("user") {
-            return !self.has_flag("isMeta") && !self.has_results();
-        }
-        if self.is_attachment() {
-            return true;
-        }
-        non_empty_text(self.raw, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
     }
 }

@@ -13,8 +13,9 @@
 //! The number and the size of waiting lines are limited. If a limit is reached, the response ends.
 //! Each further line of it becomes a message of its own.
 
+use super::ClaudeReader;
 use super::blocks::convert_response_block;
-use super::{ClaudeLine, ClaudeReader};
+use super::line::ClaudeLine;
 use crate::parts::non_empty_text;
 use foldhash::HashSet;
 use pisess_json::Raw;

@@ -1,0 +1,123 @@
+//! Compactions: the line that announces one, and the line with its summary.
+
+use super::kept::draft_kept_line;
+use super::line::ClaudeLine;
+use super::{ClaudeReader, LineNodes};
+use crate::parts::{non_empty_text, unconverted_members};
+use crate::writer::NodeIx;
+use pisess_core::session::content::finite_or_zero;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+/// What the line before a summary says about the compaction.
+#[derive(Clone, Copy, Default)]
+pub(super) struct AnnouncedCompaction {
+    /// The tokens in the context before it.
+    tokens_before: f64,
+    /// The first entry that it keeps.
+    first_kept: Option<NodeIx>,
+}
+
+impl ClaudeReader<'_> {
+    /// Keeps the line that announces a compaction, and remembers what it says for the summary,
+    /// which follows in a line of its own.
+    ///
+    /// If the compaction preserves messages, the line is appended to the last of them. What is
+    /// attached to that message later follows this line. The messages after it, which are
+    /// summarized, stay on a branch of their own.
+    pub(super) fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
+        let draft = draft_kept_line(line);
+        let tokens = line
+            .raw
+            .get("compactMetadata")
+            .and_then(|data| data.get("preTokens"));
+        self.announced_compaction.tokens_before = finite_or_zero(tokens);
+        self.announced_compaction.first_kept = None;
+
+        if let Some(preserved) = find_preserved_messages(line.raw)
+            && let Some(first) = self.find_line(&preserved.first)
+            && let Some(last) = self.find_line(&preserved.last)
+        {
+            let node = self.writer.append(Some(last.last), draft)?;
+            self.announced_compaction.first_kept = Some(first.first);
+            return Ok(node.into());
+        }
+
+        let parent = non_empty_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let before = parent
+            .and_then(|parent| self.find_line(&parent))
+            .map(|parent| parent.last)
+            .or(self.main_leaf);
+        let node = self.writer.add_below_end(before, draft)?;
+        Ok(node.into())
+    }
+
+    /// Adds the summary of a compaction.
+    pub(super) fn add_compaction(
+        &mut self,
+        line: &ClaudeLine,
+        summary: &Text,
+    ) -> io::Result<NodeIx> {
+        let known_parent = line.parent.as_ref().and_then(|id| self.find_line(id));
+        let predecessor = match known_parent {
+            Some(parent) => Some(parent.last),
+            None if line.is_sidechain => None,
+            None => self.main_leaf,
+        };
+        let parent = predecessor.map(|above| self.writer.resolve_end(above));
+
+        let AnnouncedCompaction {
+            tokens_before,
+            first_kept,
+        } = std::mem::take(&mut self.announced_compaction);
+        let first_kept_id = match (first_kept, parent) {
+            (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
+                self.writer.entry_id(kept)
+            }
+            // Its own id: it keeps nothing.
+            _ => self.writer.next_id(line.offset),
+        };
+
+        let rest = unconverted_members(line.raw, &["type", "message"]);
+        let members = Object::new()
+            .text("summary", summary)
+            .str("firstKeptEntryId", &first_kept_id)
+            .number("tokensBefore", tokens_before)
+            .json("claude", &rest.finish());
+        self.writer
+            .append(parent, line.new_draft("compaction", members))
+    }
+}
+
+/// The messages that a compaction preserves, by the `uuid` of their lines.
+struct PreservedMessages<'a> {
+    first: Text<'a>,
+    last: Text<'a>,
+}
+
+/// Reads which messages a compaction preserves, from the line that announces it. It has a list of
+/// all of them, or else the first and the last of a segment.
+fn find_preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
+    let metadata = boundary.get("compactMetadata")?;
+    let listed = metadata
+        .get("preservedMessages")
+        .and_then(|messages| messages.get("uuids"))
+        .and_then(first_and_last);
+    if listed.is_some() {
+        return listed;
+    }
+    let segment = metadata.get("preservedSegment")?;
+    Some(PreservedMessages {
+        first: non_empty_text(segment, "headUuid")?,
+        last: non_empty_text(segment, "tailUuid")?,
+    })
+}
+
+fn first_and_last(uuids: Raw<'_>) -> Option<PreservedMessages<'_>> {
+    Some(PreservedMessages {
+        first: uuids.items().next()?.text()?,
+        last: uuids.items().last()?.text()?,
+    })
+}

@@ -1,0 +1,104 @@
+//! Lines without a counterpart, which are kept as custom entries.
+
+use super::line::ClaudeLine;
+use super::{AttachPoint, ClaudeReader, LineNodes};
+use crate::Origin;
+use crate::parts::{kept_line_members, non_empty_text};
+use crate::writer::EntryDraft;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+/// What the model sees of a result that a micro-compaction cleared.
+const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
+
+impl ClaudeReader<'_> {
+    /// Keeps a line without a counterpart as a custom entry. If the line clears results of tools,
+    /// an edit of each result follows it. A line that announces a compaction has its own place.
+    pub(super) fn keep_line(
+        &mut self,
+        line: &ClaudeLine,
+        attach_point: AttachPoint,
+    ) -> io::Result<LineNodes> {
+        let subtype = line.raw.get("subtype");
+        if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
+            return self.keep_boundary(line);
+        }
+
+        let first = self
+            .writer
+            .append(attach_point.parent, draft_kept_line(line))?;
+
+        let mut last = first;
+        for cleared in list_cleared_results(line.raw) {
+            // A result that was not read cannot be edited.
+            let Some(call) = self.calls.get(cleared.call_id.as_bytes()) else {
+                continue;
+            };
+            let Some(result) = call.last_result else {
+                continue;
+            };
+            let replacement = Object::new().text("content", &cleared.replacement).finish();
+            let edit = Object::new()
+                .str("targetId", &self.writer.entry_id(result))
+                .json("replacement", &replacement);
+            let draft = line.new_draft("context_edit", edit);
+            last = self.writer.append(Some(last), draft)?;
+        }
+
+        Ok(LineNodes {
+            first,
+            last,
+            response: attach_point.response,
+        })
+    }
+}
+
+/// Drafts the custom entry that keeps a line: `claude.TYPE`, or `claude.TYPE.SUBTYPE`.
+pub(super) fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
+    let mut name = match line.kind.and_then(Raw::text) {
+        Some(line_type) => line_type.to_string(),
+        None => "line".to_owned(),
+    };
+    if let Some(subtype) = non_empty_text(line.raw, "subtype") {
+        name.push_str(&format!(".{subtype}"));
+    }
+    let members = kept_line_members(Origin::Claude.name(), &name, line.raw.bytes());
+    line.new_draft("custom", members)
+}
+
+/// A result that the model no longer sees as it was.
+struct ClearedResult<'a> {
+    /// The id of its call.
+    call_id: Text<'a>,
+    /// What the model sees instead.
+    replacement: Text<'a>,
+}
+
+/// Lists the results that the model no longer sees as they were after a line. A micro-compaction
+/// lists only the ids of their calls. A line of the type `content-replacement` has for each call
+/// the text that replaces its result.
+fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
+    let mut cleared = Vec::new();
+    let metadata = line.get("microcompactMetadata").unwrap_or(Raw::NULL);
+    let call_ids = metadata.get("compactedToolIds").unwrap_or(Raw::NULL);
+    for call_id in call_ids.items().filter_map(Raw::text) {
+        cleared.push(ClearedResult {
+            call_id,
+            replacement: Text::from(CLEARED_PLACEHOLDER),
+        });
+    }
+
+    for item in line.get("replacements").unwrap_or(Raw::NULL).items() {
+        if let Some(call_id) = non_empty_text(item, "toolUseId")
+            && let Some(replacement) = non_empty_text(item, "replacement")
+        {
+            cleared.push(ClearedResult {
+                call_id,
+                replacement,
+            });
+        }
+    }
+    cleared
+}

@@ -1,0 +1,208 @@
+//! A line of Claude Code, and the drafts of the entries that it becomes.
+
+use super::ClaudeReader;
+use super::attachments::read_attachment;
+use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
+use super::parts::part_members;
+use crate::Origin;
+use crate::parts::{custom_message_members, non_empty_text, parse_time_ms, unconverted_members};
+use crate::writer::EntryDraft;
+use pisess_core::session::content::{find_members, is_block};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+
+/// A line with the members that decide what becomes of it.
+pub(super) struct ClaudeLine<'a> {
+    pub(super) offset: u64,
+    pub(super) raw: Raw<'a>,
+    pub(super) kind: Option<Raw<'a>>,
+    pub(super) uuid: Option<Text<'a>>,
+    pub(super) parent: Option<Text<'a>>,
+    /// Whether it names no parent at all, not even `null`, as files made by other programs do.
+    pub(super) lacks_parent: bool,
+    pub(super) message: Option<Raw<'a>>,
+    /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
+    pub(super) is_sidechain: bool,
+    pub(super) time_ms: i64,
+}
+
+impl ClaudeLine<'_> {
+    /// Whether the member `key` is `true`.
+    pub(super) fn has_flag(&self, key: &str) -> bool {
+        self.raw.get(key).and_then(Raw::bool) == Some(true)
+    }
+
+    pub(super) fn new_draft(&self, kind: &'static str, members: Object) -> EntryDraft {
+        EntryDraft {
+            offset: self.offset,
+            time_ms: self.time_ms,
+            kind,
+            members,
+        }
+    }
+
+    /// Drafts an entry with a message, which lacks only its time. What the message has no place for
+    /// is kept as the member `claude` of the entry: the members of the line except those with
+    /// `converted_keys`, and in it the members of the source's message, with `unconverted_blocks`
+    /// as its content.
+    pub(super) fn draft_message(
+        &self,
+        message: Object,
+        converted_keys: &[&str],
+        unconverted_blocks: &[Raw],
+    ) -> EntryDraft {
+        self.draft_response(message, converted_keys, unconverted_blocks, &[])
+    }
+
+    /// Does the same as [`draft_message`](Self::draft_message) for a message that was written in
+    /// several lines. `parts` are the other lines, whose members are kept as `parts` of `claude`.
+    /// The entry has the time of the last line, because that is when the message was complete.
+    pub(super) fn draft_response(
+        &self,
+        message: Object,
+        converted_keys: &[&str],
+        unconverted_blocks: &[Raw],
+        parts: &[ClaudeLine],
+    ) -> EntryDraft {
+        let message = message.number("timestamp", self.time_ms as f64).finish();
+
+        let mut unconverted_line =
+            unconverted_members(self.raw, &[&["type", "message"], converted_keys].concat());
+        if let Some(source_message) = self.message {
+            let blocks: Vec<_> = unconverted_blocks
+                .iter()
+                .map(|block| block.bytes())
+                .collect();
+            let message_keys = ["type", "role", "content", "model", "id"];
+            let unconverted_message = unconverted_members(source_message, &message_keys)
+                .json_array("content", &blocks)
+                .finish();
+            if unconverted_message != b"{}" {
+                unconverted_line = unconverted_line.json("message", &unconverted_message);
+            }
+        }
+        if !parts.is_empty() {
+            let parts = parts.iter().map(|part| part_members(self, part));
+            unconverted_line = unconverted_line.json("parts", &array(parts));
+        }
+
+        let members = Object::new()
+            .json("message", &message)
+            .json("claude", &unconverted_line.finish());
+        EntryDraft {
+            time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
+            ..self.new_draft("message", members)
+        }
+    }
+
+    /// Drafts a message of the role `user`: what the user wrote, or a custom message if Claude Code
+    /// sends it in the name of the user. A line with `unconverted_blocks` is never a custom
+    /// message, which has no place for them.
+    pub(super) fn draft_user_message(
+        &self,
+        content: &[u8],
+        unconverted_blocks: &[Raw],
+    ) -> EntryDraft {
+        let injected = if !unconverted_blocks.is_empty() {
+            None
+        } else if self.has_flag("isMeta") {
+            Some(META_MESSAGE)
+        } else {
+            classify_injected(Raw::from_checked(content))
+        };
+        match injected {
+            Some(injected) => self.draft_injected(injected, content),
+            None => {
+                let message = Object::new().str("role", "user").json("content", content);
+                self.draft_message(message, &[], unconverted_blocks)
+            }
+        }
+    }
+
+    /// Drafts the custom message for an injected message. The other members of the line are kept as
+    /// `claude`.
+    pub(super) fn draft_injected(&self, injected: InjectedKind, content: &[u8]) -> EntryDraft {
+        let InjectedKind { kind, is_shown } = injected;
+        let unconverted = unconverted_members(self.raw, &["type", "message"]).finish();
+        let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown)
+            .json("claude", &unconverted);
+        self.new_draft("custom_message", members)
+    }
+}
+
+impl<'a> ClaudeLine<'a> {
+    /// Whether the line has a message and is of this type.
+    pub(super) fn is_of_kind(&self, kind: &str) -> bool {
+        self.message.is_some() && self.kind.is_some_and(|own| own.is(kind))
+    }
+
+    /// Returns the blocks of its message; none if that has only a text.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
+        let content = self.message.and_then(|message| message.get("content"));
+        content.unwrap_or(Raw::NULL).items()
+    }
+
+    pub(super) fn has_results(&self) -> bool {
+        self.blocks().any(|block| is_block(block, "tool_result"))
+    }
+
+    /// Whether the line has an attachment that the model sees.
+    pub(super) fn is_attachment(&self) -> bool {
+        let is_of_type = self.kind.is_some_and(|kind| kind.is("attachment"));
+        is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
+    }
+
+    /// Whether nothing of the response before this line comes after it: it is another response, a
+    /// message of the user, an attachment, or a compaction. Results and meta lines do not end a
+    /// response. A further part of the same response must have been held before this is asked.
+    pub(super) fn ends_response(&self) -> bool {
+        if self.is_of_kind("assistant") {
+            return true;
+        }
+        if self.is_of_kind("user") {
+            return !self.has_flag("isMeta") && !self.has_results();
+        }
+        if self.is_attachment() {
+            return true;
+        }
+        non_empty_text(self.raw, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
+    }
+}
+
+impl ClaudeReader<'_> {
+    /// Parses a line. A line without a time has the time of the line before it in the source,
+    /// `previous_time_ms`.
+    pub(super) fn parse_line<'a>(
+        &self,
+        offset: u64,
+        raw: Raw<'a>,
+        previous_time_ms: i64,
+    ) -> ClaudeLine<'a> {
+        let names = [
+            "type",
+            "uuid",
+            "parentUuid",
+            "message",
+            "isSidechain",
+            "timestamp",
+        ];
+        let [kind, uuid, parent, message, is_sidechain, timestamp] = find_members(raw, names);
+        let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
+        let uuid = uuid.and_then(Raw::text);
+        let lacks_parent = parent.is_none();
+        let parent = parent.and_then(Raw::text);
+        ClaudeLine {
+            offset,
+            raw,
+            kind,
+            uuid: uuid.filter(|id| !id.is_empty()),
+            parent: parent.filter(|id| !id.is_empty()),
+            lacks_parent,
+            message: message.filter(|message| message.is_object()),
+            // In the file of a sub-agent, every line is marked, and none is aside.
+            is_sidechain: is_marked && !self.is_sub_agent_file,
+            time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Responses of the model, with their calls and tokens.
+
+use super::blocks::{convert_response_block, convert_stop_reason};
+use super::line::ClaudeLine;
+use super::{ClaudeReader, LineNodes};
+use crate::parts::{non_empty_text, usage_json};
+use crate::writer::{EntryDraft, NodeIx};
+use pisess_core::session::content::{finite_or_zero, is_block, text_content};
+use pisess_core::session::usage::Usage;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::array::from_fn;
+use std::borrow::Cow;
+use std::io;
+
+/// The model of messages that Claude Code makes itself.
+const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// The numbers of tokens in the usage of a response.
+const TOKEN_KEYS: [&str; 4] = [
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+];
+
+/// An index in [`ClaudeReader::responses`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ResponseIx(pub(super) usize);
+
+pub(super) struct ResponseState {
+    /// The last entry with a part of it.
+    pub(super) last_node: NodeIx,
+    /// The tokens that its entries have together, as [`TOKEN_KEYS`].
+    counted_tokens: [f64; 4],
+    /// The number of its calls without a result, apart from those that are held.
+    pub(super) open_call_count: usize,
+}
+
+pub(super) struct ToolCallState {
+    pub(super) name: Text<'static>,
+    pub(super) response: ResponseIx,
+    pub(super) place: CallPlace,
+    /// Its last result.
+    pub(super) last_result: Option<NodeIx>,
+}
+
+/// Where a call is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallPlace {
+    Session,
+    /// In a line that is held back.
+    HeldLine,
+}
+
+impl ToolCallState {
+    /// Whether it is in the session, and has no result yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.place == CallPlace::Session && self.last_result.is_none()
+    }
+}
+
+impl ClaudeReader<'_> {
+    /// Adds a response, or a part of it that comes too late to be merged. Claude Code writes a
+    /// response block by block; `parts` are the lines after the first. Returns `None`, and adds
+    /// nothing, if it has neither a block with a counterpart nor an error.
+    pub(super) fn add_response(
+        &mut self,
+        line: &ClaudeLine,
+        message: Raw,
+        parts: &[ClaudeLine],
+    ) -> io::Result<Option<LineNodes>> {
+        let content = content_as_blocks(message);
+        let content = Raw::from_checked(&content);
+        let blocks = ResponseBlocks::convert(content, parts);
+        let error = non_empty_text(line.raw, "error");
+        if blocks.converted.is_empty() && error.is_none() {
+            return Ok(None);
+        }
+
+        let attach_point = self.find_attach_point(line).parent;
+        let continued = self.find_continued_response(line);
+        let model = match non_empty_text(message, "model") {
+            Some(model) => model.into_owned(),
+            None => Text::from("unknown"),
+        };
+        let model_change = self.add_model_change(line, &model, continued, attach_point)?;
+        let parent = model_change.or(attach_point);
+
+        let messages = || {
+            let later_messages = parts.iter().filter_map(|part| part.message);
+            std::iter::once(message).chain(later_messages)
+        };
+        let tokens = self.uncounted_tokens(continued, messages());
+        let id = non_empty_text(message, "id");
+        let error_status = line
+            .raw
+            .get("apiErrorStatus")
+            .filter(|status| status.is_number());
+        let converted = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(&blocks.converted))
+            .str("api", "anthropic-messages")
+            .str("provider", "anthropic")
+            .text("model", &model)
+            .json("usage", &tokens.usage)
+            .str("stopReason", blocks.stop_reason(line, messages()))
+            .with(id.as_ref(), |message, id| message.text("responseId", id))
+            .with(error.as_ref(), |message, error| {
+                message.text("errorMessage", error)
+            })
+            .with(error_status, |message, status| {
+                message.raw("errorStatus", status)
+            });
+        let draft = line.draft_response(
+            converted,
+            &["error", "apiErrorStatus"],
+            &blocks.unconverted,
+            parts,
+        );
+        let last = self.add_response_part(continued, parent, draft)?;
+
+        let response = self.remember_response(continued, last, tokens.counted_tokens);
+        let part_blocks = parts.iter().flat_map(ClaudeLine::blocks);
+        self.remember_calls(
+            response,
+            content.items().chain(part_blocks),
+            CallPlace::Session,
+        );
+        if let Some(id) = id {
+            self.response_ids.insert(id.as_bytes().into(), response);
+        }
+        Ok(Some(LineNodes {
+            first: model_change.unwrap_or(last),
+            last,
+            response: Some(response),
+        }))
+    }
+
+    /// Adds a change of the model before a response, if another model wrote it than the responses
+    /// before. Side chains may have their own model, and messages that Claude Code makes itself have
+    /// none.
+    fn add_model_change(
+        &mut self,
+        line: &ClaudeLine,
+        model: &Text<'static>,
+        continued: Option<ResponseIx>,
+        parent: Option<NodeIx>,
+    ) -> io::Result<Option<NodeIx>> {
+        let is_known = self.model.as_ref() == Some(model);
+        if line.is_sidechain || *model == SYNTHETIC_MODEL || is_known {
+            return Ok(None);
+        }
+        let members = Object::new()
+            .str("provider", "anthropic")
+            .text("modelId", model);
+        let change = line.new_draft("model_change", members);
+        let node = self.add_response_part(continued, parent, change)?;
+        self.model = Some(model.clone());
+        Ok(Some(node))
+    }
+
+    /// Finds the response that a line continues: the one with the same `message.id`, if the line is
+    /// attached to a line of it.
+    pub(super) fn find_continued_response(&self, line: &ClaudeLine) -> Option<ResponseIx> {
+        let id = non_empty_text(line.message?, "id")?;
+        let response = *self.response_ids.get(id.as_bytes())?;
+        if self.find_attach_point(line).response == Some(response) {
+            Some(response)
+        } else {
+            None
+        }
+    }
+
+    /// Adds an entry of a response: to the end of its entries if the response is continued, else
+    /// below `parent`.
+    fn add_response_part(
+        &mut self,
+        continued: Option<ResponseIx>,
+        parent: Option<NodeIx>,
+        draft: EntryDraft,
+    ) -> io::Result<NodeIx> {
+        if continued.is_some() {
+            self.writer.append(parent, draft)
+        } else {
+            self.writer.add_below_end(parent, draft)
+        }
+    }
+
+    /// Records the calls among these blocks of a response, whose results come later.
+    ///
+    /// Invariant: `open_call_count` of a response is the number of its calls that are open.
+    pub(super) fn remember_calls<'a>(
+        &mut self,
+        response: ResponseIx,
+        blocks: impl Iterator<Item = Raw<'a>>,
+        place: CallPlace,
+    ) {
+        for block in blocks {
+            if !is_block(block, "tool_use") {
+                continue;
+            }
+            let Some(id) = non_empty_text(block, "id") else {
+                continue;
+            };
+            let Some(name) = non_empty_text(block, "name") else {
+                continue;
+            };
+            let call = ToolCallState {
+                name: name.into_owned(),
+                response,
+                place,
+                last_result: None,
+            };
+            if call.is_open() {
+                self.responses[response.0].open_call_count += 1;
+            }
+            let replaced = self.calls.insert(id.as_bytes().into(), call);
+            if let Some(replaced) = replaced
+                && replaced.is_open()
+            {
+                self.responses[replaced.response.0].open_call_count -= 1;
+            }
+        }
+    }
+
+    /// Updates the state of the response that is continued, or stores that of a new response.
+    /// Returns its index.
+    fn remember_response(
+        &mut self,
+        continued: Option<ResponseIx>,
+        last_node: NodeIx,
+        counted_tokens: [f64; 4],
+    ) -> ResponseIx {
+        if let Some(ix) = continued {
+            let response = &mut self.responses[ix.0];
+            response.last_node = last_node;
+            response.counted_tokens = counted_tokens;
+            return ix;
+        }
+        self.responses.push(ResponseState {
+            last_node,
+            counted_tokens,
+            open_call_count: 0,
+        });
+        ResponseIx(self.responses.len() - 1)
+    }
+
+    /// Returns the tokens that these messages, which are parts of one response, add to its usage.
+    /// Each repeats the usage of the whole response so far, so the largest numbers count, and of
+    /// them only what the entries of earlier parts do not have. `continued` is the response if
+    /// there are earlier parts.
+    fn uncounted_tokens<'a>(
+        &self,
+        continued: Option<ResponseIx>,
+        messages: impl Iterator<Item = Raw<'a>>,
+    ) -> ResponseTokens {
+        let already_counted = match continued {
+            Some(response) => self.responses[response.0].counted_tokens,
+            None => [0.0; 4],
+        };
+        let mut reported = [0.0_f64; 4];
+        for message in messages {
+            let usage = message.get("usage").unwrap_or(Raw::NULL);
+            for (count, key) in reported.iter_mut().zip(TOKEN_KEYS) {
+                *count = count.max(finite_or_zero(usage.get(key)));
+            }
+        }
+        let [input, output, cache_read, cache_write] =
+            from_fn(|kind| (reported[kind] - already_counted[kind]).max(0.0));
+        let added = Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            ..Usage::default()
+        };
+        ResponseTokens {
+            counted_tokens: from_fn(|kind| reported[kind].max(already_counted[kind])),
+            usage: usage_json(&added, reported.iter().sum(), None),
+        }
+    }
+}
+
+/// The blocks of a response.
+struct ResponseBlocks<'a> {
+    /// The JSON of the blocks of all its lines, as pi has them.
+    converted: Vec<Vec<u8>>,
+    /// The blocks of the first line that have no counterpart.
+    unconverted: Vec<Raw<'a>>,
+}
+
+impl<'a> ResponseBlocks<'a> {
+    /// Converts the content of the first line, and that of the other lines.
+    fn convert(content: Raw<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
+        let mut converted = Vec::new();
+        let mut unconverted = Vec::new();
+        for block in content.items() {
+            match convert_response_block(block) {
+                Some(block) => converted.push(block),
+                None => unconverted.push(block),
+            }
+        }
+        for part in parts {
+            converted.extend(part.blocks().filter_map(convert_response_block));
+        }
+        ResponseBlocks {
+            converted,
+            unconverted,
+        }
+    }
+
+    /// Returns why the response ended, as pi says it. `line` is its first line; the last of the
+    /// `messages` with a reason has it, because the lines before it are written while the response
+    /// goes on. Without any reason, a response with a call waits for the result.
+    fn stop_reason<'m>(
+        &self,
+        line: &ClaudeLine,
+        messages: impl DoubleEndedIterator<Item = Raw<'m>>,
+    ) -> &'static str {
+        let mut reasons = messages.filter_map(|message| message.get_some("stop_reason"));
+        let reason = reasons.next_back();
+        let mut blocks = self.converted.iter();
+        let has_call = blocks.any(|block| is_block(Raw::from_checked(block), "toolCall"));
+        if reason.is_none() && has_call {
+            return "toolUse";
+        }
+        convert_stop_reason(reason, line.has_flag("isApiErrorMessage"))
+    }
+}
+
+/// Returns the content of a message as an array of blocks. Claude Code writes blocks; programs that
+/// write its files also write a string.
+fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    match content.text() {
+        Some(text) if !text.is_empty() => Cow::Owned(text_content(&text)),
+        _ => Cow::Borrowed(content.bytes()),
+    }
+}
+
+/// The tokens of a response, once a line of it is read.
+struct ResponseTokens {
+    /// Those that its entries have together, as [`TOKEN_KEYS`].
+    counted_tokens: [f64; 4],
+    /// The `usage` object of the entry.
+    usage: Vec<u8>,
+}

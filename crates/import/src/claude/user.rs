@@ -1,0 +1,261 @@
+//! What the user, a tool or Claude Code itself sends to the model.
+
+use super::attachments::read_attachment;
+use super::blocks::{answered_call_id, build_result_message, convert_user_block};
+use super::injected::META_MESSAGE;
+use super::line::ClaudeLine;
+use super::response::ResponseIx;
+use super::{ClaudeReader, LineNodes};
+use crate::writer::NodeIx;
+use pisess_core::session::content::{is_block, join_text};
+use pisess_json::Raw;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+impl ClaudeReader<'_> {
+    /// Adds what the user, a tool or Claude Code itself sends to the model.
+    pub(super) fn add_user_line(
+        &mut self,
+        line: &ClaudeLine,
+        message: Raw,
+    ) -> io::Result<Option<LineNodes>> {
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        if line.has_flag("isCompactSummary") {
+            let summary = join_text(Some(content), "\n");
+            if !summary.is_blank() {
+                let node = self.add_compaction(line, &summary)?;
+                return Ok(Some(node.into()));
+            }
+        }
+
+        let has_results = content.items().any(|block| is_block(block, "tool_result"));
+        if line.has_flag("isMeta") && !has_results {
+            return self.add_meta_message(line, content);
+        }
+
+        let Some(text) = content.text() else {
+            return self.add_user_blocks(line, content);
+        };
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let parent = self.find_attach_point(line).parent;
+        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
+        let node = self.writer.add_below_end(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+
+    /// Adds a list of blocks: a message for each result of a tool, and one for the texts and images
+    /// before, between and after them.
+    fn add_user_blocks(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+    ) -> io::Result<Option<LineNodes>> {
+        let mut unconverted = Vec::new();
+        let mut result_count = 0;
+        for block in content.items() {
+            if answered_call_id(block).is_some() {
+                result_count += 1;
+            } else if convert_user_block(block).is_none() {
+                unconverted.push(block);
+            }
+        }
+
+        // The details of a line belong to its result. If it has several, they cannot be assigned.
+        let details = if result_count == 1 {
+            line.raw.get("toolUseResult")
+        } else {
+            None
+        };
+        let attach_point = self.find_attach_point(line);
+        let mut user_blocks = UserBlocks {
+            line,
+            unconverted,
+            details,
+            response: attach_point.response,
+            first: None,
+            last: attach_point.parent,
+            has_result: false,
+        };
+
+        let mut parts = Vec::new();
+        for block in content.items() {
+            if let Some(part) = convert_user_block(block) {
+                parts.push(part);
+            } else if let Some(call_id) = answered_call_id(block) {
+                self.add_user_parts(&mut user_blocks, &mut parts)?;
+                self.add_result(&mut user_blocks, block, &call_id)?;
+            }
+            // Any other block does not divide the parts: those before and after it are one message.
+        }
+        self.add_user_parts(&mut user_blocks, &mut parts)?;
+
+        let (Some(first), Some(last)) = (user_blocks.first, user_blocks.last) else {
+            return Ok(None);
+        };
+        Ok(Some(LineNodes {
+            first,
+            last,
+            response: if user_blocks.has_result {
+                attach_point.response
+            } else {
+                None
+            },
+        }))
+    }
+
+    /// Adds these texts and images, if there are any, as one message, and empties the list.
+    fn add_user_parts(
+        &mut self,
+        user_blocks: &mut UserBlocks,
+        parts: &mut Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let content = array(std::mem::take(parts));
+        let draft = user_blocks
+            .line
+            .draft_user_message(&content, user_blocks.unconverted_for_next());
+        let node = self.writer.add_below_end(user_blocks.last, draft)?;
+        user_blocks.record_added(node);
+        Ok(())
+    }
+
+    /// Adds the result of a call.
+    fn add_result(
+        &mut self,
+        user_blocks: &mut UserBlocks,
+        block: Raw,
+        call_id: &Text,
+    ) -> io::Result<()> {
+        self.release_call(call_id.as_bytes())?;
+        let call = self.calls.get(call_id.as_bytes());
+        let is_second = call.is_some_and(|call| call.last_result.is_some());
+        let name = call.map(|call| call.name.clone());
+        let message = build_result_message(block, call_id, name, user_blocks.details);
+        let converted_keys: &[&str] = match user_blocks.details {
+            Some(_) => &["toolUseResult"],
+            None => &[],
+        };
+        let draft = user_blocks.line.draft_message(
+            message,
+            converted_keys,
+            user_blocks.unconverted_for_next(),
+        );
+
+        let node = match user_blocks.response {
+            // A second result of a call begins another branch.
+            Some(response) if is_second && !user_blocks.has_result => {
+                let end = self.responses[response.0].last_node;
+                self.writer.add_child(Some(end), draft)?
+            }
+            Some(_) => self.writer.append(user_blocks.last, draft)?,
+            None => self.writer.add_child(user_blocks.last, draft)?,
+        };
+
+        user_blocks.record_added(node);
+        user_blocks.has_result = true;
+        if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
+            if call.is_open() {
+                self.responses[call.response.0].open_call_count -= 1;
+            }
+            call.last_result = Some(node);
+        }
+        Ok(())
+    }
+
+    /// Adds what Claude Code sends to the model without showing it to the user.
+    fn add_meta_message(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+    ) -> io::Result<Option<LineNodes>> {
+        let content = match content.text() {
+            Some(text) if !text.is_empty() => content.bytes().to_vec(),
+            _ => array(content.items().filter_map(convert_user_block)),
+        };
+        if content == b"[]" {
+            return Ok(None);
+        }
+        let parent = self.find_attach_point(line).parent;
+        let draft = line.draft_injected(META_MESSAGE, &content);
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+
+    /// Adds what the user typed while Claude Code worked, or a file that the user mentioned.
+    pub(super) fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        let Some(attachment) = read_attachment(line.raw) else {
+            return Ok(None);
+        };
+        let text = Raw::from_checked(&attachment.content).text();
+        if text.is_some_and(|text| self.prompt_queue.take_attached(&text)) {
+            return Ok(None);
+        }
+        let parent = self.find_attach_point(line).parent;
+        let draft = match attachment.injected {
+            Some(injected) => line.draft_injected(injected, &attachment.content),
+            None => {
+                let message = Object::new()
+                    .str("role", "user")
+                    .json("content", &attachment.content);
+                line.draft_message(message, &[], &[])
+            }
+        };
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+
+    /// Adds what the user typed while Claude Code worked, if this line of the queue shows that the
+    /// turn takes it up.
+    pub(super) fn add_queued_prompt(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        let has_open_call = self
+            .responses
+            .iter()
+            .any(|response| response.open_call_count > 0);
+        let Some(text) = self.prompt_queue.read_operation(line.raw, !has_open_call) else {
+            return Ok(None);
+        };
+        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
+        let parent = self.find_attach_point(line).parent;
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+}
+
+/// A line with a list of blocks whose messages are being added.
+struct UserBlocks<'a> {
+    line: &'a ClaudeLine<'a>,
+    /// The blocks without a counterpart.
+    unconverted: Vec<Raw<'a>>,
+    /// The result of its only call, as Claude Code stores it.
+    details: Option<Raw<'a>>,
+    /// The response to which the line is attached.
+    response: Option<ResponseIx>,
+    /// The first message of the line.
+    first: Option<NodeIx>,
+    /// The last message of the line, or else the entry to which the line is attached.
+    last: Option<NodeIx>,
+    has_result: bool,
+}
+
+impl<'a> UserBlocks<'a> {
+    /// The blocks without a counterpart that the next message of the line keeps: all of them if it
+    /// is the first message, and else none.
+    fn unconverted_for_next(&self) -> &[Raw<'a>] {
+        match self.first {
+            None => &self.unconverted,
+            Some(_) => &[],
+        }
+    }
+
+    /// Records that a message of the line was added.
+    fn record_added(&mut self, node: NodeIx) {
+        self.first = self.first.or(Some(node));
+        self.last = Some(node);
+    }
+}
