@@ -16,7 +16,7 @@
 //! The rollouts of a thread follow one another as a whole, so that a source only grows when the
 //! user goes back. Of other threads, only what the bases name is read.
 
-use super::for_each_object;
+use super::lines::for_each_object;
 use super::parts::non_empty_text;
 use pisess_json::Raw;
 use pisess_store::ReadAt;

@@ -2,7 +2,8 @@
 //! in its output.
 
 use super::content::{convert_content_blocks, fingerprint, join_texts};
-use super::{CodexLine, CodexReader, Conversion};
+use super::line::CodexLine;
+use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
 use pisess_json::text::Text;

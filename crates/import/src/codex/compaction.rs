@@ -1,0 +1,102 @@
+//! Compactions, and the messages that are sent in place of the conversation after one.
+
+use super::content::{convert_content_blocks, join_texts};
+use super::history::begins_turn;
+use super::line::CodexLine;
+use super::{CodexReader, Conversion};
+use crate::Origin;
+use crate::parts::custom_message_members;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+/// The summary of a compaction of which only an encrypted form exists.
+const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
+
+impl CodexReader<'_> {
+    /// Adds a compaction, and after it the messages that replace the conversation: those in the
+    /// line, or else those that [`History::compact`] rebuilds. A line with neither a summary nor
+    /// messages is not converted.
+    pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        self.release_reply()?;
+        let message = line.payload.get("message").and_then(Raw::text);
+        let replacements = line
+            .payload
+            .get("replacement_history")
+            .filter(|history| history.is_array());
+        if message.is_none() && replacements.is_none() {
+            return Ok(Conversion::Unconverted);
+        }
+
+        let summary = message
+            .map(|message| message.trim().into_owned())
+            .filter(|summary| !summary.is_empty());
+        // A compaction that keeps nothing names itself as the first kept entry.
+        let own_id = self.writer.next_id(line.offset);
+        let no_summary = Text::from(ENCRYPTED_SUMMARY);
+        let members = Object::new()
+            .text("summary", summary.as_ref().unwrap_or(&no_summary))
+            .str("firstKeptEntryId", &own_id)
+            .number("tokensBefore", self.context_tokens)
+            .json("codex", &line.unconverted_members(&["message"]).finish());
+        self.context_tokens = 0.0;
+        self.add_entry(line.offset, "compaction", members)?;
+
+        match replacements {
+            Some(replacements) => {
+                self.add_replacements(line, replacements, summary.as_ref())?;
+            }
+            None => {
+                for content in self.history.compact() {
+                    self.add_resent_content(line, &content)?;
+                }
+            }
+        }
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds the messages that a compaction has in place of the conversation. A message that
+    /// contains the summary is skipped, because the compaction itself has the summary. The texts of
+    /// the user become the history that a later compaction sees.
+    fn add_replacements(
+        &mut self,
+        line: &CodexLine,
+        replacements: Raw,
+        summary: Option<&Text>,
+    ) -> io::Result<()> {
+        self.history.last_user_text = None;
+        for item in replacements.items() {
+            let content = item.get("content").unwrap_or(Raw::NULL);
+            let blocks = convert_content_blocks(content);
+            if blocks.is_empty() {
+                continue;
+            }
+            if let Some(summary) = summary {
+                let text = join_texts(content);
+                if text.to_string_lossy().contains(&*summary.to_string_lossy()) {
+                    continue;
+                }
+            }
+
+            let role = item.get("role").unwrap_or(Raw::NULL);
+            if role.is("user") && begins_turn(content) {
+                self.history.add_user_text(content);
+            }
+            if role.is("assistant") {
+                // It is added at once, because no usage follows for it.
+                self.hold_reply(line, blocks, Object::new())?;
+                self.release_reply()?;
+            } else {
+                self.add_resent_content(line, &array(blocks))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds content that is sent to the model again after a compaction.
+    fn add_resent_content(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
+        let members = custom_message_members(Origin::Codex.name(), "compacted", content, false);
+        self.add_entry(line.offset, "custom_message", members)
+    }
+}

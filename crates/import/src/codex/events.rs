@@ -1,0 +1,119 @@
+//! Events: what the user saw. Most repeat an item, and are kept as custom entries.
+
+use super::content::{fingerprint, thinking_block};
+use super::line::CodexLine;
+use super::{CodexReader, Conversion};
+use crate::parts::non_empty_text;
+use pisess_core::session::content::text_block;
+use pisess_json::Raw;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+impl CodexReader<'_> {
+    /// Adds an event by its type. An event that an item repeats is not converted.
+    pub(super) fn add_event(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let event = line.payload;
+        let Some(event_type) = non_empty_text(event, "type") else {
+            return Ok(Conversion::Unconverted);
+        };
+        match &*event_type.to_string_lossy() {
+            "user_message" => {
+                let Some(text) = self.record_new_text(line, "message", "user") else {
+                    return Ok(Conversion::Unconverted);
+                };
+                self.add_user_message(line, &encode_to_vec(&text), &["message"])?;
+            }
+            "agent_message" => {
+                let Some(text) = self.record_new_text(line, "message", "assistant") else {
+                    return Ok(Conversion::Unconverted);
+                };
+                let unconverted = line.unconverted_members(&["message"]);
+                self.hold_reply(line, vec![text_block(&text)], unconverted)?;
+            }
+            "agent_reasoning" => {
+                let Some(text) = self.record_new_text(line, "text", "assistant") else {
+                    return Ok(Conversion::Unconverted);
+                };
+                let unconverted = line.unconverted_members(&["text"]);
+                self.hold_reply(line, vec![thinking_block(&text)], unconverted)?;
+            }
+            "token_count" => return self.add_token_count(line),
+            "thread_name_updated" => return self.add_session_name(line),
+            "thread_rolled_back" => {
+                let turn_count = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
+                self.roll_back(turn_count)?;
+                // The line itself is kept as the first entry of the new branch.
+                return Ok(Conversion::Unconverted);
+            }
+            event_type => return self.add_tool_event(event_type, line),
+        }
+        Ok(Conversion::Converted)
+    }
+
+    /// Returns the text of an event unless an item repeats it, and records that the event becomes a
+    /// message, for items of later imports. `key` is the key of the text, and `speaker` that of
+    /// [`fingerprint`].
+    fn record_new_text<'a>(
+        &mut self,
+        line: &CodexLine<'a>,
+        key: &str,
+        speaker: &str,
+    ) -> Option<Text<'a>> {
+        let text = non_empty_text(line.payload, key)?;
+        let fingerprint = fingerprint(speaker, &text);
+        if self.is_repeated_by_item(line, fingerprint) {
+            return None;
+        }
+        self.event_fingerprints.insert(fingerprint);
+        Some(text)
+    }
+
+    /// Whether an item repeats an event with this fingerprint, so that the event need not become a
+    /// message. Only those items count that the import which added the event had read, because an
+    /// import repeats what earlier imports decided.
+    pub(super) fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
+        let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
+            return false;
+        };
+        for &import_end in &self.earlier.ends {
+            if line.offset < import_end {
+                return first_item_offset < import_end;
+            }
+        }
+        // This import adds the line, and has read the whole source.
+        true
+    }
+
+    /// Adds the name of the session, unless it is blank.
+    fn add_session_name(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let Some(name) = non_empty_text(line.payload, "thread_name") else {
+            return Ok(Conversion::Unconverted);
+        };
+        if name.is_blank() || line.offset < self.own_start {
+            return Ok(Conversion::Unconverted);
+        }
+        let members = Object::new().text("name", &name).json(
+            "codex",
+            &line.unconverted_members(&["thread_name"]).finish(),
+        );
+        self.writer.name = Some(name.into_owned());
+        self.add_entry(line.offset, "session_info", members)?;
+        Ok(Conversion::Converted)
+    }
+
+    /// Goes back to before the last `turn_count` turns, or to before the first turn if there are
+    /// fewer.
+    fn roll_back(&mut self, turn_count: usize) -> io::Result<()> {
+        self.release_reply()?;
+        for _ in 0..turn_count {
+            let Some(turn) = self.turns_on_path.pop() else {
+                break;
+            };
+            self.leaf = turn.leaf_before;
+            self.history.last_user_text = turn.last_user_text;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Items: what was sent to the model, or came from it.
+
+use super::content::{
+    convert_content_blocks, find_item_type, item_fingerprints, list_reasoning_texts, thinking_block,
+};
+use super::history::begins_turn;
+use super::line::CodexLine;
+use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
+use super::{CodexReader, Conversion, TurnStart};
+use crate::Origin;
+use crate::parts::{custom_message_members, non_empty_text};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+impl CodexReader<'_> {
+    /// Adds an item by its type. An item that repeats an event which became a message is not
+    /// converted.
+    pub(super) fn add_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let item = line.payload;
+        let Some(item_type) = find_item_type(item) else {
+            return Ok(Conversion::Unconverted);
+        };
+        let item_type = item_type.to_string_lossy();
+        if self.forget_repeated_event(item, &item_type) {
+            return Ok(Conversion::Unconverted);
+        }
+
+        let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
+        match (&*item_type, id) {
+            ("message", _) => self.add_message_item(line),
+            ("reasoning", _) => self.add_reasoning_item(line),
+            ("function_call", Some(id)) => self.add_named_call(line, &id, "arguments"),
+            ("custom_tool_call", Some(id)) => self.add_named_call(line, &id, "input"),
+            ("web_search_call", Some(id)) => self.add_typed_call(line, &id, "web_search", "action"),
+            ("local_shell_call", Some(id)) => {
+                self.add_typed_call(line, &id, "local_shell", "action")
+            }
+            ("tool_search_call", Some(id)) => {
+                self.add_typed_call(line, &id, "tool_search", "arguments")
+            }
+            ("function_call_output" | "custom_tool_call_output", Some(id)) => {
+                let result = ToolResult {
+                    id: &id,
+                    name: &self.tool_name(&id, "unknown"),
+                    content: &convert_result(item.get("output")),
+                    is_error: false,
+                };
+                self.add_tool_result(line, result, &["type", "call_id", "output"])?;
+                Ok(Conversion::Converted)
+            }
+            ("tool_search_output", Some(id)) => {
+                let status = item.get("status");
+                let result = ToolResult {
+                    id: &id,
+                    name: &self.tool_name(&id, "tool_search"),
+                    content: &convert_result(item.get("tools")),
+                    is_error: status.is_some_and(|status| status.is("failed")),
+                };
+                self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
+                Ok(Conversion::Converted)
+            }
+            _ => Ok(Conversion::Unconverted),
+        }
+    }
+
+    /// Whether an item repeats events that became messages in an earlier import. If so, forgets
+    /// these events, because a later item with the same text is no repetition. Calls are not
+    /// forgotten: the item of the result has the id of the call, too.
+    fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
+        let fingerprints = item_fingerprints(item);
+        let repeats_events = !fingerprints.is_empty()
+            && fingerprints
+                .iter()
+                .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
+        if repeats_events && matches!(item_type, "message" | "reasoning") {
+            for fingerprint in &fingerprints {
+                self.event_fingerprints.remove(fingerprint);
+            }
+        }
+        repeats_events
+    }
+
+    /// Adds a message item, if any of its content has a counterpart.
+    fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
+        if blocks.is_empty() {
+            return Ok(Conversion::Unconverted);
+        }
+        let converted_keys = ["type", "role", "content"];
+        let role = non_empty_text(line.payload, "role").unwrap_or_default();
+        match &*role.to_string_lossy() {
+            "user" => self.add_user_message(line, &array(blocks), &converted_keys)?,
+            "assistant" => {
+                let unconverted = line.unconverted_members(&converted_keys);
+                self.hold_reply(line, blocks, unconverted)?;
+            }
+            // The developer or the system.
+            role => self.add_context(line, role, &array(blocks), &converted_keys)?,
+        }
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds a reasoning item, unless it is only encrypted.
+    fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let thoughts = list_reasoning_texts(line.payload);
+        if thoughts.is_empty() {
+            return Ok(Conversion::Unconverted);
+        }
+        let blocks = thoughts.iter().map(thinking_block).collect();
+        let unconverted = line.unconverted_members(&["type", "summary", "content"]);
+        self.hold_reply(line, blocks, unconverted)?;
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds a call of the tool that the item names, if it names one. `arguments_key` is the key of
+    /// the arguments, which differs between types of items.
+    fn add_named_call(
+        &mut self,
+        line: &CodexLine,
+        id: &Text,
+        arguments_key: &str,
+    ) -> io::Result<Conversion> {
+        let Some(name) = non_empty_text(line.payload, "name") else {
+            return Ok(Conversion::Unconverted);
+        };
+        let call = ToolCall {
+            id,
+            name: &name,
+            arguments: &convert_arguments(line.payload.get(arguments_key)),
+        };
+        self.hold_tool_call(line, call, &["type", "name", "call_id", arguments_key])?;
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is
+    /// the key of the arguments, which differs between types of items.
+    fn add_typed_call(
+        &mut self,
+        line: &CodexLine,
+        id: &Text,
+        name: &str,
+        arguments_key: &str,
+    ) -> io::Result<Conversion> {
+        let call = ToolCall {
+            id,
+            name: &Text::from(name),
+            arguments: &convert_arguments(line.payload.get(arguments_key)),
+        };
+        self.hold_tool_call(line, call, &["type", "call_id", arguments_key])?;
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds a message of the role `user`. If the user wrote it, it begins a turn. If Codex sends it
+    /// in the name of the user, it becomes a custom message.
+    pub(super) fn add_user_message(
+        &mut self,
+        line: &CodexLine,
+        content: &[u8],
+        converted_keys: &[&str],
+    ) -> io::Result<()> {
+        self.release_reply()?;
+        let parsed_content = Raw::from_checked(content);
+        if !begins_turn(parsed_content) {
+            return self.add_context(line, "context", content, converted_keys);
+        }
+
+        // Before the message changes the leaf and the history, for a rollback.
+        self.turns_on_path.push(TurnStart {
+            leaf_before: self.leaf,
+            last_user_text: self.history.last_user_text,
+        });
+        self.history.add_user_text(parsed_content);
+        let message = Object::new().str("role", "user").json("content", content);
+        let members = self.message_members(line, message, converted_keys);
+        self.add_entry(line.offset, "message", members)
+    }
+
+    /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the
+    /// user does not see.
+    fn add_context(
+        &mut self,
+        line: &CodexLine,
+        kind: &str,
+        content: &[u8],
+        converted_keys: &[&str],
+    ) -> io::Result<()> {
+        self.release_reply()?;
+        self.history
+            .add_context(content, self.turns_on_path.is_empty());
+        let members = custom_message_members(Origin::Codex.name(), kind, content, false)
+            .json("codex", &line.unconverted_members(converted_keys).finish());
+        self.add_entry(line.offset, "custom_message", members)
+    }
+}

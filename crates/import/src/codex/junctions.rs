@@ -1,0 +1,65 @@
+//! The places at which a file of the source goes back to an earlier one (see
+//! [`joined`](crate::joined)).
+
+use super::{CodexReader, TurnStart};
+use crate::joined::Junction;
+use crate::writer::NodeIx;
+use pisess_json::text::Text;
+use std::cmp::Reverse;
+use std::io;
+
+/// A place to which a later file of the source goes back.
+pub(super) struct Bookmark {
+    offset: u64,
+    leaf: Option<NodeIx>,
+    turns_on_path: Vec<TurnStart>,
+    last_user_text: Option<usize>,
+    model: Text<'static>,
+    thinking_level: Option<Text<'static>>,
+}
+
+impl CodexReader<'_> {
+    /// Remembers the places before the line at `offset` to which a later file goes back, and goes
+    /// back if the line is the first of such a file.
+    pub(super) fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
+        while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
+            self.release_reply()?;
+            self.bookmarks.push(Bookmark {
+                offset: back_to,
+                leaf: self.leaf,
+                turns_on_path: self.turns_on_path.clone(),
+                last_user_text: self.history.last_user_text,
+                model: self.model.clone(),
+                thinking_level: self.thinking_level.clone(),
+            });
+        }
+
+        while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
+            self.release_reply()?;
+            self.open_calls.clear();
+            let place = self
+                .bookmarks
+                .binary_search_by_key(&junction.back_to, |bookmark| bookmark.offset);
+            // Otherwise, nothing is between the files.
+            if junction.back_to < junction.at
+                && let Ok(index) = place
+            {
+                let bookmark = &self.bookmarks[index];
+                self.leaf = bookmark.leaf;
+                self.turns_on_path.clone_from(&bookmark.turns_on_path);
+                self.history.last_user_text = bookmark.last_user_text;
+                self.model.clone_from(&bookmark.model);
+                self.thinking_level.clone_from(&bookmark.thinking_level);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the offsets to which junctions go back, each once, the first one last.
+pub(super) fn places_of_junctions(junctions: &[Junction]) -> Vec<u64> {
+    let mut places: Vec<u64> = junctions.iter().map(|junction| junction.back_to).collect();
+    places.sort_by_key(|&place| Reverse(place));
+    places.dedup();
+    places
+}

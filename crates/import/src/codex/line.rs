@@ -1,0 +1,77 @@
+//! A line of Codex, which wraps an item, an event or a report.
+
+use crate::parts::unconverted_members;
+use pisess_core::session::content::find_members;
+use pisess_json::Raw;
+use pisess_json::write::Object;
+
+pub(super) struct CodexLine<'a> {
+    pub(super) offset: u64,
+    pub(super) raw: Raw<'a>,
+    pub(super) kind: LineKind,
+    /// What the line says; the line itself, if it is an item of an old file.
+    pub(super) payload: Raw<'a>,
+}
+
+impl<'a> CodexLine<'a> {
+    /// Reads what a line is. With a type and a payload, the type decides. With a type alone, the
+    /// line is an item of an old file, and its own payload.
+    pub(super) fn new(offset: u64, raw: Raw<'a>) -> Self {
+        let [line_type, payload] = find_members(raw, ["type", "payload"]);
+        let payload = payload.filter(|payload| payload.is_object());
+        let (kind, payload) = match (line_type, payload) {
+            (Some(line_type), Some(payload)) => (LineKind::from_type(line_type), payload),
+            (Some(_), None) => (LineKind::Item, raw),
+            (None, _) => (LineKind::Other, raw),
+        };
+        CodexLine {
+            offset,
+            raw,
+            kind,
+            payload,
+        }
+    }
+
+    /// The members of the line without a counterpart, as an object, including the members of the
+    /// payload other than those with `converted_keys`.
+    pub(super) fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
+        let payload = unconverted_members(self.payload, converted_keys);
+        if self.raw == self.payload {
+            return payload;
+        }
+        unconverted_members(self.raw, &["payload"]).json("payload", &payload.finish())
+    }
+}
+
+/// What a line is to this reader.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKind {
+    /// It was sent to the model, or came from it.
+    Item,
+    /// The user saw it.
+    Event,
+    /// The settings of a turn.
+    Settings,
+    /// The tokens of a response.
+    Usage,
+    Compaction,
+    Other,
+}
+
+impl LineKind {
+    fn from_type(kind: Raw) -> LineKind {
+        if kind.is("response_item") {
+            LineKind::Item
+        } else if kind.is("event_msg") {
+            LineKind::Event
+        } else if kind.is("turn_context") {
+            LineKind::Settings
+        } else if kind.is("token_usage_record") {
+            LineKind::Usage
+        } else if kind.is("compacted") {
+            LineKind::Compaction
+        } else {
+            LineKind::Other
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The tokens of requests, from the records and events that report them.
+
+use super::line::CodexLine;
+use super::{CodexReader, Conversion, PROVIDER};
+use crate::parts::{non_empty_text, usage_json};
+use pisess_core::session::content::{find_members, finite_or_zero};
+use pisess_core::session::usage::Usage;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+impl CodexReader<'_> {
+    /// Adds the tokens of the last request, from the event that reports them.
+    pub(super) fn add_token_count(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let info = line.payload.get("info").unwrap_or(Raw::NULL);
+        let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
+        self.add_usage(line, last_request, total)
+    }
+
+    /// Adds the tokens of a response, from its record, which Codex has written since 0.171 before
+    /// the event. The response has ended then.
+    pub(super) fn add_usage_record(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        let [usage, total] = find_members(line.payload, ["usage", "thread_token_usage"]);
+        let response_id = non_empty_text(line.payload, "response_id");
+        if let Some(held) = &mut self.held_reply {
+            held.response_id = response_id.map(Text::into_owned);
+        }
+        self.add_usage(line, usage, total)
+    }
+
+    /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
+    /// held, they become an entry. `total` are the tokens of all requests. A report without tokens,
+    /// or one that repeats an earlier report, is not converted.
+    fn add_usage(
+        &mut self,
+        line: &CodexLine,
+        last_request: Option<Raw>,
+        total: Option<Raw>,
+    ) -> io::Result<Conversion> {
+        let Some(last_request) = last_request.filter(|usage| usage.is_object()) else {
+            return Ok(Conversion::Unconverted);
+        };
+
+        // The total changes with each request, so an equal total is the same report again.
+        let total = total.unwrap_or(last_request).bytes().to_vec();
+        if self.total_usage.as_ref() == Some(&total) {
+            return Ok(Conversion::Unconverted);
+        }
+        self.total_usage = Some(total);
+
+        let tokens = |key| finite_or_zero(last_request.get(key));
+        let cached_tokens = tokens("cached_input_tokens");
+        let usage = Usage {
+            // OpenAI counts the cached tokens as input, too.
+            input: (tokens("input_tokens") - cached_tokens).max(0.0),
+            output: tokens("output_tokens"),
+            cache_read: cached_tokens,
+            ..Usage::default()
+        };
+        self.context_tokens = tokens("total_tokens");
+        let reasoning = last_request
+            .get("reasoning_output_tokens")
+            .and_then(Raw::number);
+        let usage = usage_json(&usage, self.context_tokens, reasoning);
+
+        if self.held_reply.is_some() {
+            // The report itself has more, such as limits. As an entry after the reply, it is held
+            // back as well, until the next statement adds both.
+            self.keep_line(line)?;
+            self.end_reply(usage)?;
+            return Ok(Conversion::Converted);
+        }
+        let members = Object::new()
+            .str("kind", "codex")
+            .str("provider", PROVIDER)
+            .text("model", &self.model)
+            .json("usage", &usage)
+            .json("codex", &line.unconverted_members(&[]).finish());
+        self.add_entry(line.offset, "usage", members)?;
+        Ok(Conversion::Converted)
+    }
+}

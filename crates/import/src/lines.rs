@@ -1,0 +1,94 @@
+//! The lines of a source, one value at a time.
+
+use crate::parts::kept_line_members;
+use crate::{Origin, SourceReader};
+use pisess_core::session::entry::Span;
+use pisess_core::session::read::line_chunks::{Line, for_each_line};
+use pisess_json::Raw;
+use pisess_json::scan::Scanner;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
+use pisess_store::ReadAt;
+use std::io;
+
+/// Reads a line; one that is not an object is kept as text.
+pub fn read_line(
+    reader: &mut dyn SourceReader,
+    origin: Origin,
+    line: &Line,
+    raw: Option<Raw>,
+) -> io::Result<()> {
+    if let Some(raw) = raw {
+        return reader.read_object(line.span.start, raw);
+    }
+    let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
+    let members = kept_line_members(origin.name(), "malformed", &encode_to_vec(&text));
+    reader.add_custom(line.span.start, members)
+}
+
+/// How much of a source was read.
+pub struct ReadExtent {
+    /// The number of bytes, without a torn last line.
+    pub bytes_read: u64,
+    /// Whether the last line is torn: it has no newline and is not JSON.
+    pub is_torn: bool,
+}
+
+/// Calls `visit` with each line that begins in the first `len` bytes and is neither blank nor torn,
+/// and with the value of the line if that is an object. Returns how much was read: the next import
+/// adds what follows.
+pub fn for_each_object(
+    source: &dyn ReadAt,
+    len: u64,
+    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<ReadExtent> {
+    let mut extent = ReadExtent {
+        bytes_read: 0,
+        is_torn: false,
+    };
+    for_each_line(source, 0..len, |line| {
+        let line_end = line.span.end() + u64::from(line.has_newline);
+        let values = split_values(&line);
+        let is_blank = line.bytes.trim_ascii().is_empty();
+        // A torn line does not count as read, so the next import reads it.
+        if values.is_empty() && !line.has_newline && !is_blank {
+            extent.is_torn = true;
+            return Ok(());
+        }
+        if values.is_empty() && !is_blank {
+            visit(line, None)?;
+        }
+        for (value_line, value) in values {
+            visit(value_line, Some(value).filter(|value| value.is_object()))?;
+        }
+        extent.bytes_read = line_end;
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(extent)
+}
+
+/// Returns the values of a line, each with its part of the line; none if the line is not JSON as a
+/// whole. There are several where two processes wrote at the same time, and a newline was lost.
+fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
+    if let Ok(value) = Raw::parse(line.bytes) {
+        return vec![(*line, value)];
+    }
+    let mut values = Vec::new();
+    let mut scanner = Scanner::document(line.bytes);
+    while !scanner.at_end() {
+        let Ok(bytes) = scanner.read_value() else {
+            return Vec::new();
+        };
+        let start = scanner.pos() - bytes.len();
+        let part = Line {
+            span: Span {
+                start: line.span.start + start as u64,
+                len: bytes.len() as u64,
+            },
+            bytes,
+            has_newline: line.has_newline,
+        };
+        values.push((part, Raw::from_checked(bytes)));
+    }
+    values
+}

@@ -1,0 +1,155 @@
+//! What a source contains, found without writing anything.
+
+use crate::Origin;
+use crate::convert::EarlierImports;
+use crate::identity::SourceIdentity;
+use crate::joined::{HistoryBase, JoinedSource, SourceLayout};
+use crate::lines::{for_each_object, read_line};
+use crate::writer::EntryWriter;
+use pisess_core::ops::plan::file_name;
+use pisess_core::session::dialect::Dialect;
+use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_store::{ReadAt, copy_range};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+/// What a source contains.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// Its path.
+    pub path: PathBuf,
+    /// The agent that wrote it.
+    pub origin: Origin,
+    /// The id of its session; for a sub-agent `SESSION/SUB-AGENT`.
+    pub id: String,
+    /// The sub-agent that wrote it, if one did.
+    pub sub_agent: Option<SubAgent>,
+    /// The working directory.
+    pub cwd: Option<Text<'static>>,
+    /// The time of its first line, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// The time of its last line that has one, in milliseconds since 1970.
+    pub modified_ms: i64,
+    /// The name of the session.
+    pub name: Option<Text<'static>>,
+    /// The number of its messages.
+    pub message_count: usize,
+    /// The number of bytes that were read: without a torn last line.
+    pub bytes_read: u64,
+    /// The SHA-256 of these bytes.
+    pub sha256: String,
+    /// Whether the last line is torn.
+    pub is_torn: bool,
+    /// How its files follow one another.
+    pub layout: SourceLayout,
+    /// The id of the rollout of Codex with the turns before the first line, if it was not found.
+    pub missing_base: Option<String>,
+}
+
+impl Survey {
+    /// Returns the id of the session: its own, or of the session that started it as a sub-agent.
+    pub fn session_id(&self) -> &str {
+        match &self.sub_agent {
+            Some(agent) => &agent.session,
+            None => &self.id,
+        }
+    }
+
+    /// Derives the id of the session that a source becomes. `copy` is 0, unless sessions made of it
+    /// before were continued by an agent.
+    pub fn derive_session_id(&self, agent: Dialect, copy: u32) -> String {
+        derive_session_id(self.origin, &self.id, agent, copy)
+    }
+
+    /// Derives the id of the session made of the one that started the sub-agent.
+    pub fn derive_owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
+        let sub_agent = self.sub_agent.as_ref()?;
+        Some(derive_session_id(
+            self.origin,
+            &sub_agent.session,
+            agent,
+            copy,
+        ))
+    }
+
+    /// The name that the file of the session `id`, made of this source, gets.
+    pub fn file_name(&self, id: &str) -> String {
+        file_name(&iso_string(self.created_ms), id)
+    }
+}
+
+/// A sub-agent that wrote a source of its own.
+#[derive(Clone, Debug)]
+pub struct SubAgent {
+    /// The id of the session that started it.
+    pub session: String,
+    /// Its own id.
+    pub id: String,
+}
+
+/// Reads the whole source at `path` without writing anything, and summarizes it.
+pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
+    let layout = &source.layout;
+    let mut identity = SourceIdentity::default();
+    let mut reader = origin.new_reader(
+        source,
+        layout,
+        &EarlierImports::default(),
+        EntryWriter::default(),
+    )?;
+    let extent = for_each_object(source, source.len(), |line, raw| {
+        if let Some(raw) = raw {
+            identity.add_time(raw);
+            if line.span.start >= layout.own_start {
+                identity.add_line(raw, origin);
+            }
+        }
+        read_line(reader.as_mut(), origin, &line, raw)
+    })?;
+    let writer = reader.finish()?;
+
+    Ok(Survey {
+        path: path.to_owned(),
+        origin,
+        id: identity.source_id(path),
+        sub_agent: identity.sub_agent(),
+        cwd: identity.cwd,
+        created_ms: identity.created_ms.unwrap_or_default(),
+        modified_ms: identity.last_ms.unwrap_or_default(),
+        name: writer.name,
+        message_count: writer.message_count,
+        bytes_read: extent.bytes_read,
+        sha256: sha256_hex(source, extent.bytes_read)?,
+        is_torn: extent.is_torn,
+        layout: layout.clone(),
+        // The first file of the source is the one whose base is not in it.
+        missing_base: match origin {
+            Origin::Claude => None,
+            Origin::Codex => HistoryBase::read(source)?.map(|base| base.rollout),
+        },
+    })
+}
+
+fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
+    let name = format!(
+        "{}:{id}:{}:{copy}",
+        origin.name(),
+        agent.agent().constants().name
+    );
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
+}
+
+/// The SHA-256 of the first `len` bytes of a source, in hexadecimal digits.
+pub fn sha256_hex(source: &dyn ReadAt, len: u64) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    copy_range(source, 0..len, &mut hash)?;
+    let digits = hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Ok(digits)
+}
