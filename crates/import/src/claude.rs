@@ -116,6 +116,9 @@ impl From<NodeIx> for LineNodes {
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.detect_sub_agent_file(raw);
+
+        // Most lines neither belong to an open response nor begin one. They are read at once,
+        // without the copy that a waiting line needs.
         if !self.open_response.is_open() {
             let line = self.parse_line(offset, raw, self.time_ms);
             if !self.begins_response(&line) {
@@ -222,11 +225,15 @@ impl<'o> ClaudeReader<'o> {
         if !line.is_sidechain {
             self.main_leaf = Some(nodes.last);
         }
+
         if let Some(uuid) = &line.uuid {
             self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
         } else if self.nodes_by_uuid.is_empty() {
+            // Lines without a `uuid` before the first with one, such as the summaries that old
+            // versions wrote at the start of a file.
             self.last_before_tree = self.main_leaf;
         }
+        // The parts are in the message of their first line, so they have its entries.
         for part in parts {
             if let Some(uuid) = &part.uuid {
                 self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
@@ -245,18 +252,25 @@ impl<'o> ClaudeReader<'o> {
         let Some(kind) = line.kind else {
             return Ok(None);
         };
-        if line.message.is_some() {
+        if let Some(message) = line.message {
             self.prompt_queue.forget_delivered();
-        }
-        match line.message {
-            Some(message) if kind.is("user") => self.add_user_line(line, message),
-            Some(message) if kind.is("assistant") => self.add_response(line, message, parts),
-            None if kind.is("attachment") => self.add_attachment(line),
-            None if kind.is("queue-operation") => self.add_queued_prompt(line),
-            None if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
-                self.add_title(line, kind)
+            if kind.is("user") {
+                return self.add_user_line(line, message);
             }
-            _ => Ok(None),
+            if kind.is("assistant") {
+                return self.add_response(line, message, parts);
+            }
+            return Ok(None);
+        }
+
+        if kind.is("attachment") {
+            self.add_attachment(line)
+        } else if kind.is("queue-operation") {
+            self.add_queued_prompt(line)
+        } else if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") {
+            self.add_title(line, kind)
+        } else {
+            Ok(None)
         }
     }
 
@@ -288,11 +302,12 @@ impl<'o> ClaudeReader<'o> {
                 response: parent.response,
             };
         }
-        AttachPoint::below(if line.is_sidechain {
+        let line_before = if line.is_sidechain {
             self.last_entry
         } else {
             self.main_leaf
-        })
+        };
+        AttachPoint::below(line_before)
     }
 
     /// Adds a name of the session. A name that the user chose is not replaced by another.

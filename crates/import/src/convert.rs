@@ -72,6 +72,7 @@ pub fn write_converted_session(
         out.write_all(b"\n")?;
     }
 
+    // Counted while they are written, because entries are not kept.
     let mut entry_count = 0;
     let mut write_entry = |line: &[u8]| {
         entry_count += 1;

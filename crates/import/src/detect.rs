@@ -19,16 +19,17 @@ impl Origin {
         let mut buffer = PageBuffer::default();
         let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
             for line in chunk.lines() {
+                // A line that is not JSON shows nothing: the last one of a file may be torn.
+                if let Ok(line) = Raw::parse(line.bytes) {
+                    match detect_line_origin(line) {
+                        LineOrigin::Known(origin) => return ControlFlow::Break(Some(origin)),
+                        LineOrigin::Other => return ControlFlow::Break(None),
+                        LineOrigin::Unclear => {}
+                    }
+                }
                 lines_left -= 1;
-                let origin = match Raw::parse(line.bytes) {
-                    Ok(line) => detect_line_origin(line),
-                    Err(_) => LineOrigin::Unclear,
-                };
-                match origin {
-                    LineOrigin::Known(origin) => return ControlFlow::Break(Some(origin)),
-                    LineOrigin::Other => return ControlFlow::Break(None),
-                    LineOrigin::Unclear if lines_left == 0 => return ControlFlow::Break(None),
-                    LineOrigin::Unclear => {}
+                if lines_left == 0 {
+                    return ControlFlow::Break(None);
                 }
             }
             ControlFlow::Continue(())
@@ -68,7 +69,7 @@ fn detect_line_origin(line: Raw) -> LineOrigin {
         record_type,
     ] = find_members(line, names);
     let is_type = |name: &str| line_type.is_some_and(|line_type| line_type.is(name));
-    let is_string = |value: Option<Raw>| value.is_some_and(Raw::is_string);
+    let is_string = |member: Option<Raw>| member.is_some_and(Raw::is_string);
 
     // The header of pi and oh-my-pi, and oh-my-pi's title line.
     if is_type("session") || is_type("title") {

@@ -40,8 +40,8 @@ pub fn read_attachment(line: Raw) -> Option<Attachment> {
     }
 }
 
-/// Reads what waited in the queue: the words of the user, unless a member says that something else
-/// sent them, such as another session or a task that has ended.
+/// Reads what waited in the queue. It is the words of the user unless a member or the text itself
+/// shows that something else sent them, such as another session or a task that has ended.
 fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
     let prompt = attachment.get("prompt")?;
     let content = match prompt.text() {
@@ -53,20 +53,36 @@ fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
         return None;
     }
 
-    let is_meta = |object: Raw| object.get("isMeta").and_then(Raw::bool) == Some(true);
-    let is_other_mode =
-        non_empty_text(attachment, "commandMode").is_some_and(|mode| mode != *"prompt");
-    let origin = attachment
-        .get("origin")
-        .and_then(|origin| non_empty_text(origin, "kind"));
-    let is_other_origin = origin.is_some_and(|origin| origin != *"human");
-    let by_prefix = classify_injected(Raw::from_checked(&content));
-    let injected = if is_meta(line) || is_meta(attachment) || is_other_mode || is_other_origin {
-        Some(by_prefix.unwrap_or(META_MESSAGE))
-    } else {
-        by_prefix
+    let kind_by_text = classify_injected(Raw::from_checked(&content));
+    let is_by_user = !is_marked_meta(line) && is_marked_as_typed(attachment);
+    let injected = match kind_by_text {
+        Some(kind) => Some(kind),
+        None if is_by_user => None,
+        None => Some(META_MESSAGE),
     };
     Some(Attachment { injected, content })
+}
+
+/// Whether the members of a queued prompt permit that the user typed it. Old versions have none of
+/// these members.
+fn is_marked_as_typed(attachment: Raw) -> bool {
+    if is_marked_meta(attachment) {
+        return false;
+    }
+    if let Some(mode) = non_empty_text(attachment, "commandMode")
+        && mode != *"prompt"
+    {
+        return false;
+    }
+    let origin = attachment.get("origin").unwrap_or(Raw::NULL);
+    match non_empty_text(origin, "kind") {
+        Some(kind) => kind == *"human",
+        None => true,
+    }
+}
+
+fn is_marked_meta(object: Raw) -> bool {
+    object.get("isMeta").and_then(Raw::bool) == Some(true)
 }
 
 /// Reads a text file that the user mentioned. Its name comes first, on a line of its own.

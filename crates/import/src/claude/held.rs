@@ -26,7 +26,6 @@ use super::line::ClaudeLine;
 use super::response::{CallPlace, ResponseIx};
 use super::{ClaudeReader, LineNodes};
 use pisess_json::Raw;
-use pisess_json::text::Text;
 use std::io;
 
 /// The maximum number of lines that are held. A response has no more parallel calls than a few
@@ -44,20 +43,31 @@ pub struct HeldLine {
     time_ms: i64,
     /// The response that it is a part of, or has a result for.
     response: ResponseIx,
-    role: HeldRole,
+    reason: HoldReason,
     is_sidechain: bool,
     /// Whether it was kept as a custom entry when an import ended.
     is_kept: bool,
 }
 
-/// What a held line is to its response.
-enum HeldRole {
-    /// A part of it.
-    Part,
-    /// The result of this call.
-    Result(Box<[u8]>),
-    /// A meta line, which Claude Code adds in the name of the user, or an attachment.
-    Meta,
+/// Why a line is held back.
+enum HoldReason {
+    /// It is the result of a call, and the line with the call is held back itself.
+    CallIsHeld {
+        /// The id of the call.
+        call_id: Box<[u8]>,
+    },
+    /// It is a part of a response of which an earlier call has no result, or an earlier part is
+    /// held back.
+    LaterPart,
+    /// It is a meta line or an attachment, and a call before it has no result.
+    MetaBehindCall,
+}
+
+/// The decision to hold a line back.
+struct Hold {
+    reason: HoldReason,
+    /// The response whose calls the line waits for.
+    response: ResponseIx,
 }
 
 impl HeldLine {
@@ -65,24 +75,31 @@ impl HeldLine {
     fn parse(&self, reader: &ClaudeReader) -> ClaudeLine<'_> {
         reader.parse_line(self.offset, Raw::from_checked(&self.bytes), self.time_ms)
     }
+
+    fn is_result(&self) -> bool {
+        matches!(self.reason, HoldReason::CallIsHeld { .. })
+    }
+
+    fn is_part(&self) -> bool {
+        matches!(self.reason, HoldReason::LaterPart)
+    }
 }
 
 impl ClaudeReader<'_> {
     /// Holds a line back if it has to come after results that are not there yet. Returns whether it
     /// is held. If too much is held, all held lines are released instead, and the caller adds this
     /// one now.
-    ///
-    /// A line has at most one of the three roles, because each belongs to another kind of line.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
-        let Some((role, response)) = self.find_role(line) else {
+        let Some(Hold { reason, response }) = self.find_reason_to_hold(line) else {
             return Ok(false);
         };
-        if self.is_full(line) {
+        if self.would_exceed_limits(line) {
             self.release_all_lines()?;
             return Ok(false);
         }
 
-        if let HeldRole::Part = role {
+        if let HoldReason::LaterPart = reason {
+            // Their results, which come next, have to wait for them.
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
         self.lend_node(line, response);
@@ -91,7 +108,7 @@ impl ClaudeReader<'_> {
             bytes: line.raw.bytes().to_vec(),
             time_ms: line.time_ms,
             response,
-            role,
+            reason,
             is_sidechain: line.is_sidechain,
             is_kept: false,
         });
@@ -99,22 +116,29 @@ impl ClaudeReader<'_> {
         Ok(true)
     }
 
-    /// Returns why a line must be held, and for which response: as the result of a call, as a part of
-    /// the response, or as a line that Claude Code adds (`isMeta`). `None` if it need not be held.
-    fn find_role(&self, line: &ClaudeLine) -> Option<(HeldRole, ResponseIx)> {
-        if let Some(call) = self.find_held_call_answered_by(line) {
-            let response = self.calls[call.as_bytes()].response;
-            return Some((HeldRole::Result(call.as_bytes().into()), response));
+    /// Decides whether a line must be held back; `None` if its entries can be added now.
+    ///
+    /// The order of the questions does not matter: results are lines of the type `user`, parts of
+    /// the type `assistant`, and a meta line has no result.
+    fn find_reason_to_hold(&self, line: &ClaudeLine) -> Option<Hold> {
+        if let Some(hold) = self.hold_result(line) {
+            return Some(hold);
         }
         if let Some(response) = self.find_unanswered_response_of_part(line) {
-            return Some((HeldRole::Part, response));
+            return Some(Hold {
+                reason: HoldReason::LaterPart,
+                response,
+            });
         }
         let response = self.find_unanswered_response_of_meta(line)?;
-        Some((HeldRole::Meta, response))
+        Some(Hold {
+            reason: HoldReason::MetaBehindCall,
+            response,
+        })
     }
 
     /// Whether a limit would be exceeded if this line were held, too.
-    fn is_full(&self, line: &ClaudeLine) -> bool {
+    fn would_exceed_limits(&self, line: &ClaudeLine) -> bool {
         let held_bytes: usize = self.held_lines.iter().map(|line| line.bytes.len()).sum();
         self.held_lines.len() == MOST_LINES || held_bytes + line.raw.bytes().len() > MOST_BYTES
     }
@@ -137,14 +161,23 @@ impl ClaudeReader<'_> {
         self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
     }
 
-    /// Returns the id of the call whose result a line has, if the call is held. Of several results,
-    /// the first decides; calls of the others are released when the line is added.
-    fn find_held_call_answered_by<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
+    /// Holds back a line with a result if the call of the result is held. Of several results, the
+    /// first decides; calls of the others are released when the line is added.
+    fn hold_result(&self, line: &ClaudeLine) -> Option<Hold> {
         if self.held_lines.is_empty() || !line.is_of_kind("user") {
             return None;
         }
-        let first = line.blocks().find_map(answered_call_id)?;
-        self.is_call_held(first.as_bytes()).then_some(first)
+        let first_call_id = line.blocks().find_map(answered_call_id)?;
+        let call = self.calls.get(first_call_id.as_bytes())?;
+        if call.place != CallPlace::HeldLine {
+            return None;
+        }
+        Some(Hold {
+            reason: HoldReason::CallIsHeld {
+                call_id: first_call_id.as_bytes().into(),
+            },
+            response: call.response,
+        })
     }
 
     /// Returns the response that a line continues, if the line must not follow what is there of it:
@@ -159,7 +192,11 @@ impl ClaudeReader<'_> {
             .held_lines
             .iter()
             .any(|other| other.response == response);
-        (has_open_call || is_behind_another).then_some(response)
+        if has_open_call || is_behind_another {
+            Some(response)
+        } else {
+            None
+        }
     }
 
     /// Returns the response to which a meta line or an attachment is attached, if a call of it has
@@ -170,8 +207,12 @@ impl ClaudeReader<'_> {
         if !is_meta_line && !line.is_attachment() {
             return None;
         }
-        let response = self.find_attach_point(line).response;
-        response.filter(|&response| self.responses[response.0].open_call_count > 0)
+        let response = self.find_attach_point(line).response?;
+        if self.responses[response.0].open_call_count > 0 {
+            Some(response)
+        } else {
+            None
+        }
     }
 
     fn is_call_held(&self, call_id: &[u8]) -> bool {
@@ -197,10 +238,10 @@ impl ClaudeReader<'_> {
     /// not come between a call and its result.
     fn find_ready_line(&self) -> Option<usize> {
         for (index, line) in self.held_lines.iter().enumerate() {
-            let is_ready = match &line.role {
-                HeldRole::Result(call) => !self.is_call_held(call),
-                HeldRole::Meta => self.is_unblocked(line),
-                HeldRole::Part => false,
+            let is_ready = match &line.reason {
+                HoldReason::CallIsHeld { call_id } => !self.is_call_held(call_id),
+                HoldReason::MetaBehindCall => self.is_unblocked(line),
+                HoldReason::LaterPart => false,
             };
             if is_ready {
                 return Some(index);
@@ -215,15 +256,15 @@ impl ClaudeReader<'_> {
     }
 
     fn has_held_result(&self, response: ResponseIx) -> bool {
-        let mut lines = self.held_lines.iter();
-        lines.any(|line| line.response == response && matches!(line.role, HeldRole::Result(_)))
+        self.held_lines
+            .iter()
+            .any(|line| line.response == response && line.is_result())
     }
 
     /// Whether a line is not a result, and each call of its response has a result or is held
     /// itself.
     fn is_unblocked(&self, line: &HeldLine) -> bool {
-        let is_result = matches!(line.role, HeldRole::Result(_));
-        !is_result && self.responses[line.response.0].open_call_count == 0
+        !line.is_result() && self.responses[line.response.0].open_call_count == 0
     }
 
     /// Releases the lines that must come before this one, because it ends their response. On a side
@@ -257,13 +298,14 @@ impl ClaudeReader<'_> {
     pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
         while self.is_call_held(call_id) {
             let response = self.calls[call_id].response;
-            let mut lines = self.held_lines.iter();
-            let next = lines
-                .position(|line| line.response == response && matches!(line.role, HeldRole::Part));
-            let Some(next) = next else {
+            let next_part = self
+                .held_lines
+                .iter()
+                .position(|line| line.response == response && line.is_part());
+            let Some(next_part) = next_part else {
                 return Ok(());
             };
-            self.release_line(next)?;
+            self.release_line(next_part)?;
         }
         Ok(())
     }
@@ -283,7 +325,8 @@ impl ClaudeReader<'_> {
     }
 
     /// Adds what is held when an import ends: lines that no open call precedes as they are, and the
-    /// others as custom entries. A line that an earlier import kept is not kept again.
+    /// others as custom entries. The latter stay held, because the next import, which repeats this
+    /// one, may find their results. A line that an earlier import kept is not kept again.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
         while let Some(unblocked) = self
             .held_lines
@@ -293,6 +336,7 @@ impl ClaudeReader<'_> {
             self.release_line(unblocked)?;
         }
 
+        // Taken out of `self`, because adding an entry borrows the whole reader.
         let mut held_lines = std::mem::take(&mut self.held_lines);
         for line in &mut held_lines {
             if line.is_kept {

@@ -117,6 +117,14 @@ impl OpenResponse {
         self.lines.len() >= MOST_LINES || self.byte_count >= MOST_BYTES
     }
 
+    /// Whether the line with this `uuid` is of the response or below it.
+    fn contains(&self, uuid: &Option<Text>) -> bool {
+        match uuid {
+            Some(uuid) => self.uuids.contains(uuid.as_bytes()),
+            None => false,
+        }
+    }
+
     /// Adds a line to those that wait. Its `uuid` is given if lines below it are below the response.
     fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
         self.uuids.extend(uuid);
@@ -155,7 +163,7 @@ impl ClaudeReader<'_> {
     fn read_waiting_lines(&mut self) -> io::Result<()> {
         while let Some(next) = self.open_response.unread.pop_front() {
             if self.open_response.is_open() {
-                self.compare_with_response(next)?;
+                self.add_or_end_response(next)?;
             } else {
                 self.read_or_open(next)?;
             }
@@ -174,20 +182,18 @@ impl ClaudeReader<'_> {
             return self.read_line(&parsed, &[]);
         }
         let uuid = parsed.uuid_key();
-        let content = LineContent::Object(bytes);
-        self.open_response.push(
-            SourceLine {
-                offset: line.offset,
-                content,
-            },
-            true,
-            uuid,
-        );
+        let first_line = SourceLine {
+            offset: line.offset,
+            content: LineContent::Object(bytes),
+        };
+        let is_part = true;
+        self.open_response.push(first_line, is_part, uuid);
         Ok(())
     }
 
-    /// Adds a line to those of the open response. A line that ends the response is put back first.
-    fn compare_with_response(&mut self, line: SourceLine) -> io::Result<()> {
+    /// Adds a line to those of the open response, or ends the response: before the line if that
+    /// does not belong to it, and after the line if a limit is reached then.
+    fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
         let relation = self.find_relation(&line);
         let uuid = match relation {
             Relation::Part | Relation::Below => line.parse(self).and_then(|line| line.uuid_key()),
@@ -214,26 +220,20 @@ impl ClaudeReader<'_> {
         let Some(first) = first.and_then(|first| first.line.parse(self)) else {
             return Relation::End;
         };
-        let is_known = |uuid: &[u8]| self.open_response.uuids.contains(uuid);
-        let is_below = match &line.parent {
-            Some(parent) => is_known(parent.as_bytes()),
-            // In files without parents, a line follows the one before it.
-            None => line.lacks_parent,
-        };
-        let is_repeated = self.is_repeated(&line)
-            || line
-                .uuid
-                .as_ref()
-                .is_some_and(|uuid| is_known(uuid.as_bytes()));
+
+        let is_repeated = self.is_repeated(&line) || self.open_response.contains(&line.uuid);
         let is_on_same_side = line.is_sidechain == first.is_sidechain;
         if is_repeated || !is_on_same_side {
             return Relation::Elsewhere;
         }
 
+        // In files without parents, a line follows the one before it.
+        let is_below = line.lacks_parent || self.open_response.contains(&line.parent);
         let is_of_response = is_below && line.response_id() == first.response_id();
         if is_of_response && line.has_converted_block() {
             return Relation::Part;
         }
+
         // Several side chains may be written at the same time, so a line of one that is not below the
         // response may be of another.
         let can_end = is_below || !line.is_sidechain;
@@ -250,24 +250,19 @@ impl ClaudeReader<'_> {
     /// Reads the first line of the open response together with its other lines. The lines between
     /// them are to be read next.
     fn end_response(&mut self) -> io::Result<()> {
-        let mut open_response = OpenResponse {
-            unread: std::mem::take(&mut self.open_response.unread),
-            ..OpenResponse::default()
-        };
-        let lines = std::mem::take(&mut self.open_response.lines);
+        let OpenResponse { lines, unread, .. } = std::mem::take(&mut self.open_response);
         let mut parts = Vec::new();
-        let mut others = Vec::new();
+        let mut others = VecDeque::new();
         for WaitingLine { line, is_part } in lines {
             if is_part {
                 parts.push(line);
             } else {
-                others.push(line);
+                others.push_back(line);
             }
         }
-        for line in others.into_iter().rev() {
-            open_response.unread.push_front(line);
-        }
-        self.open_response = open_response;
+        // The lines between the parts come before those that were not compared yet.
+        others.extend(unread);
+        self.open_response.unread = others;
 
         let mut parsed = Vec::new();
         for part in &parts {

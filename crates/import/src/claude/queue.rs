@@ -24,13 +24,17 @@ pub struct PromptQueue {
 }
 
 impl PromptQueue {
-    /// Reads a line of the queue. Returns the text that the turn takes up, if it does and no
-    /// attachment had it before. While a call waits for its result (`may_deliver` is `false`), no
-    /// text is returned, because no message may stand between the two.
+    /// Reads a line of the queue. Returns the text that becomes a message now, because the turn
+    /// takes it up and no attachment had it before. While a call waits for its result
+    /// (`may_deliver` is `false`), no text is returned: providers refuse a message between the two.
     pub fn read_operation(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
         let operation = line.get("operation")?;
-        let text = non_empty_text(line, "content").map(Text::into_owned);
+        if operation.is("remove") {
+            return self.read_removal(line, may_deliver);
+        }
+
         if operation.is("enqueue") {
+            let text = non_empty_text(line, "content").map(Text::into_owned);
             self.waiting.push(text);
         } else if operation.is("dequeue") {
             if !self.waiting.is_empty() {
@@ -38,26 +42,40 @@ impl PromptQueue {
             }
         } else if operation.is("popAll") {
             self.waiting.clear();
-        } else if operation.is("remove") {
-            let text = text.or_else(|| self.waiting.first().cloned().flatten())?;
-            let is_taken_back =
-                non_empty_text(line, "reason").is_some_and(|reason| reason != *"absorbed_mid_turn");
-            let was_waiting = self.take_waiting(&text);
-            if was_waiting && may_deliver && !is_taken_back && !text.is_blank() {
-                self.delivered.push(text.clone());
-                return Some(text);
-            }
         }
         None
     }
 
-    /// Takes a text of an attachment from the queue. Returns whether it became a message before.
+    /// Takes the text of a line `remove` from the queue: the one that the line names, or else the
+    /// first. Returns it if it becomes a message.
+    fn read_removal(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
+        let text = match non_empty_text(line, "content") {
+            Some(named) => named.into_owned(),
+            None => self.waiting.first()?.clone()?,
+        };
+        let was_waiting = self.take_waiting(&text);
+
+        // Only newer versions write a reason. Any other one means that the user took the text back.
+        let is_taken_up = match non_empty_text(line, "reason") {
+            Some(reason) => reason == *"absorbed_mid_turn",
+            None => true,
+        };
+        if !was_waiting || !may_deliver || !is_taken_up || text.is_blank() {
+            return None;
+        }
+        self.delivered.push(text.clone());
+        Some(text)
+    }
+
+    /// Takes the text of an attachment from the queue. Returns whether a line `remove` has made it
+    /// a message before, so that the attachment must not become a second one.
     pub fn take_attached(&mut self, text: &Text) -> bool {
         self.take_waiting(text);
-        let Some(at) = self.delivered.iter().position(|other| other == text) else {
+        let position = self.delivered.iter().position(|other| other == text);
+        let Some(position) = position else {
             return false;
         };
-        self.delivered.remove(at);
+        self.delivered.remove(position);
         true
     }
 
@@ -67,12 +85,16 @@ impl PromptQueue {
         self.delivered.clear();
     }
 
+    /// Removes the first of the waiting texts that equals this one. Returns whether there was one.
     fn take_waiting(&mut self, text: &Text) -> bool {
-        let is_text = |waiting: &Option<Text>| waiting.as_ref() == Some(text);
-        let Some(at) = self.waiting.iter().position(is_text) else {
+        let position = self
+            .waiting
+            .iter()
+            .position(|waiting| waiting.as_ref() == Some(text));
+        let Some(position) = position else {
             return false;
         };
-        self.waiting.remove(at);
+        self.waiting.remove(position);
         true
     }
 }

@@ -10,20 +10,45 @@ use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use std::array::from_fn;
 use std::borrow::Cow;
 use std::io;
 
 /// The model of messages that Claude Code makes itself.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
 
-/// The numbers of tokens in the usage of a response.
-const TOKEN_KEYS: [&str; 4] = [
-    "input_tokens",
-    "output_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-];
+/// The numbers of tokens in a usage of Anthropic.
+#[derive(Clone, Copy, Default)]
+struct TokenCounts {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+}
+
+impl TokenCounts {
+    fn of_usage(usage: Raw) -> TokenCounts {
+        TokenCounts {
+            input: finite_or_zero(usage.get("input_tokens")),
+            output: finite_or_zero(usage.get("output_tokens")),
+            cache_read: finite_or_zero(usage.get("cache_read_input_tokens")),
+            cache_write: finite_or_zero(usage.get("cache_creation_input_tokens")),
+        }
+    }
+
+    /// Returns the larger of both for each number.
+    fn max(self, other: TokenCounts) -> TokenCounts {
+        TokenCounts {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+        }
+    }
+
+    fn sum(self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
 
 /// An index in [`ClaudeReader::responses`].
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,8 +57,8 @@ pub(super) struct ResponseIx(pub(super) usize);
 pub(super) struct ResponseState {
     /// The last entry with a part of it.
     pub(super) last_node: NodeIx,
-    /// The tokens that its entries have together, as [`TOKEN_KEYS`].
-    counted_tokens: [f64; 4],
+    /// The tokens that its entries have together.
+    counted_tokens: TokenCounts,
     /// The number of its calls without a result, apart from those that are held.
     pub(super) open_call_count: usize,
 }
@@ -74,8 +99,8 @@ impl ClaudeReader<'_> {
         let content = content_as_blocks(message);
         let content = Raw::from_checked(&content);
         let blocks = ResponseBlocks::convert(content, parts);
-        let error = non_empty_text(line.raw, "error");
-        if blocks.converted.is_empty() && error.is_none() {
+        let has_error = non_empty_text(line.raw, "error").is_some();
+        if blocks.converted.is_empty() && !has_error {
             return Ok(None);
         }
 
@@ -88,16 +113,9 @@ impl ClaudeReader<'_> {
         let model_change = self.add_model_change(line, &model, continued, attach_point)?;
         let parent = model_change.or(attach_point);
 
-        let messages = || {
-            let later_messages = parts.iter().filter_map(|part| part.message);
-            std::iter::once(message).chain(later_messages)
-        };
-        let tokens = self.uncounted_tokens(continued, messages());
-        let id = non_empty_text(message, "id");
-        let error_status = line
-            .raw
-            .get("apiErrorStatus")
-            .filter(|status| status.is_number());
+        let mut messages = vec![message];
+        messages.extend(parts.iter().filter_map(|part| part.message));
+        let tokens = self.count_new_tokens(continued, &messages);
         let converted = Object::new()
             .str("role", "assistant")
             .json("content", &array(&blocks.converted))
@@ -105,14 +123,8 @@ impl ClaudeReader<'_> {
             .str("provider", "anthropic")
             .text("model", &model)
             .json("usage", &tokens.usage)
-            .str("stopReason", blocks.stop_reason(line, messages()))
-            .with(id.as_ref(), |message, id| message.text("responseId", id))
-            .with(error.as_ref(), |message, error| {
-                message.text("errorMessage", error)
-            })
-            .with(error_status, |message, status| {
-                message.raw("errorStatus", status)
-            });
+            .str("stopReason", blocks.find_stop_reason(line, &messages));
+        let converted = with_optional_members(converted, line, message);
         let draft = line.draft_response(
             converted,
             &["error", "apiErrorStatus"],
@@ -121,6 +133,7 @@ impl ClaudeReader<'_> {
         );
         let last = self.add_response_part(continued, parent, draft)?;
 
+        // For the lines that follow: parts that come late, and results of the calls.
         let response = self.remember_response(continued, last, tokens.counted_tokens);
         let part_blocks = parts.iter().flat_map(ClaudeLine::blocks);
         self.remember_calls(
@@ -128,7 +141,7 @@ impl ClaudeReader<'_> {
             content.items().chain(part_blocks),
             CallPlace::Session,
         );
-        if let Some(id) = id {
+        if let Some(id) = non_empty_text(message, "id") {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
         Ok(Some(LineNodes {
@@ -231,7 +244,7 @@ impl ClaudeReader<'_> {
         &mut self,
         continued: Option<ResponseIx>,
         last_node: NodeIx,
-        counted_tokens: [f64; 4],
+        counted_tokens: TokenCounts,
     ) -> ResponseIx {
         if let Some(ix) = continued {
             let response = &mut self.responses[ix.0];
@@ -248,37 +261,31 @@ impl ClaudeReader<'_> {
     }
 
     /// Returns the tokens that these messages, which are parts of one response, add to its usage.
-    /// Each repeats the usage of the whole response so far, so the largest numbers count, and of
-    /// them only what the entries of earlier parts do not have. `continued` is the response if
-    /// there are earlier parts.
-    fn uncounted_tokens<'a>(
-        &self,
-        continued: Option<ResponseIx>,
-        messages: impl Iterator<Item = Raw<'a>>,
-    ) -> ResponseTokens {
+    /// `continued` is the response if entries of it exist already.
+    ///
+    /// Each message repeats the usage of the whole response so far. Hence the largest numbers
+    /// count, and of them only what the existing entries do not have.
+    fn count_new_tokens(&self, continued: Option<ResponseIx>, messages: &[Raw]) -> ResponseTokens {
         let already_counted = match continued {
             Some(response) => self.responses[response.0].counted_tokens,
-            None => [0.0; 4],
+            None => TokenCounts::default(),
         };
-        let mut reported = [0.0_f64; 4];
+        let mut reported = TokenCounts::default();
         for message in messages {
             let usage = message.get("usage").unwrap_or(Raw::NULL);
-            for (count, key) in reported.iter_mut().zip(TOKEN_KEYS) {
-                *count = count.max(finite_or_zero(usage.get(key)));
-            }
+            reported = reported.max(TokenCounts::of_usage(usage));
         }
-        let [input, output, cache_read, cache_write] =
-            from_fn(|kind| (reported[kind] - already_counted[kind]).max(0.0));
+
         let added = Usage {
-            input,
-            output,
-            cache_read,
-            cache_write,
+            input: (reported.input - already_counted.input).max(0.0),
+            output: (reported.output - already_counted.output).max(0.0),
+            cache_read: (reported.cache_read - already_counted.cache_read).max(0.0),
+            cache_write: (reported.cache_write - already_counted.cache_write).max(0.0),
             ..Usage::default()
         };
         ResponseTokens {
-            counted_tokens: from_fn(|kind| reported[kind].max(already_counted[kind])),
-            usage: usage_json(&added, reported.iter().sum(), None),
+            counted_tokens: reported.max(already_counted),
+            usage: usage_json(&added, reported.sum(), None),
         }
     }
 }
@@ -311,23 +318,43 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, as pi says it. `line` is its first line; the last of the
-    /// `messages` with a reason has it, because the lines before it are written while the response
-    /// goes on. Without any reason, a response with a call waits for the result.
-    fn stop_reason<'m>(
-        &self,
-        line: &ClaudeLine,
-        messages: impl DoubleEndedIterator<Item = Raw<'m>>,
-    ) -> &'static str {
-        let mut reasons = messages.filter_map(|message| message.get_some("stop_reason"));
-        let reason = reasons.next_back();
-        let mut blocks = self.converted.iter();
-        let has_call = blocks.any(|block| is_block(Raw::from_checked(block), "toolCall"));
+    /// Returns why the response ended, in pi's words. `line` is its first line, and `messages` are
+    /// those of all its lines. The last message with a reason has it, because the lines before are
+    /// written while the response goes on.
+    fn find_stop_reason(&self, line: &ClaudeLine, messages: &[Raw]) -> &'static str {
+        let reason = messages
+            .iter()
+            .rev()
+            .find_map(|message| message.get_some("stop_reason"));
+        let has_call = self
+            .converted
+            .iter()
+            .any(|block| is_block(Raw::from_checked(block), "toolCall"));
         if reason.is_none() && has_call {
+            // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
         }
         convert_stop_reason(reason, line.has_flag("isApiErrorMessage"))
     }
+}
+
+/// Adds to a converted response the members that not every response has: its id, and what the API
+/// answered instead of a response.
+fn with_optional_members(converted: Object, line: &ClaudeLine, message: Raw) -> Object {
+    let mut converted = converted;
+    if let Some(id) = non_empty_text(message, "id") {
+        converted = converted.text("responseId", &id);
+    }
+    if let Some(error) = non_empty_text(line.raw, "error") {
+        converted = converted.text("errorMessage", &error);
+    }
+    let error_status = line.raw.get("apiErrorStatus");
+    if let Some(status) = error_status
+        && status.is_number()
+    {
+        converted = converted.raw("errorStatus", status);
+    }
+    converted
 }
 
 /// Returns the content of a message as an array of blocks. Claude Code writes blocks; programs that
@@ -342,8 +369,8 @@ fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
 
 /// The tokens of a response, once a line of it is read.
 struct ResponseTokens {
-    /// Those that its entries have together, as [`TOKEN_KEYS`].
-    counted_tokens: [f64; 4],
+    /// Those that its entries have together.
+    counted_tokens: TokenCounts,
     /// The `usage` object of the entry.
     usage: Vec<u8>,
 }

@@ -96,14 +96,17 @@ impl ClaudeReader<'_> {
         let (Some(first), Some(last)) = (user_blocks.first, user_blocks.last) else {
             return Ok(None);
         };
+        // What follows a result still belongs to the response with the call. What follows words of
+        // the user does not.
+        let response = if user_blocks.has_result {
+            attach_point.response
+        } else {
+            None
+        };
         Ok(Some(LineNodes {
             first,
             last,
-            response: if user_blocks.has_result {
-                attach_point.response
-            } else {
-                None
-            },
+            response,
         }))
     }
 
@@ -125,7 +128,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the result of a call.
+    /// Adds the result of a call, and records that the call has one. Calls that are held are
+    /// released first, so that the result follows its call.
     fn add_result(
         &mut self,
         user_blocks: &mut UserBlocks,
@@ -134,7 +138,7 @@ impl ClaudeReader<'_> {
     ) -> io::Result<()> {
         self.release_call(call_id.as_bytes())?;
         let call = self.calls.get(call_id.as_bytes());
-        let is_second = call.is_some_and(|call| call.last_result.is_some());
+        let has_earlier_result = call.is_some_and(|call| call.last_result.is_some());
         let name = call.map(|call| call.name.clone());
         let message = build_result_message(block, call_id, name, user_blocks.details);
         let converted_keys: &[&str] = match user_blocks.details {
@@ -147,14 +151,18 @@ impl ClaudeReader<'_> {
             user_blocks.unconverted_for_next(),
         );
 
+        let is_first_of_line = !user_blocks.has_result;
         let node = match user_blocks.response {
-            // A second result of a call begins another branch.
-            Some(response) if is_second && !user_blocks.has_result => {
-                let end = self.responses[response.0].last_node;
-                self.writer.add_child(Some(end), draft)?
-            }
-            Some(_) => self.writer.append(user_blocks.last, draft)?,
             None => self.writer.add_child(user_blocks.last, draft)?,
+            Some(response) => {
+                if has_earlier_result && is_first_of_line {
+                    // The call was run again, so its new result begins another branch.
+                    let end = self.responses[response.0].last_node;
+                    self.writer.add_child(Some(end), draft)?
+                } else {
+                    self.writer.append(user_blocks.last, draft)?
+                }
+            }
         };
 
         user_blocks.record_added(node);

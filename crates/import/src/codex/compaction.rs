@@ -40,6 +40,7 @@ impl CodexReader<'_> {
             .str("firstKeptEntryId", &own_id)
             .number("tokensBefore", self.context_tokens)
             .json("codex", &line.unconverted_members(&["message"]).finish());
+        // Until the next report, the size of the context is unknown.
         self.context_tokens = 0.0;
         self.add_entry(line.offset, "compaction", members)?;
 

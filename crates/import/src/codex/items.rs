@@ -27,20 +27,29 @@ impl CodexReader<'_> {
             return Ok(Conversion::Unconverted);
         }
 
+        match &*item_type {
+            "message" => self.add_message_item(line),
+            "reasoning" => self.add_reasoning_item(line),
+            item_type => self.add_tool_item(line, item_type),
+        }
+    }
+
+    /// Adds a call of a tool or the result of one, by the type of the item. One without an id is
+    /// not converted, because nothing could connect the two.
+    fn add_tool_item(&mut self, line: &CodexLine, item_type: &str) -> io::Result<Conversion> {
+        let item = line.payload;
         let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
-        match (&*item_type, id) {
-            ("message", _) => self.add_message_item(line),
-            ("reasoning", _) => self.add_reasoning_item(line),
-            ("function_call", Some(id)) => self.add_named_call(line, &id, "arguments"),
-            ("custom_tool_call", Some(id)) => self.add_named_call(line, &id, "input"),
-            ("web_search_call", Some(id)) => self.add_typed_call(line, &id, "web_search", "action"),
-            ("local_shell_call", Some(id)) => {
-                self.add_typed_call(line, &id, "local_shell", "action")
-            }
-            ("tool_search_call", Some(id)) => {
-                self.add_typed_call(line, &id, "tool_search", "arguments")
-            }
-            ("function_call_output" | "custom_tool_call_output", Some(id)) => {
+        let Some(id) = id else {
+            return Ok(Conversion::Unconverted);
+        };
+
+        match item_type {
+            "function_call" => self.add_named_call(line, &id, "arguments"),
+            "custom_tool_call" => self.add_named_call(line, &id, "input"),
+            "web_search_call" => self.add_typed_call(line, &id, "web_search", "action"),
+            "local_shell_call" => self.add_typed_call(line, &id, "local_shell", "action"),
+            "tool_search_call" => self.add_typed_call(line, &id, "tool_search", "arguments"),
+            "function_call_output" | "custom_tool_call_output" => {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "unknown"),
@@ -50,7 +59,7 @@ impl CodexReader<'_> {
                 self.add_tool_result(line, result, &["type", "call_id", "output"])?;
                 Ok(Conversion::Converted)
             }
-            ("tool_search_output", Some(id)) => {
+            "tool_search_output" => {
                 let status = item.get("status");
                 let result = ToolResult {
                     id: &id,
@@ -70,16 +79,21 @@ impl CodexReader<'_> {
     /// forgotten: the item of the result has the id of the call, too.
     fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
-        let repeats_events = !fingerprints.is_empty()
-            && fingerprints
-                .iter()
-                .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
-        if repeats_events && matches!(item_type, "message" | "reasoning") {
+        if fingerprints.is_empty() {
+            return false;
+        }
+        for fingerprint in &fingerprints {
+            if !self.event_fingerprints.contains(fingerprint) {
+                return false;
+            }
+        }
+
+        if matches!(item_type, "message" | "reasoning") {
             for fingerprint in &fingerprints {
                 self.event_fingerprints.remove(fingerprint);
             }
         }
-        repeats_events
+        true
     }
 
     /// Adds a message item, if any of its content has a counterpart.

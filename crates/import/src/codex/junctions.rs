@@ -19,9 +19,24 @@ pub(super) struct Bookmark {
 }
 
 impl CodexReader<'_> {
-    /// Remembers the places before the line at `offset` to which a later file goes back, and goes
-    /// back if the line is the first of such a file.
+    /// Goes back to an earlier place if the line at `offset` is the first of a file that continues
+    /// there. Before that, remembers the places up to the line to which later files go back.
     pub(super) fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
+        self.add_bookmarks(offset)?;
+        while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
+            self.release_reply()?;
+            // A file begins with a turn, so calls before it get no result any more.
+            self.open_calls.clear();
+            // If nothing is between the two places, the conversation simply continues.
+            if junction.back_to < junction.at {
+                self.go_back_to(junction.back_to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers the places up to `offset` to which later files go back.
+    fn add_bookmarks(&mut self, offset: u64) -> io::Result<()> {
         while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
             self.release_reply()?;
             self.bookmarks.push(Bookmark {
@@ -34,25 +49,23 @@ impl CodexReader<'_> {
             });
         }
 
-        while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
-            self.release_reply()?;
-            self.open_calls.clear();
-            let place = self
-                .bookmarks
-                .binary_search_by_key(&junction.back_to, |bookmark| bookmark.offset);
-            // Otherwise, nothing is between the files.
-            if junction.back_to < junction.at
-                && let Ok(index) = place
-            {
-                let bookmark = &self.bookmarks[index];
-                self.leaf = bookmark.leaf;
-                self.turns_on_path.clone_from(&bookmark.turns_on_path);
-                self.history.last_user_text = bookmark.last_user_text;
-                self.model.clone_from(&bookmark.model);
-                self.thinking_level.clone_from(&bookmark.thinking_level);
-            }
-        }
         Ok(())
+    }
+
+    /// Restores what [`add_bookmarks`](Self::add_bookmarks) remembered of the place at `offset`.
+    fn go_back_to(&mut self, offset: u64) {
+        let position = self
+            .bookmarks
+            .binary_search_by_key(&offset, |bookmark| bookmark.offset);
+        let Ok(index) = position else {
+            return;
+        };
+        let bookmark = &self.bookmarks[index];
+        self.leaf = bookmark.leaf;
+        self.turns_on_path.clone_from(&bookmark.turns_on_path);
+        self.history.last_user_text = bookmark.last_user_text;
+        self.model.clone_from(&bookmark.model);
+        self.thinking_level.clone_from(&bookmark.thinking_level);
     }
 }
 

@@ -43,10 +43,91 @@ pub(super) struct HeldReply {
     usage: Option<Vec<u8>>,
 }
 
+impl HeldReply {
+    /// Begins a reply with the part that a line has.
+    fn new(part: ReplyPart, time_ms: i64, model: Text<'static>) -> HeldReply {
+        HeldReply {
+            offset: part.offset,
+            started_ms: time_ms,
+            ended_ms: time_ms,
+            model,
+            response_id: None,
+            open_calls: list_call_ids(&part.blocks).collect(),
+            blocks: part.blocks,
+            unconverted: part.unconverted,
+            unconverted_parts: Vec::new(),
+            followers: Vec::new(),
+            kept_lines: part.kept_line.into_iter().collect(),
+            has_ended: false,
+            usage: None,
+        }
+    }
+
+    /// Adds the part that a later line has.
+    fn push_part(&mut self, part: ReplyPart, time_ms: i64) {
+        self.ended_ms = time_ms;
+        self.open_calls.extend(list_call_ids(&part.blocks));
+        self.blocks.extend(part.blocks);
+        self.unconverted_parts.push(part.unconverted.finish());
+        self.kept_lines.extend(part.kept_line);
+    }
+
+    /// Drafts the entry of the reply. Without a usage of its request, the reply gets one of 0
+    /// tokens, because pi reads the usage of each reply.
+    fn draft(&self) -> EntryDraft {
+        let has_call = list_call_ids(&self.blocks).next().is_some();
+        let stop_reason = if has_call { "toolUse" } else { "stop" };
+        let no_usage = || usage_json(&Usage::default(), 0.0, None);
+        let usage = self.usage.clone().unwrap_or_else(no_usage);
+
+        let mut message = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(&self.blocks))
+            .str("api", "openai-codex-responses")
+            .str("provider", PROVIDER)
+            .text("model", &self.model)
+            .str("stopReason", stop_reason);
+        if let Some(id) = &self.response_id {
+            message = message.text("responseId", id);
+        }
+        let message = message
+            .json("usage", &usage)
+            .number("timestamp", self.started_ms as f64)
+            .finish();
+
+        let unconverted = self
+            .unconverted
+            .clone()
+            .json_array("parts", &self.unconverted_parts)
+            .finish();
+        let members = Object::new()
+            .json("message", &message)
+            .json("codex", &unconverted);
+        EntryDraft {
+            offset: self.offset,
+            time_ms: self.ended_ms,
+            kind: "message",
+            members,
+        }
+    }
+}
+
+/// What a line adds to a reply.
+struct ReplyPart {
+    /// The offset of the line.
+    offset: u64,
+    /// Its blocks, as JSON.
+    blocks: Vec<Vec<u8>>,
+    /// Its members without a counterpart.
+    unconverted: Object,
+    /// The line as a custom entry, if calls before the reply have no result yet.
+    kept_line: Option<EntryDraft>,
+}
+
 impl CodexReader<'_> {
-    /// Holds back a part of a response, because other parts and the usage may come later. It
-    /// becomes a part of the message that is held, unless a result or its tokens came after that. `blocks` are
-    /// its blocks as JSON, and `unconverted` the members of the line without a counterpart.
+    /// Holds back a part of a response, because other parts and the tokens may come later. It
+    /// becomes a part of the reply that is held, unless that has ended. `blocks` are the blocks of
+    /// the line as JSON, and `unconverted` its members without a counterpart.
     pub(super) fn hold_reply(
         &mut self,
         line: &CodexLine,
@@ -54,50 +135,44 @@ impl CodexReader<'_> {
         unconverted: Object,
     ) -> io::Result<()> {
         let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
-        if has_ended || line.offset < self.earlier.merged_from {
+        if has_ended || !self.merges_lines_at(line.offset) {
             self.release_reply()?;
         }
-        let calls: Vec<_> = list_call_ids(&blocks).collect();
+
         let kept_line = if self.open_calls.is_empty() {
             None
         } else {
             Some(self.draft_kept_line(line))
         };
-        if let Some(held) = &mut self.held_reply {
-            held.ended_ms = self.time_ms;
-            held.kept_lines.extend(kept_line);
-            held.open_calls.extend(calls);
-            held.blocks.extend(blocks);
-            held.unconverted_parts.push(unconverted.finish());
-            return Ok(());
-        }
-        self.held_reply = Some(HeldReply {
+        let part = ReplyPart {
             offset: line.offset,
-            started_ms: self.time_ms,
-            ended_ms: self.time_ms,
-            model: self.model.clone(),
-            response_id: None,
             blocks,
             unconverted,
-            unconverted_parts: Vec::new(),
-            followers: Vec::new(),
-            kept_lines: kept_line.into_iter().collect(),
-            open_calls: calls.into_iter().collect(),
-            has_ended: false,
-            usage: None,
-        });
+            kept_line,
+        };
+        match &mut self.held_reply {
+            Some(held) => held.push_part(part, self.time_ms),
+            None => self.held_reply = Some(HeldReply::new(part, self.time_ms, self.model.clone())),
+        }
         Ok(())
     }
 
-    /// Adds the result of a call: after the reply that is held, unless the call is in the reply
-    /// before it.
+    /// Whether the lines of a response become one message if they are at this offset. They do not
+    /// where an earlier version of pisess has imported them one by one.
+    fn merges_lines_at(&self, offset: u64) -> bool {
+        offset >= self.earlier.merged_from
+    }
+
+    /// Adds the result of a call. A result of the reply that was added last comes before the reply
+    /// that is held; any other result comes after it, and ends it.
     pub(super) fn add_result_entry(
         &mut self,
         offset: u64,
         call_id: &[u8],
         members: Object,
     ) -> io::Result<()> {
-        if !self.open_calls.remove(call_id) {
+        let is_of_last_reply = self.open_calls.remove(call_id);
+        if !is_of_last_reply {
             if let Some(held) = &mut self.held_reply {
                 held.open_calls.remove(call_id);
                 held.has_ended = true;
@@ -105,9 +180,11 @@ impl CodexReader<'_> {
             return self.add_entry(offset, "message", members);
         }
 
+        // While no reply is held, an entry is added at once instead of after the reply.
         let held_reply = self.held_reply.take();
         self.add_entry(offset, "message", members)?;
         self.held_reply = held_reply;
+
         let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
         if has_ended && self.open_calls.is_empty() {
             self.release_reply()?;
@@ -123,82 +200,46 @@ impl CodexReader<'_> {
         };
         held.usage = Some(usage);
         held.has_ended = true;
-        if self.open_calls.is_empty() || held.offset < self.earlier.merged_from {
+        let offset = held.offset;
+        if self.open_calls.is_empty() || !self.merges_lines_at(offset) {
             self.release_reply()?;
         }
         Ok(())
     }
 
     /// Adds the reply that is held, and the entries that were held back with it. Does nothing if no
-    /// reply is held. Without a usage of its request, the reply gets one of 0 tokens.
+    /// reply is held. From now on, results of its calls need not wait for it.
     pub(super) fn release_reply(&mut self) -> io::Result<()> {
         let Some(held) = self.held_reply.take() else {
             return Ok(());
         };
-        let HeldReply {
-            offset,
-            started_ms,
-            ended_ms,
-            model,
-            response_id,
-            blocks,
-            unconverted,
-            unconverted_parts,
-            followers,
-            kept_lines: _,
-            open_calls,
-            has_ended: _,
-            usage,
-        } = held;
-        self.open_calls = open_calls;
-
-        let has_call = list_call_ids(&blocks).next().is_some();
-        let stop_reason = if has_call { "toolUse" } else { "stop" };
-        let usage = usage.unwrap_or_else(|| usage_json(&Usage::default(), 0.0, None));
-        let message = Object::new()
-            .str("role", "assistant")
-            .json("content", &array(blocks))
-            .str("api", "openai-codex-responses")
-            .str("provider", PROVIDER)
-            .text("model", &model)
-            .str("stopReason", stop_reason)
-            .with(response_id.as_ref(), |message, id| {
-                message.text("responseId", id)
-            })
-            .json("usage", &usage)
-            .number("timestamp", started_ms as f64)
-            .finish();
-        let unconverted = unconverted.json_array("parts", &unconverted_parts).finish();
-        let members = Object::new()
-            .json("message", &message)
-            .json("codex", &unconverted);
-        let reply = EntryDraft {
-            offset,
-            time_ms: ended_ms,
-            kind: "message",
-            members,
-        };
+        let reply = held.draft();
+        self.open_calls = held.open_calls;
         self.leaf = Some(self.writer.add_child(self.leaf, reply)?);
-
-        for draft in followers {
+        for draft in held.followers {
             self.leaf = Some(self.writer.add_child(self.leaf, draft)?);
         }
         Ok(())
     }
 
     /// Writes what is held when an import ends. If calls before the reply have no result yet, its
-    /// lines become custom entries, and a later import adds the reply.
+    /// lines become custom entries, and the reply stays held for a later import to add it.
     pub(super) fn write_held(&mut self) -> io::Result<()> {
-        let must_wait = |held: &HeldReply| held.offset >= self.earlier.merged_from;
-        let is_blocked =
-            !self.open_calls.is_empty() && self.held_reply.as_ref().is_some_and(must_wait);
+        let is_blocked = match &self.held_reply {
+            Some(held) => !self.open_calls.is_empty() && self.merges_lines_at(held.offset),
+            None => false,
+        };
         if !is_blocked {
             return self.release_reply();
         }
+
+        // Taken out, so that the entries are added now instead of after the reply.
         let Some(mut held) = self.held_reply.take() else {
             return Ok(());
         };
-        for draft in held.kept_lines.drain(..).chain(held.followers.drain(..)) {
+        let kept_lines = std::mem::take(&mut held.kept_lines);
+        let followers = std::mem::take(&mut held.followers);
+        for draft in kept_lines.into_iter().chain(followers) {
             self.add_draft(draft)?;
         }
         self.held_reply = Some(held);

@@ -36,8 +36,8 @@ pub(super) struct ToolResult<'a> {
 }
 
 impl CodexReader<'_> {
-    /// Adds a call to the response that is held back, and remembers the tool for the result. `converted_keys` are the keys of the payload whose members are in the
-    /// call.
+    /// Adds a call to the response that is held back, and remembers the tool for the result.
+    /// `converted_keys` are the keys of the payload whose members are in the call.
     pub(super) fn hold_tool_call(
         &mut self,
         line: &CodexLine,

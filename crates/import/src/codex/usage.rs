@@ -49,20 +49,8 @@ impl CodexReader<'_> {
         }
         self.total_usage = Some(total);
 
-        let tokens = |key| finite_or_zero(last_request.get(key));
-        let cached_tokens = tokens("cached_input_tokens");
-        let usage = Usage {
-            // OpenAI counts the cached tokens as input, too.
-            input: (tokens("input_tokens") - cached_tokens).max(0.0),
-            output: tokens("output_tokens"),
-            cache_read: cached_tokens,
-            ..Usage::default()
-        };
-        self.context_tokens = tokens("total_tokens");
-        let reasoning = last_request
-            .get("reasoning_output_tokens")
-            .and_then(Raw::number);
-        let usage = usage_json(&usage, self.context_tokens, reasoning);
+        self.context_tokens = finite_or_zero(last_request.get("total_tokens"));
+        let usage = convert_usage(last_request, self.context_tokens);
 
         if self.held_reply.is_some() {
             // The report itself has more, such as limits. As an entry after the reply, it is held
@@ -80,4 +68,19 @@ impl CodexReader<'_> {
         self.add_entry(line.offset, "usage", members)?;
         Ok(Conversion::Converted)
     }
+}
+
+/// Converts the usage of a request to the `usage` object of pi. OpenAI counts the cached tokens as
+/// input, too; pi counts them apart.
+fn convert_usage(usage: Raw, context_tokens: f64) -> Vec<u8> {
+    let input_tokens = finite_or_zero(usage.get("input_tokens"));
+    let cached_tokens = finite_or_zero(usage.get("cached_input_tokens"));
+    let converted = Usage {
+        input: (input_tokens - cached_tokens).max(0.0),
+        output: finite_or_zero(usage.get("output_tokens")),
+        cache_read: cached_tokens,
+        ..Usage::default()
+    };
+    let reasoning = usage.get("reasoning_output_tokens").and_then(Raw::number);
+    usage_json(&converted, context_tokens, reasoning)
 }
