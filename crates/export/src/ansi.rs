@@ -102,30 +102,48 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
         match code {
             // Everything reset, and the default text colour.
             0 | 39 => *word_kind = None,
-            1 if word_kind.is_none() => *word_kind = Some(WordKind::BOLD),
+            1 => {
+                // A colour says more than bold type.
+                if word_kind.is_none() {
+                    *word_kind = Some(WordKind::BOLD);
+                }
+            }
             // No longer bold.
-            22 if *word_kind == Some(WordKind::BOLD) => *word_kind = None,
+            22 => {
+                if *word_kind == Some(WordKind::BOLD) {
+                    *word_kind = None;
+                }
+            }
             30..=37 => *word_kind = Some(WordKind::from_colour(code - 30)),
             90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
-            // A text (38) or background (48) colour: `5;NUMBER` or `2;RED;GREEN;BLUE` follows. Its
-            // codes are read here, so that none is taken for a code of its own.
-            38 | 48 => {
-                let colour_format = codes.next();
-                let first_value = codes.next();
-                match (colour_format, first_value) {
-                    (Some(5), Some(number @ 0..=15)) if code == 38 => {
-                        *word_kind = Some(WordKind::from_colour(number % 8));
-                    }
-                    (Some(2), _) => {
-                        let _green = codes.next();
-                        let _blue = codes.next();
-                    }
-                    _ => {}
+            38 => {
+                if let Some(colour) = read_extended_colour(&mut codes) {
+                    *word_kind = Some(WordKind::from_colour(colour % 8));
                 }
+            }
+            48 => {
+                let _background = read_extended_colour(&mut codes);
             }
             _ => {}
         }
     }
+}
+
+/// Reads the codes of a colour after 38 or 48, `5;NUMBER` or `2;RED;GREEN;BLUE`, so that none of
+/// them is taken for a code of its own. Returns the number if it is that of one of the 16 colours
+/// which every terminal has, of which the last eight are the bright ones.
+fn read_extended_colour(codes: &mut dyn Iterator<Item = u16>) -> Option<u16> {
+    let colour_format = codes.next();
+    let number_or_red = codes.next();
+    if colour_format == Some(2) {
+        let _green = codes.next();
+        let _blue = codes.next();
+        return None;
+    }
+    if colour_format != Some(5) {
+        return None;
+    }
+    number_or_red.filter(|number| *number <= 15)
 }
 
 #[cfg(test)]

@@ -56,38 +56,52 @@ pub fn has_steps(contents: &Contents) -> bool {
     })
 }
 
-/// Writes the trajectory of the path to the leaf. The trajectories of sub-agents are embedded if a
-/// result names the sub-agent: a result of the path, or of a sub-agent that is embedded itself.
-/// `workers` threads make the steps. It is an error if the compactions keep the same entries over
-/// and over.
+/// Writes the trajectory of the path to the leaf, whose file is named `path`. A sub-agent's
+/// trajectory is embedded if a result names the sub-agent: a result of the path, or of a sub-agent
+/// that is embedded itself. `workers` threads make the steps.
+///
+/// It is an error if the compactions keep the same entries over and over (see [`MOST_COPIES`]).
 pub fn write_trajectory(
     contents: &Contents,
     path: &str,
-    agents: &[SubAgent],
+    sub_agents: &[SubAgent],
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut named_agents = BTreeSet::new();
-    Trajectory::new(contents, path, agents, &mut named_agents, out).write_body(None, workers)?;
+    let mut named_sub_agents = BTreeSet::new();
+    let mut main = Trajectory::new(contents, path, sub_agents, &mut named_sub_agents, out);
+    main.write_open_object(None, workers)?;
 
     // Writing a sub-agent adds those that it names, so the set grows within the loop.
-    let mut written_agents = BTreeSet::new();
-    while let Some(number) = named_agents.difference(&written_agents).next().copied() {
-        let separator = if written_agents.is_empty() {
+    let mut written_sub_agents = BTreeSet::new();
+    while let Some(number) = named_sub_agents
+        .difference(&written_sub_agents)
+        .next()
+        .copied()
+    {
+        let separator = if written_sub_agents.is_empty() {
             ",\n\"subagent_trajectories\":[\n"
         } else {
             ",\n"
         };
-        written_agents.insert(number);
         out.write_all(separator.as_bytes())?;
-        let agent = &agents[number];
-        Trajectory::new(&agent.contents, &agent.path, agents, &mut named_agents, out)
-            .write_body(Some(&agent.id), workers)?;
+        written_sub_agents.insert(number);
+
+        let sub_agent = &sub_agents[number];
+        let mut trajectory = Trajectory::new(
+            &sub_agent.contents,
+            &sub_agent.path,
+            sub_agents,
+            &mut named_sub_agents,
+            out,
+        );
+        trajectory.write_open_object(Some(&sub_agent.id), workers)?;
         out.write_all(b"}")?;
     }
-    if !written_agents.is_empty() {
+    if !written_sub_agents.is_empty() {
         out.write_all(b"]")?;
     }
+    // The object of the main trajectory, which contains those of the sub-agents.
     out.write_all(b"}\n")
 }
 
@@ -107,51 +121,52 @@ struct Trajectory<'a, 'o> {
     contents: &'a Contents<'a>,
     /// The path of the session's file.
     path_name: &'a str,
-    agents: &'a [SubAgent<'a>],
+    sub_agents: &'a [SubAgent<'a>],
     /// The numbers of the sub-agents that results of what was written name.
-    named_agents: &'o mut BTreeSet<usize>,
+    named_sub_agents: &'o mut BTreeSet<usize>,
     out: &'o mut dyn Write,
     /// Entries before this time were copied by a fork.
     fork_time_ms: i64,
     step_count: usize,
     copy_count: usize,
     /// Results with a usage of their own, whose reply is a copy.
-    uncounted_results: HashSet<EntryIx>,
+    own_step_results: HashSet<EntryIx>,
     sums: UsageSums,
 }
 
 impl<'a, 'o> Trajectory<'a, 'o> {
-    /// Begins a trajectory. `named_agents` is that of the whole export: results of any trajectory
+    /// Begins a trajectory. `named_sub_agents` is that of the whole export: results of any trajectory
     /// add to it.
     fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
-        agents: &'a [SubAgent<'a>],
-        named_agents: &'o mut BTreeSet<usize>,
+        sub_agents: &'a [SubAgent<'a>],
+        named_sub_agents: &'o mut BTreeSet<usize>,
         out: &'o mut dyn Write,
     ) -> Self {
         Trajectory {
             contents,
             path_name,
-            agents,
-            named_agents,
+            sub_agents,
+            named_sub_agents,
             out,
             fork_time_ms: fork_time_ms(contents.session),
             step_count: 0,
             copy_count: 0,
-            uncounted_results: HashSet::default(),
+            own_step_results: HashSet::default(),
             sums: UsageSums::default(),
         }
     }
 
-    /// Writes the JSON object of the trajectory without its closing brace, because sub-agents may
-    /// follow in it. `id` is that of a sub-agent.
-    fn write_body(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
+    /// Writes the JSON object of the trajectory without its closing brace. The caller closes it:
+    /// in the main trajectory, those of the sub-agents come before that. `sub_agent_id` is `None`
+    /// for the main trajectory, which needs no id.
+    fn write_open_object(&mut self, sub_agent_id: Option<&str>, workers: usize) -> io::Result<()> {
         let exported_path = self.contents.exported_path();
         let plan = TrajectoryPlan::new(&exported_path, self.contents, self.fork_time_ms)?;
         // The agent's model and tools may have been set before the first exported entry.
         let path = self.contents.session.path(self.contents.leaf);
-        self.write_head(id, &path)?;
+        self.write_head(sub_agent_id, &path)?;
         self.write_steps(&plan, workers)?;
         self.write_final_metrics()
     }
@@ -194,8 +209,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             contents.session.entry(planned.ix).span.len
         });
         let path_name = self.path_name;
-        let agents = self.agents;
-        let makers = Pool::new(|| StepMaker::new(contents, path_name, agents));
+        let sub_agents = self.sub_agents;
+        let makers = Pool::new(|| StepMaker::new(contents, path_name, sub_agents));
         let make_batch =
             |batch: Range<usize>| makers.with(|maker| plan.make_steps(&plan.entries[batch], maker));
         let write_batch = |steps: io::Result<Vec<TrajectoryStep>>| -> io::Result<()> {
@@ -208,16 +223,18 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     }
 
     /// Writes a step under the next number, and counts its usage and the sub-agents that it names.
-    /// A step for a result whose usage was counted with its call is not written.
+    ///
+    /// A step that repeats a result is written only if the step of the call, which comes first, has
+    /// listed it in `own_step_results`: otherwise the usage of the result was counted there.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
         if let Some(result) = step.repeated_result {
-            let is_uncounted = self.uncounted_results.remove(&result);
-            if !is_uncounted {
+            let needs_own_step = self.own_step_results.remove(&result);
+            if !needs_own_step {
                 return Ok(());
             }
         }
-        self.uncounted_results.extend(step.uncounted_results);
-        self.named_agents.extend(step.named_agents);
+        self.own_step_results.extend(step.own_step_results);
+        self.named_sub_agents.extend(step.named_sub_agents);
         if step.is_copy {
             self.copy_count += 1;
         }
@@ -227,34 +244,44 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
         let separator = if self.step_count == 0 { "" } else { ",\n" };
         self.step_count += 1;
+        // The number is known only here, so it is put before the members of the finished object. A
+        // step has a `source` at least, so a comma is always right.
         write!(self.out, "{separator}{{\"step_id\":{},", self.step_count)?;
-        // The number is the first member of the step's object; the others follow here.
-        let members = step.json.strip_prefix(b"{").unwrap_or_default();
-        write_valid(self.out, members, self.contents.session.is_utf8())
+        let members_and_brace = &step.json[b"{".len()..];
+        write_valid(self.out, members_and_brace, self.contents.session.is_utf8())
     }
 
-    /// Writes what is before the steps, and begins the list of them.
-    fn write_head(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
+    /// Opens the object of the trajectory, writes the members before the steps, and opens the list
+    /// of the steps, which [`write_final_metrics`](Self::write_final_metrics) closes. The list is
+    /// written by hand because a whole trajectory is never in memory.
+    fn write_head(&mut self, sub_agent_id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
         let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
         let reader = EntryReader::new(session, self.contents.file);
         let checkpoint = session.agent().system_checkpoint(path, &reader)?;
-        let tools = step::tool_definitions(checkpoint);
-        let model = last_model(path, &reader)?;
-        let agent = Object::new()
+
+        // The format requires a version, but sessions do not record it.
+        let mut agent = Object::new()
             .str("name", session.agent().constants().name)
-            .str("version", "unknown")
-            .with(model, |agent, model| agent.str("model_name", &model))
-            .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
+            .str("version", "unknown");
+        if let Some(model) = last_model(path, &reader)? {
+            agent = agent.str("model_name", &model);
+        }
+        if let Some(tools) = step::tool_definitions(checkpoint) {
+            agent = agent.json("tool_definitions", &tools);
+        }
+
         let mut head = Object::new()
             .str("schema_version", "ATIF-v1.7")
-            .str("session_id", &session_id)
-            .with(id, |head, id| head.str("trajectory_id", id))
-            .json("agent", &agent.finish())
-            .finish();
-        // Without the closing brace, because the steps follow in the same object.
-        head.pop();
-        self.out.write_all(&head)?;
+            .str("session_id", &session_id);
+        if let Some(id) = sub_agent_id {
+            head = head.str("trajectory_id", id);
+        }
+        let mut head_json = head.json("agent", &agent.finish()).finish();
+        // The steps follow in the same object.
+        let closing_brace = head_json.pop();
+        debug_assert_eq!(closing_brace, Some(b'}'));
+        self.out.write_all(&head_json)?;
         self.out.write_all(b",\n\"steps\":[\n")
     }
 }
@@ -265,20 +292,20 @@ struct TrajectoryPlan {
     entries: Vec<PlannedEntry>,
     /// The thinking levels that entries set, in the order of `entries`. The first is `None`, for
     /// the entries before any is set.
-    efforts: Vec<Option<String>>,
+    thinking_levels: Vec<Option<String>>,
 }
 
 /// An entry, and what its step depends on besides it.
 #[derive(Debug)]
 struct PlannedEntry {
     ix: EntryIx,
-    copied: CopyState,
+    copy_state: CopyState,
     /// The index of the thinking level in effect.
-    effort: u32,
+    thinking_level: u32,
 }
 
-/// The index in [`TrajectoryPlan::efforts`] before any thinking level is set.
-const NO_EFFORT: u32 = 0;
+/// The index in [`TrajectoryPlan::thinking_levels`] before any thinking level is set.
+const NO_THINKING_LEVEL: u32 = 0;
 
 impl TrajectoryPlan {
     /// Plans the trajectory of a path. It is an error if the compactions keep more than
@@ -293,19 +320,23 @@ impl TrajectoryPlan {
 
         let mut plan = TrajectoryPlan {
             entries: Vec::with_capacity(path.len()),
-            efforts: vec![None],
+            thinking_levels: vec![None],
         };
-        let mut effort = NO_EFFORT;
+        let mut thinking_level = NO_THINKING_LEVEL;
         let mut kept_count = 0;
         for (position, &ix) in path.iter().enumerate() {
-            let is_forked = session.entry(ix).time_ms < fork_time_ms;
-            let copied = if is_forked {
+            let was_before_fork = session.entry(ix).time_ms < fork_time_ms;
+            let copy_state = if was_before_fork {
                 CopyState::Forked
             } else {
                 CopyState::Original
             };
-            effort = plan.effort_after(ix, effort, &reader)?;
-            plan.entries.push(PlannedEntry { ix, copied, effort });
+            thinking_level = plan.thinking_level_after(ix, thinking_level, &reader)?;
+            plan.entries.push(PlannedEntry {
+                ix,
+                copy_state,
+                thinking_level,
+            });
 
             let Some(kept_start) = first_kept_position(ix, &path_positions, &reader)? else {
                 continue;
@@ -328,36 +359,36 @@ impl TrajectoryPlan {
     /// Adds the entries that a compaction kept once more. Their thinking level starts anew: it is
     /// not set until one of these entries sets it.
     fn add_kept_entries(&mut self, kept: &[EntryIx], reader: &EntryReader) -> io::Result<()> {
-        let mut effort = NO_EFFORT;
+        let mut thinking_level = NO_THINKING_LEVEL;
         for &ix in kept {
-            effort = self.effort_after(ix, effort, reader)?;
+            thinking_level = self.thinking_level_after(ix, thinking_level, reader)?;
             self.entries.push(PlannedEntry {
                 ix,
-                copied: CopyState::Kept,
-                effort,
+                copy_state: CopyState::Kept,
+                thinking_level,
             });
         }
         Ok(())
     }
 
     /// Returns the index of the thinking level in effect at an entry. If the entry sets a level,
-    /// that level is added to [`TrajectoryPlan::efforts`]. Otherwise it is `effort_before`, the
+    /// that level is added to [`TrajectoryPlan::thinking_levels`]. Otherwise it is `level_before`, the
     /// index at the entry above.
-    fn effort_after(
+    fn thinking_level_after(
         &mut self,
         ix: EntryIx,
-        effort_before: u32,
+        level_before: u32,
         reader: &EntryReader,
     ) -> io::Result<u32> {
         if reader.session().entry(ix).kind != Kind::ThinkingLevelChange {
-            return Ok(effort_before);
+            return Ok(level_before);
         }
         let level = reader.with_entry(ix, |entry| {
             let level = entry.get_text("thinkingLevel")?;
             Some(level.to_string_lossy().into_owned())
         })?;
-        self.efforts.push(level);
-        Ok(self.efforts.len() as u32 - 1)
+        self.thinking_levels.push(level);
+        Ok(self.thinking_levels.len() as u32 - 1)
     }
 
     /// Makes the steps of planned entries. Some entries have no step.
@@ -368,8 +399,8 @@ impl TrajectoryPlan {
     ) -> io::Result<Vec<TrajectoryStep>> {
         let mut steps = Vec::new();
         for planned in entries {
-            let effort = self.efforts[planned.effort as usize].as_deref();
-            steps.extend(maker.make_step(planned, effort)?);
+            let thinking_level = self.thinking_levels[planned.thinking_level as usize].as_deref();
+            steps.extend(maker.make_step(planned, thinking_level)?);
         }
         Ok(steps)
     }

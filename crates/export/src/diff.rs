@@ -259,9 +259,11 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     }
     writer.write(None, line.sign_text);
 
+    // The pieces follow one another, so the offset of the next one is the end of the last one.
     let mut offset = 0;
     let mut push_piece = |word_kind: Option<WordKind>, piece: &str| {
         let end = offset + piece.len();
+        // The part of the changed text that is in this piece, which may be empty.
         let changed_start = line.changed.start.clamp(offset, end) - offset;
         let changed_end = line.changed.end.clamp(offset, end) - offset;
         writer.write(word_kind, &piece[..changed_start]);

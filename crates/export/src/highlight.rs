@@ -328,7 +328,8 @@ struct Keywords {
 const SLOT_COUNT: usize = 256;
 
 impl Keywords {
-    /// Takes keywords in ASCII, separated by spaces.
+    /// Builds the table of these keywords, which are ASCII and separated by single spaces. The
+    /// compiler runs it, so there are only loops and indexes: iterators are not `const`.
     const fn new(words: &'static str) -> Keywords {
         let mut slots = [0; SLOT_COUNT];
         let bytes = words.as_bytes();
@@ -338,6 +339,8 @@ impl Keywords {
             while end < bytes.len() && bytes[end] != b' ' {
                 end += 1;
             }
+
+            // If another keyword has the slot, the next free one is taken.
             let mut slot = first_slot(bytes[start], bytes[end - 1], end - start);
             while slots[slot] != 0 {
                 slot = (slot + 1) % SLOT_COUNT;
@@ -348,7 +351,10 @@ impl Keywords {
         Keywords { words, slots }
     }
 
+    /// Whether the word is a keyword. The slots from the first one of the word up to a free one are
+    /// compared.
     fn contains(&self, word: &str) -> bool {
+        // A word of one letter has no last byte besides the first.
         let &[first, .., last] = word.as_bytes() else {
             return self.words.split(' ').any(|keyword| keyword == word);
         };

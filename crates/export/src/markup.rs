@@ -468,6 +468,8 @@ pub struct Events<'m> {
 impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
+    /// Reads the next event. Nothing is checked: only [`Markup`] writes marks, and text of the
+    /// session has none.
     fn next(&mut self) -> Option<Event<'m>> {
         // Text up to the next mark is an event of its own.
         let next_mark = find_byte(self.unread.as_bytes(), |byte| !is_in_text(byte));

@@ -40,10 +40,10 @@ pub(super) struct TrajectoryStep {
     /// The requests to count.
     pub usages: Vec<Usage>,
     /// The numbers of the sub-agents that its results name.
-    pub named_agents: Vec<usize>,
-    /// The results in this step whose usage is not counted here, because a fork copied the reply.
-    /// Each may be counted in a step of its own.
-    pub uncounted_results: Vec<EntryIx>,
+    pub named_sub_agents: Vec<usize>,
+    /// The results in this step that may need a step of their own: their usage is not counted here,
+    /// because a fork copied the reply.
+    pub own_step_results: Vec<EntryIx>,
     /// The result of this step, if it is also in the step of its call. This step is then written
     /// only if that step did not count the usage of the result.
     pub repeated_result: Option<EntryIx>,
@@ -53,7 +53,7 @@ pub(super) struct TrajectoryStep {
 pub(super) struct StepMaker<'a> {
     contents: &'a Contents<'a>,
     path_name: &'a str,
-    agents: &'a [SubAgent<'a>],
+    sub_agents: &'a [SubAgent<'a>],
     reader: EntryReader<'a>,
     /// Reads the results of calls, which are further down than the reply.
     result_reader: EntryReader<'a>,
@@ -64,52 +64,55 @@ impl<'a> StepMaker<'a> {
     pub fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
-        agents: &'a [SubAgent<'a>],
+        sub_agents: &'a [SubAgent<'a>],
     ) -> StepMaker<'a> {
         StepMaker {
             contents,
             path_name,
-            agents,
+            sub_agents,
             reader: EntryReader::new(contents.session, contents.file),
             result_reader: EntryReader::new(contents.session, contents.file),
         }
     }
 
-    /// Makes the step of an entry; `None` if it has none: a setting, a message that is no object, or
-    /// a result that is in the step of its call. `effort` is the thinking level in effect.
+    /// Makes the step of an entry; `None` if it has none: a setting, a message that is not an
+    /// object, or a result that is in the step of its call. `thinking_level` is the one in effect.
     pub fn make_step(
         &self,
         planned: &PlannedEntry,
-        effort: Option<&str>,
+        thinking_level: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
-        let PlannedEntry { ix, copied, .. } = *planned;
-        let kind = self.contents.session.entry(ix).kind;
-        if kind == Kind::Message {
-            let make = |message: Raw| self.message_step(ix, message, copied, effort);
-            // The step of a reply reads its results, which may fail, too.
-            return self.reader.with_message(ix, make)?;
+        let PlannedEntry { ix, copy_state, .. } = *planned;
+        if self.contents.session.entry(ix).kind != Kind::Message {
+            return self
+                .reader
+                .with_entry(ix, |line| self.entry_step(ix, line, copy_state));
         }
-        self.reader
-            .with_entry(ix, |line| self.entry_step(ix, line, copied))
+
+        // Two reads may fail: that of the message, and in the step of a reply that of its results.
+        let read_step = self.reader.with_message(ix, |message| {
+            self.message_step(ix, message, copy_state, thinking_level)
+        });
+        read_step?
     }
 
     /// Makes the step of an entry that is not a message from its line: of a summary, or of a
     /// request that is recorded by its usage. Others have none.
-    fn entry_step(&self, ix: EntryIx, line: Raw, copied: CopyState) -> Option<TrajectoryStep> {
+    fn entry_step(&self, ix: EntryIx, line: Raw, copy_state: CopyState) -> Option<TrajectoryStep> {
         let kind = self.contents.session.entry(ix).kind;
         // A compaction keeps messages, not the requests for summaries.
         let is_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
-        if copied == CopyState::Kept && is_request {
+        if copy_state == CopyState::Kept && is_request {
             return None;
         }
 
         match kind {
             Kind::CustomMessage => {
                 let source = source_of_custom_message(line);
-                Some(self.plain_step(ix, source, line, copied))
+                Some(self.plain_step(ix, source, line, copy_state))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let summary = line
@@ -122,7 +125,7 @@ impl<'a> StepMaker<'a> {
                     message: &summary,
                     extra: self.begin_extra_with_kind(ix),
                 };
-                Some(self.request_step(ix, copied, content))
+                Some(self.request_step(ix, copy_state, content))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
                 let content = RequestContent {
@@ -130,50 +133,52 @@ impl<'a> StepMaker<'a> {
                     message: "",
                     extra: self.begin_extra_with_kind(ix),
                 };
-                Some(self.request_step(ix, copied, content))
+                Some(self.request_step(ix, copy_state, content))
             }
             _ => None,
         }
     }
 
-    /// Makes the step of a message by its role; `None` if it has none. `effort` is the thinking
-    /// level in effect.
+    /// Makes the step of a message by its role; `None` if it has none. `thinking_level` is the one
+    /// in effect, which only a reply has.
     fn message_step(
         &self,
         ix: EntryIx,
         message: Raw,
-        copied: CopyState,
-        effort: Option<&str>,
+        copy_state: CopyState,
+        thinking_level: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
         if !message.is_object() {
             return Ok(None);
         }
         let step = match self.contents.session.entry(ix).role {
-            Role::Assistant => self.reply_step(ix, message, copied, effort)?,
-            Role::ToolResult => return Ok(self.tool_result_step(ix, message, copied)),
-            Role::BashExecution | Role::PythonExecution => self.execution_step(ix, message, copied),
-            Role::User => self.plain_step(ix, USER, message, copied),
+            Role::Assistant => self.reply_step(ix, message, copy_state, thinking_level)?,
+            Role::ToolResult => return Ok(self.tool_result_step(ix, message, copy_state)),
+            Role::BashExecution | Role::PythonExecution => {
+                self.execution_step(ix, message, copy_state)
+            }
+            Role::User => self.plain_step(ix, USER, message, copy_state),
             Role::Custom | Role::HookMessage => {
                 let source = source_of_custom_message(message);
-                self.plain_step(ix, source, message, copied)
+                self.plain_step(ix, source, message, copy_state)
             }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
             // step of its own.
-            Role::System if copied == CopyState::Kept => return Ok(None),
+            Role::System if copy_state == CopyState::Kept => return Ok(None),
             Role::System
             | Role::Developer
             | Role::FileMention
             | Role::BranchSummary
             | Role::CompactionSummary
             | Role::Other
-            | Role::Missing => self.plain_step(ix, SYSTEM, message, copied),
+            | Role::Missing => self.plain_step(ix, SYSTEM, message, copy_state),
         };
         Ok(Some(step))
     }
 
     /// Makes the step of a command or code that the user ran: the command is the message of the
     /// user, and its output the observation.
-    fn execution_step(&self, ix: EntryIx, message: Raw, copied: CopyState) -> TrajectoryStep {
+    fn execution_step(&self, ix: EntryIx, message: Raw, copy_state: CopyState) -> TrajectoryStep {
         let command = message
             .get("command")
             .or(message.get("code"))
@@ -193,11 +198,11 @@ impl<'a> StepMaker<'a> {
             .json("extra", &result_extra.finish())
             .finish();
         let step = self
-            .begin_step(ix, USER, copied)
+            .begin_step(ix, USER, copy_state)
             .str("message", &command)
             .json("observation", &observation_json(&[result]))
             .json("extra", &self.begin_extra(ix).finish());
-        TrajectoryStep::new(step, copied)
+        TrajectoryStep::new(step, copy_state)
     }
 
     /// Makes the step of a result. A result that answers a call is part of the step of that call,
@@ -210,7 +215,7 @@ impl<'a> StepMaker<'a> {
         &self,
         ix: EntryIx,
         message: Raw,
-        copied: CopyState,
+        copy_state: CopyState,
     ) -> Option<TrajectoryStep> {
         let call_id = message.get_text("toolCallId").unwrap_or_default();
         let answers_call = self.contents.is_matching_result(call_id.as_bytes(), ix);
@@ -218,10 +223,10 @@ impl<'a> StepMaker<'a> {
             return None;
         }
 
-        let mut named_agents = Vec::new();
+        let mut named_sub_agents = Vec::new();
         let mut extra = self.begin_extra(ix).str("type", "toolResult");
         if !answers_call {
-            let result = self.result_json(message, None, &mut named_agents);
+            let result = self.result_json(message, None, &mut named_sub_agents);
             extra = extra.json("result", &result);
         }
         let content = RequestContent {
@@ -230,9 +235,9 @@ impl<'a> StepMaker<'a> {
             extra,
         };
         Some(TrajectoryStep {
-            named_agents,
+            named_sub_agents,
             repeated_result: if answers_call { Some(ix) } else { None },
-            ..self.request_step(ix, copied, content)
+            ..self.request_step(ix, copy_state, content)
         })
     }
 
@@ -243,7 +248,7 @@ impl<'a> StepMaker<'a> {
         ix: EntryIx,
         source: &str,
         message: Raw,
-        copied: CopyState,
+        copy_state: CopyState,
     ) -> TrajectoryStep {
         let mut extra = self.begin_extra(ix);
         if let Some(custom_type) = message.get("customType") {
@@ -251,10 +256,10 @@ impl<'a> StepMaker<'a> {
         }
         let content = content_json(message.get("content").or(message.get("summary")));
         let step = self
-            .begin_step(ix, source, copied)
+            .begin_step(ix, source, copy_state)
             .json("message", &content)
             .json("extra", &extra.finish());
-        TrajectoryStep::new(step, copied)
+        TrajectoryStep::new(step, copy_state)
     }
 
     /// Makes the step of an entry that a request of the agent may have produced, such as a summary.
@@ -263,22 +268,22 @@ impl<'a> StepMaker<'a> {
     fn request_step(
         &self,
         ix: EntryIx,
-        copied: CopyState,
+        copy_state: CopyState,
         content: RequestContent,
     ) -> TrajectoryStep {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
         let mut step;
         if usages.is_empty() {
-            step = self.begin_step(ix, SYSTEM, copied);
+            step = self.begin_step(ix, SYSTEM, copy_state);
         } else {
-            step = self.begin_step(ix, AGENT, copied);
+            step = self.begin_step(ix, AGENT, copy_state);
             if let Some(model) = content.model {
                 step = step.str("model_name", &model);
             }
         }
         step = step.str("message", content.message);
-        step = with_metrics(step, &usages, copied).json("extra", &content.extra.finish());
-        TrajectoryStep::with_usages(step, copied, usages)
+        step = with_metrics(step, &usages, copy_state).json("extra", &content.extra.finish());
+        TrajectoryStep::with_usages(step, copy_state, usages)
     }
 
     /// Makes the step of a reply: its text and thinking, its calls with their results, and the
@@ -287,8 +292,8 @@ impl<'a> StepMaker<'a> {
         &self,
         ix: EntryIx,
         message: Raw,
-        copied: CopyState,
-        effort: Option<&str>,
+        copy_state: CopyState,
+        thinking_level: Option<&str>,
     ) -> io::Result<TrajectoryStep> {
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
         let [usage, content, stop_reason, error, api] = find_members(message, names);
@@ -296,14 +301,14 @@ impl<'a> StepMaker<'a> {
         // A reply that `pick` copied was paid for where it is first, so the session does not count
         // the usage in the message.
         let is_picked = usage.is_some() && counted_usage.is_none();
-        let copied = if copied == CopyState::Original && is_picked {
+        let copy_state = if copy_state == CopyState::Original && is_picked {
             CopyState::Forked
         } else {
-            copied
+            copy_state
         };
 
         let blocks = content.unwrap_or(Raw::NULL);
-        let calls = self.reply_calls(ix, blocks, copied)?;
+        let calls = self.reply_calls(ix, blocks, copy_state)?;
         let mut usages = Vec::from_iter(counted_usage);
         usages.extend(calls.usages);
 
@@ -322,12 +327,12 @@ impl<'a> StepMaker<'a> {
             }
         }
 
-        let mut step = self.begin_step(ix, AGENT, copied);
+        let mut step = self.begin_step(ix, AGENT, copy_state);
         if let Some(model) = read_model_name(message) {
             step = step.str("model_name", &model);
         }
-        if let Some(effort) = effort {
-            step = step.str("reasoning_effort", effort);
+        if let Some(thinking_level) = thinking_level {
+            step = step.str("reasoning_effort", thinking_level);
         }
         step = step.json("message", &content_json(content));
         if !thinking.is_empty() {
@@ -337,18 +342,23 @@ impl<'a> StepMaker<'a> {
         if !calls.calls.is_empty() {
             step = step.json("observation", &observation_json(&calls.results));
         }
-        step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
+        step = with_metrics(step, &usages, copy_state).json("extra", &extra.finish());
         Ok(TrajectoryStep {
-            named_agents: calls.named_agents,
-            uncounted_results: calls.uncounted_results,
-            ..TrajectoryStep::with_usages(step, copied, usages)
+            named_sub_agents: calls.named_sub_agents,
+            own_step_results: calls.own_step_results,
+            ..TrajectoryStep::with_usages(step, copy_state, usages)
         })
     }
 
     /// Reads the calls in the content of a reply, with their results. The usage of a result counts
     /// with an original reply. With a reply that a fork copied, it may count in a step of its own.
     /// With a kept reply, it was counted where the reply is first.
-    fn reply_calls(&self, ix: EntryIx, content: Raw, copied: CopyState) -> io::Result<ReplyCalls> {
+    fn reply_calls(
+        &self,
+        ix: EntryIx,
+        content: Raw,
+        copy_state: CopyState,
+    ) -> io::Result<ReplyCalls> {
         let session = self.contents.session;
         let mut reply_calls = ReplyCalls::default();
         // Two calls of a reply may have the same id: the result belongs to the first one.
@@ -372,13 +382,17 @@ impl<'a> StepMaker<'a> {
                 continue;
             }
             used_results.push(result);
-            match (copied, session.usage_of(result)) {
-                (CopyState::Original, Some(usage)) => reply_calls.usages.push(*usage),
-                (CopyState::Forked, Some(_)) => reply_calls.uncounted_results.push(result),
-                (CopyState::Kept, _) | (_, None) => {}
+            if let Some(usage) = session.usage_of(result) {
+                match copy_state {
+                    CopyState::Original => reply_calls.usages.push(*usage),
+                    // The result may be newer than the fork.
+                    CopyState::Forked => reply_calls.own_step_results.push(result),
+                    // It was counted where the reply is first.
+                    CopyState::Kept => {}
+                }
             }
             let result_json = self.result_reader.with_message(result, |message| {
-                self.result_json(message, Some(&id), &mut reply_calls.named_agents)
+                self.result_json(message, Some(&id), &mut reply_calls.named_sub_agents)
             })?;
             reply_calls.results.push(result_json);
         }
@@ -386,12 +400,12 @@ impl<'a> StepMaker<'a> {
     }
 
     /// Returns the JSON of a result, and adds the numbers of the sub-agents that it names to
-    /// `named_agents`. `call_id` is the id of its call, if the step contains the call.
+    /// `named_sub_agents`. `call_id` is the id of its call, if the step contains the call.
     fn result_json(
         &self,
         message: Raw,
         call_id: Option<&str>,
-        named_agents: &mut Vec<usize>,
+        named_sub_agents: &mut Vec<usize>,
     ) -> Vec<u8> {
         let names = ["details", "toolName", "isError", "content"];
         let [details, tool, is_error, content] = find_members(message, names);
@@ -400,10 +414,10 @@ impl<'a> StepMaker<'a> {
         let reported_ends = details.map(reported_session_ends).unwrap_or_default();
         let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
         let mut references = Vec::new();
-        for (number, agent) in self.agents.iter().enumerate() {
+        for (number, agent) in self.sub_agents.iter().enumerate() {
             if path_ends.contains(&session_end(&agent.path)) {
                 references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                named_agents.push(number);
+                named_sub_agents.push(number);
             }
         }
 
@@ -426,7 +440,7 @@ impl<'a> StepMaker<'a> {
 
     /// Begins the JSON of a step: with its time, who it is from, and whether it is a copy. A time
     /// that readers of the format do not take is left out; see [`TIME_LEN`].
-    fn begin_step(&self, ix: EntryIx, source: &str, copied: CopyState) -> Object {
+    fn begin_step(&self, ix: EntryIx, source: &str, copy_state: CopyState) -> Object {
         let mut step = Object::new();
         let time_ms = self.contents.session.entry(ix).time_ms;
         if time_ms != Entry::NO_TIME {
@@ -437,7 +451,7 @@ impl<'a> StepMaker<'a> {
             }
         }
         step = step.str("source", source);
-        if copied != CopyState::Original {
+        if copy_state != CopyState::Original {
             step = step.bool("is_copied_context", true);
         }
         step
@@ -484,26 +498,26 @@ struct ReplyCalls {
     results: Vec<Vec<u8>>,
     /// The usages of the results, unless the reply is a copy.
     usages: Vec<Usage>,
-    /// As [`TrajectoryStep::named_agents`].
-    named_agents: Vec<usize>,
-    /// As [`TrajectoryStep::uncounted_results`].
-    uncounted_results: Vec<EntryIx>,
+    /// As [`TrajectoryStep::named_sub_agents`].
+    named_sub_agents: Vec<usize>,
+    /// As [`TrajectoryStep::own_step_results`].
+    own_step_results: Vec<EntryIx>,
 }
 
 impl TrajectoryStep {
     /// Makes a step that counts no requests.
-    fn new(object: Object, copied: CopyState) -> TrajectoryStep {
+    fn new(object: Object, copy_state: CopyState) -> TrajectoryStep {
         TrajectoryStep {
             json: object.finish(),
-            is_copy: copied != CopyState::Original,
+            is_copy: copy_state != CopyState::Original,
             ..TrajectoryStep::default()
         }
     }
 
     /// A step with the usages of its requests. Those of a copy do not count: they were counted
     /// where the step is first.
-    fn with_usages(object: Object, copied: CopyState, usages: Vec<Usage>) -> TrajectoryStep {
-        let mut step = TrajectoryStep::new(object, copied);
+    fn with_usages(object: Object, copy_state: CopyState, usages: Vec<Usage>) -> TrajectoryStep {
+        let mut step = TrajectoryStep::new(object, copy_state);
         if !step.is_copy {
             step.usages = usages;
         }
@@ -513,8 +527,8 @@ impl TrajectoryStep {
 
 /// Adds the sums of the usages of a step's requests, and their number if it is known. A kept step
 /// has none: they are in the step that it repeats.
-fn with_metrics(step: Object, usages: &[Usage], copied: CopyState) -> Object {
-    if usages.is_empty() || copied == CopyState::Kept {
+fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object {
+    if usages.is_empty() || copy_state == CopyState::Kept {
         return step;
     }
     let names = MetricNames {
