@@ -359,12 +359,14 @@ fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut U
     let known: HashSet<&Path> = of_project.iter().map(|file| &*file.path).collect();
     let mut others = packer.stores.find_sessions(&Scope::All).files;
     others.retain(|file| file.owner.is_none() && !known.contains(&*file.path));
-    let mut count = 0;
+    let mut chosen_count = 0;
     let is_chosen = |file: FoundFile| packer.is_chosen(&file.path);
     ui.map_in_parallel(others, is_chosen, |_, is_chosen| {
-        count += usize::from(is_chosen);
+        if is_chosen {
+            chosen_count += 1;
+        }
     });
-    count
+    chosen_count
 }
 
 /// Archives sessions on all processors, and adds their outcomes. Sessions that the filter does not
@@ -393,12 +395,17 @@ fn archive_all(
                 path: file.path,
                 result: Ok(archived),
             }),
-            Err(failure)
-                if !file.named && (failure.is_not_session() || failure.is_missing_file) => {}
-            Err(failure) if !file.named && failure.exit() == Exit::Busy => {
-                skipped.push(failure);
+            Err(failure) => {
+                let is_no_session = failure.is_not_session() || failure.is_missing_file;
+                if !file.named && is_no_session {
+                    continue;
+                }
+                if !file.named && failure.exit() == Exit::Busy {
+                    skipped.push(failure);
+                    continue;
+                }
+                outcomes.push(ArchiveOutcome::failed(&file.path, failure));
             }
-            Err(failure) => outcomes.push(ArchiveOutcome::failed(&file.path, failure)),
         }
     }
     skipped

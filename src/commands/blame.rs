@@ -80,28 +80,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let home = ui.home().map(Text::from);
     let pattern = target.mention_pattern()?;
     let buffers = Pool::new(PageBuffer::default);
+    let read_calls_of_session = |path: &Path, input: &Input| {
+        let mentions = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
+        if mentions {
+            read_calls(path, input, &target, home.as_ref())
+        } else {
+            Ok(Vec::new())
+        }
+    };
+    // A text that was written names its writer by the index in `writers`.
     let mut writers: Vec<Writer> = Vec::new();
     let mut written: Vec<WrittenText> = Vec::new();
-    let exit = sessions.read_all(
-        ui,
-        |path, input| {
-            let mentions = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
-            if mentions {
-                read_calls(path, input, &target, home.as_ref())
-            } else {
-                Ok(Vec::new())
-            }
-        },
-        |_, _, calls| {
-            for call in calls {
-                let source = writers.len();
-                written.extend(WrittenText::new(source, call.writer.time_ms, call.change));
-                writers.push(call.writer);
-            }
-            Ok(())
-        },
-    )?;
+    let exit = sessions.read_all(ui, read_calls_of_session, |_, _, calls| {
+        for call in calls {
+            let source = writers.len();
+            written.extend(WrittenText::new(source, call.writer.time_ms, call.change));
+            writers.push(call.writer);
+        }
+        Ok(())
+    })?;
 
+    // All lines are blamed, even if only some are printed: lines move between them.
     let mut runs = Vec::new();
     for run in blame_lines(&text, written) {
         runs.extend(limit_to_lines(run, &wanted_lines));
@@ -128,17 +127,20 @@ struct BlameTarget {
 }
 
 impl BlameTarget {
-    /// Parses FILE with its lines. A file whose name ends like lines is the file.
-    fn parse(named: &str, ui: &Ui) -> Result<BlameTarget, Failure> {
-        let mut path = named;
+    /// Parses FILE, `FILE:LINE` or `FILE:FIRST,LAST`. If a file of that whole name exists, such as
+    /// `notes:12`, it is meant.
+    fn parse(argument: &str, ui: &Ui) -> Result<BlameTarget, Failure> {
+        let mut path = argument;
         let mut lines = None;
-        if let Some((before, numbers)) = named.rsplit_once(':')
+        if let Some((before_colon, numbers)) = argument.rsplit_once(':')
             && let Some(range) = parse_lines(numbers)
-            && !ui.current_folder().join(named).exists()
+            && !ui.current_folder().join(argument).exists()
         {
-            path = before;
+            path = before_colon;
             lines = Some(range);
         }
+
+        // Sessions may name the file by any of these paths.
         let absolute = normalize_path(&ui.current_folder().join(path).to_string_lossy());
         let resolved = normalize_path(&ui.resolve_path(Path::new(path)).to_string_lossy());
         let current = normalize_path(&ui.current_folder().to_string_lossy());

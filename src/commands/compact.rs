@@ -442,17 +442,7 @@ impl Compactor<'_> {
 
         let session = &self.open.session;
         let file_details = details(&preparation.file_ops.file_lists(session));
-        let make_text = || {
-            let file_ops = &preparation.file_ops;
-            let summarizer = self.args.summary.summarizer_command(&self.open.input, ui);
-            if let Some(summarizer) = summarizer {
-                let text = self.run_summarizer_on(&preparation, &summarizer, ui)?;
-                return Ok(file_ops.append_to_summary(text, session));
-            }
-            let summary = self.summarize_without_model(&preparation)?;
-            let is_removed = |path: &str| summary.removals.contain(path);
-            Ok(file_ops.append_short_list(Text::from(summary.text), session, is_removed))
-        };
+        let make_text = || self.make_summary_text(&preparation, ui);
         let summary = resolve_summary(given_summary, hook_summary, file_details, make_text)?;
 
         let path = session.path(session.leaf);
@@ -463,6 +453,25 @@ impl Compactor<'_> {
             tokens_before: preparation.tokens_before,
             system_message: self.open.input.map_read_error(system_message)?,
         })
+    }
+
+    /// Makes the text of a new summary, with the summarizer if there is one, and appends the files
+    /// that the summarized part read and changed. The built-in summary gets a shorter list than the
+    /// agents', without files that were deleted: the model would only look for them.
+    fn make_summary_text(
+        &self,
+        preparation: &Preparation,
+        ui: &Ui,
+    ) -> Result<Text<'static>, Failure> {
+        let session = &self.open.session;
+        let file_ops = &preparation.file_ops;
+        if let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) {
+            let text = self.run_summarizer_on(preparation, &summarizer, ui)?;
+            return Ok(file_ops.append_to_summary(text, session));
+        }
+        let summary = self.summarize_without_model(preparation)?;
+        let is_removed = |path: &str| summary.removals.contain(path);
+        Ok(file_ops.append_short_list(Text::from(summary.text), session, is_removed))
     }
 
     /// Makes the text of a new summary with the summarizer, which is run once for each prompt.
@@ -557,25 +566,25 @@ impl Compactor<'_> {
         Ok(add_reason(&self.args, event))
     }
 
-    /// Makes a summary without a model: from the messages, and the summary of the compaction
-    /// before.
+    /// Makes a summary without a model: from the messages, and from the summary of the last
+    /// compaction, which the new one replaces. That includes what oh-my-pi archived with it,
+    /// because the archive is in the context only as long as that compaction is.
     fn summarize_without_model(
         &self,
         preparation: &Preparation,
     ) -> Result<BuiltinSummary, Failure> {
-        let previous_summary = self
-            .open
-            .input
-            .map_read_error(preparation.summary_with_archive(&self.reader))?;
-        let previous_summary = previous_summary
-            .as_ref()
-            .filter(|summary| !summary.is_empty())
-            .map(Text::to_string_lossy);
+        let read_summary = preparation.summary_with_archive(&self.reader);
+        let last_summary = self.open.input.map_read_error(read_summary)?;
+        let last_summary_text = match &last_summary {
+            Some(summary) if !summary.is_empty() => Some(summary.to_string_lossy()),
+            _ => None,
+        };
         let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
-            previous_summary: previous_summary.as_deref(),
+            previous_summary: last_summary_text.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
+            // The summary points to the requests that the model still sees after it.
             subject: SummarySubject::Conversation {
                 later_requests: self.count_kept_requests(preparation),
             },
@@ -583,18 +592,18 @@ impl Compactor<'_> {
         extract_summary(self.open, &input)
     }
 
-    /// Returns the number of user messages in the kept part.
+    /// Returns the number of user messages in the kept part, which is empty if nothing is kept.
     fn count_kept_requests(&self, preparation: &Preparation) -> usize {
         let session = &self.open.session;
-        let path = session.path(session.leaf);
-        let kept_start = path
-            .iter()
-            .position(|&ix| Some(ix) == preparation.first_kept);
-        let kept = &path[kept_start.unwrap_or(path.len())..];
-        let requests = kept
-            .iter()
-            .filter(|&&ix| session.is_message(ix, Role::User));
-        requests.count()
+        let mut request_count = 0;
+        let mut is_kept = false;
+        for ix in session.path(session.leaf) {
+            is_kept = is_kept || Some(ix) == preparation.first_kept;
+            if is_kept && session.is_message(ix, Role::User) {
+                request_count += 1;
+            }
+        }
+        request_count
     }
 
     /// Prints what the compaction would summarize, as JSON. If there is nothing, prints `null`: a
@@ -604,12 +613,8 @@ impl Compactor<'_> {
             ui.print_json(b"null")?;
             return Ok(Exit::Found);
         };
-        ui.print_json(
-            &self
-                .open
-                .input
-                .map_read_error(self.preparation_json(&preparation))?,
-        )?;
+        let json = self.preparation_json(&preparation);
+        ui.print_json(&self.open.input.map_read_error(json)?)?;
         Ok(Exit::Done)
     }
 

@@ -234,25 +234,40 @@ fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
         failures: Vec::new(),
     };
     for (file, result) in results {
-        let name = to_visible(&file.path.to_string_lossy());
-        let refuse = |what: &str| Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
-        let failure = match result {
-            Ok(Some(source)) if source.message_count > 0 => {
-                surveyed.sources.push(source);
-                continue;
+        match result {
+            Ok(survey) => surveyed.add_survey(file, survey),
+            // A file that cannot be read may be a session, so this is reported of any file.
+            Err(failure) => surveyed.add_failure(file, failure),
+        }
+    }
+    surveyed
+}
+
+impl SurveyedFiles {
+    /// Adds a file that was read. `survey` is `None` if it is not a session of another agent.
+    fn add_survey(&mut self, file: FoundFile, survey: Option<Survey>) {
+        let why_refused = match survey {
+            Some(source) if source.message_count > 0 => {
+                self.sources.push(source);
+                return;
             }
-            Ok(_) if !file.named => continue,
-            Ok(Some(_)) => refuse("it has no messages"),
-            Ok(None) => refuse("not a session of Claude Code or Codex"),
-            Err(failure) => failure,
+            Some(_) => "it has no messages",
+            None => "not a session of Claude Code or Codex",
         };
-        surveyed.failures.push(ImportOutcome {
+        if file.named {
+            let name = to_visible(&file.path.to_string_lossy());
+            let failure = Failure::invalid(format_args!("{name}: {why_refused}"));
+            self.add_failure(file, failure.with_path(&name));
+        }
+    }
+
+    fn add_failure(&mut self, file: FoundFile, failure: Failure) {
+        self.failures.push(ImportOutcome {
             path: file.path,
             source: None,
             result: Err(failure),
         });
     }
-    surveyed
 }
 
 /// Writes the session of a source to standard output.
@@ -293,21 +308,67 @@ fn report_outcomes(
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let counts = ImportCounts::from_outcomes(&outcomes);
-    let written_count = counts.created + counts.appended;
-    let mut worst_exit = Exit::Done;
-    // `print` raises `worst_exit`, also before printing fails.
-    let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst_exit, ui);
-    let printed = if written_count == 0 || args.write.change.dry_run {
-        print(ui)
-    } else {
-        ui.print_after_write(&format_count(written_count, "session", "sessions"), print)
+    let mut report = ImportReport {
+        outcomes: &outcomes,
+        counts: ImportCounts::from_outcomes(&outcomes),
+        args,
+        worst_exit: Exit::Done,
     };
+    let written_count = report.counts.created + report.counts.appended;
+    let printed = if written_count == 0 || args.write.change.dry_run {
+        report.print(ui)
+    } else {
+        let written = format_count(written_count, "session", "sessions");
+        ui.print_after_write(&written, |ui| report.print(ui))
+    };
+    let worst_exit = report.worst_exit;
+
     let has_new_names = args.write.output.is_none() && !args.write.change.dry_run;
     if has_new_names && !args.write.change.json && printed.is_ok() {
         report_imported_sessions(&outcomes, ui);
     }
     worst_exit.or_print_failure(printed)
+}
+
+/// What is printed of an import.
+struct ImportReport<'a> {
+    outcomes: &'a [ImportOutcome],
+    counts: ImportCounts,
+    args: &'a Args,
+    /// The worst exit code of the failures that were reported so far. It is right even if printing
+    /// fails in between.
+    worst_exit: Exit,
+}
+
+impl ImportReport<'_> {
+    /// Prints a line for each source, with its warnings and its failure, and the number of sources
+    /// by what became of them.
+    fn print(&mut self, ui: &mut Ui) -> Result<(), Failure> {
+        let mut plan = import_plan_table();
+        for outcome in self.outcomes {
+            if let Some(source) = &outcome.source {
+                warn_if_incomplete(source, ui);
+            }
+            match &outcome.result {
+                Ok(imported) => {
+                    if let Some(committed) = &imported.committed {
+                        ui.report_commit_warnings(committed);
+                    }
+                }
+                Err(failure) => {
+                    let exit = ui.report_failure(failure);
+                    self.worst_exit = self.worst_exit.max(exit);
+                }
+            }
+            outcome.print_line(self.args, &mut plan, ui)?;
+        }
+        plan.print(ui)?;
+
+        if !self.args.write.change.json {
+            self.counts.print(self.args.write.change.dry_run, ui);
+        }
+        Ok(())
+    }
 }
 
 /// The number of sources by what became of them.
@@ -343,6 +404,30 @@ impl ImportCounts {
     fn failed_count(&self) -> usize {
         self.total - self.created - self.appended - self.unchanged
     }
+
+    /// Prints the numbers on standard error. Of a single source, its line says the same, unless
+    /// there was nothing to do.
+    fn print(&self, is_dry_run: bool, ui: &mut Ui) {
+        if self.total <= 1 {
+            if self.unchanged == 1 {
+                ui.print_status("nothing to do");
+            }
+            return;
+        }
+
+        let sessions = format_count(self.created, "session", "sessions");
+        let appended = self.appended;
+        let changes = if is_dry_run {
+            format!("{sessions} would be created, {appended} would be appended to")
+        } else {
+            format!("{sessions} created, {appended} appended to")
+        };
+        let unchanged = self.unchanged;
+        let failed = self.failed_count();
+        ui.print_status(&format!(
+            "{changes}, {unchanged} unchanged, {failed} failed"
+        ));
+    }
 }
 
 /// Returns the table for `-n`, without rows.
@@ -354,55 +439,6 @@ fn import_plan_table() -> PlanTable {
         Column::text("to"),
     ];
     PlanTable::new(&columns, SESSIONS)
-}
-
-/// Prints a line for each source, with its warnings and its failure, and the number of sources by
-/// what became of them. Raises `worst_exit` to the worst failure that is reported before printing
-/// fails.
-fn print_outcomes(
-    outcomes: &[ImportOutcome],
-    counts: &ImportCounts,
-    args: &Args,
-    worst_exit: &mut Exit,
-    ui: &mut Ui,
-) -> Result<(), Failure> {
-    let mut plan = import_plan_table();
-    for outcome in outcomes {
-        if let Some(source) = &outcome.source {
-            warn_if_incomplete(source, ui);
-        }
-        match &outcome.result {
-            Ok(imported) => {
-                if let Some(committed) = &imported.committed {
-                    ui.report_commit_warnings(committed);
-                }
-            }
-            Err(failure) => *worst_exit = (*worst_exit).max(ui.report_failure(failure)),
-        }
-        outcome.print_line(args, &mut plan, ui)?;
-    }
-    plan.print(ui)?;
-
-    if args.write.change.json {
-        return Ok(());
-    }
-    if counts.total > 1 {
-        let sessions = format_count(counts.created, "session", "sessions");
-        let appended = counts.appended;
-        let changes = if args.write.change.dry_run {
-            format!("{sessions} would be created, {appended} would be appended to")
-        } else {
-            format!("{sessions} created, {appended} appended to")
-        };
-        ui.print_status(&format!(
-            "{changes}, {} unchanged, {} failed",
-            counts.unchanged,
-            counts.failed_count()
-        ));
-    } else if counts.unchanged == 1 {
-        ui.print_status("nothing to do");
-    }
-    Ok(())
 }
 
 /// Reports on a terminal how the sessions that were written are continued. Of one, also its title:

@@ -210,17 +210,23 @@ impl Command {
     }
 }
 
-/// Runs one command line and returns its exit code. That of an external program may have any value.
+/// Runs one command line and returns its exit code. An external program may exit with any code, so
+/// the result is a number and not an [`Exit`].
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
     let result = complete_and_run(&args, &mut ui);
+
+    // Notes were collected while the command printed. The failure comes last, where it is seen.
     ui.print_notes();
     let code = match result {
         Ok(code) => code,
         Err(failure) => ui.report_failure(&failure).code(),
     };
+
+    // If the process ended now, the shell would take the terminal from the pager.
     ui.wait_for_pager();
+    // A command that has done its work may still have lost lines that another process wrote.
     ui.adjust_exit_code(code)
 }
 
@@ -229,14 +235,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 /// for the session if it writes.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
-    let cli = match &parsed {
-        Ok(matches) => Cli::from_arg_matches(matches).ok(),
-        Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
-            parse_leniently(args).and_then(|matches| Cli::from_arg_matches(&matches).ok())
-        }
-        Err(_) => None,
-    };
-    let Some(cli) = cli else {
+    let Some(cli) = read_global_options(&parsed, args) else {
+        // What is wrong with this command line cannot be completed.
         return run_parsed(parsed, args, ui);
     };
 
@@ -256,6 +256,19 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
         return run_parsed(parse(&completed), &completed, ui);
     }
     run_parsed(parsed, args, ui)
+}
+
+/// Returns the global options of a command line that is complete, or that lacks an argument and may
+/// be completed. `None` if it is wrong in another way.
+fn read_global_options(parsed: &Result<ArgMatches, clap::Error>, args: &[OsString]) -> Option<Cli> {
+    match parsed {
+        Ok(matches) => Cli::from_arg_matches(matches).ok(),
+        Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            let matches = parse_leniently(args)?;
+            Cli::from_arg_matches(&matches).ok()
+        }
+        Err(_) => None,
+    }
 }
 
 /// Runs a command line that was parsed, or reports why it could not be.

@@ -16,32 +16,41 @@ pub struct BashLine {
 pub fn split_line(line: &str) -> BashLine {
     let mut words = vec![String::new()];
     let mut is_in_word = false;
+    let mut open_quote = None;
     let mut chars = line.chars();
-    let mut quote = None;
     while let Some(c) = chars.next() {
-        let is_space = quote.is_none() && c.is_whitespace();
-        // Several spaces end only one word.
-        if is_space && is_in_word {
-            words.push(String::new());
+        if open_quote.is_none() && c.is_whitespace() {
+            // Several spaces end only one word.
+            if is_in_word {
+                words.push(String::new());
+            }
+            is_in_word = false;
+            continue;
         }
-        is_in_word = !is_space;
+
+        is_in_word = true;
         let word = words.last_mut().expect("there is always a word");
-        match (c, quote) {
-            _ if is_space => {}
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            ('\\', None) => word.extend(chars.next()),
-            ('\\', Some('"')) => match chars.next() {
-                Some(next @ ('"' | '\\' | '$' | '`')) => word.push(next),
-                next => word.extend(std::iter::once('\\').chain(next)),
-            },
-            (c, _) => word.push(c),
+        match open_quote {
+            Some(quote) if c == quote => open_quote = None,
+            Some('"') if c == '\\' => push_escape_in_double_quotes(word, chars.next()),
+            Some(_) => word.push(c),
+            None if matches!(c, '\'' | '"') => open_quote = Some(c),
+            // At the end of the line, a backslash escapes nothing.
+            None if c == '\\' => word.extend(chars.next()),
+            None => word.push(c),
         }
     }
-    BashLine {
-        words,
-        open_quote: quote,
+    BashLine { words, open_quote }
+}
+
+/// Adds the character after a backslash between double quotes. The backslash remains, unless the
+/// character is one of those that have a meaning there.
+fn push_escape_in_double_quotes(word: &mut String, escaped: Option<char>) {
+    let has_meaning = matches!(escaped, Some('"' | '\\' | '$' | '`'));
+    if !has_meaning {
+        word.push('\\');
     }
+    word.extend(escaped);
 }
 
 impl BashLine {
@@ -51,14 +60,10 @@ impl BashLine {
     /// bash splits words at characters such as `:`, too. So `word` may be only the end of the last
     /// word, and bash keeps what precedes it. `None` if the candidate does not begin with that.
     pub fn text_to_insert(&self, candidate: &str, word: &str) -> Option<String> {
-        let quoted_word: String = self
-            .open_quote
-            .iter()
-            .copied()
-            .chain(word.chars())
-            .collect();
+        // bash gives the word as it was typed, without the quote that is open before it.
+        let mut quoted_word = String::from_iter(self.open_quote);
+        quoted_word.push_str(word);
         let typed_word = split_line(&quoted_word).words.pop().unwrap_or_default();
-        // bash keeps this part of the word, and replaces only the rest.
         let kept_prefix = self
             .words
             .last()
@@ -79,29 +84,56 @@ impl BashLine {
     }
 }
 
-/// Quotes a text for bash: after the quote that is open, or outside quotes by backslashes. Outside
-/// quotes, plain characters stay as they are, so that completion can continue in the word.
-fn quote_word(word: &str, quote: Option<char>) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
-    let mut out = String::with_capacity(word.len());
-    for c in word.chars() {
-        match (quote, c) {
-            (Some('\''), '\'') => out += r"'\''",
-            // Between double quotes, a backslash would not prevent the expansion of the history,
-            // and would remain.
-            (Some('"'), '!') => out += r#""\!""#,
-            (Some('"'), '"' | '\\' | '$' | '`') => out.extend(['\\', c]),
-            (None, c) if !is_plain(c) => out.extend(['\\', c]),
-            _ => out.push(c),
+/// Quotes a text that bash inserts into a word. If a quote is open in the word, the text is quoted
+/// for the inside of that quote, which stays open. Otherwise, backslashes quote the text.
+fn quote_word(text: &str, open_quote: Option<char>) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for c in text.chars() {
+        match open_quote {
+            Some('\'') => push_in_single_quotes(&mut quoted, c),
+            Some(_) => push_in_double_quotes(&mut quoted, c),
+            None => push_unquoted(&mut quoted, c),
         }
     }
-    // bash closes the quote, unless the last character is one.
-    if let Some(quote) = quote
-        && out.ends_with(quote)
+
+    // bash adds the closing quote to a completed word, but not if the word ends in that character:
+    // it takes the last one for the closing quote.
+    if let Some(quote) = open_quote
+        && quoted.ends_with(quote)
     {
-        out.push(quote);
+        quoted.push(quote);
     }
-    out
+    quoted
+}
+
+/// Nothing is special between single quotes but the quote itself, which cannot be escaped. So the
+/// quotes are closed, and opened again after an escaped quote.
+fn push_in_single_quotes(quoted: &mut String, c: char) {
+    if c == '\'' {
+        *quoted += r"'\''";
+    } else {
+        quoted.push(c);
+    }
+}
+
+fn push_in_double_quotes(quoted: &mut String, c: char) {
+    match c {
+        // `!` would be replaced by a command of the history. A backslash prevents that, but would
+        // remain between double quotes, so the quotes are closed before it.
+        '!' => *quoted += r#""\!""#,
+        '"' | '\\' | '$' | '`' => quoted.extend(['\\', c]),
+        _ => quoted.push(c),
+    }
+}
+
+/// Characters that need no backslash get none, so that the user sees the word as it would be typed,
+/// and can complete it further.
+fn push_unquoted(quoted: &mut String, c: char) {
+    let is_plain = c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
+    if !is_plain {
+        quoted.push('\\');
+    }
+    quoted.push(c);
 }
 
 #[cfg(test)]

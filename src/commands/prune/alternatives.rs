@@ -28,22 +28,29 @@ impl Alternatives {
         }
     }
 
-    /// Names the options that would remove more, if a plan removes little of `size_before`. Each
-    /// removes at least twice as much as the plan, and as the option named before it.
+    /// Names the options that would remove more, if a plan removes little of `size_before`.
+    ///
+    /// An option is named if it removes at least twice as much as the plan. The sizes of `--over`
+    /// descend, so each removes more than the one before it: of these, an option must also remove
+    /// twice as much as the last one that was named.
     pub fn report(&self, size_before: usize, removed: usize, ui: &mut Ui) {
         if !is_little(removed, size_before) {
             return;
         }
         let mut hints = Vec::new();
-        let mut payload_bytes = removed;
+        let mut removed_by_named_size = removed;
         for &(option, bytes) in &self.options {
-            let is_payloads = option.starts_with("--over");
-            let least = if is_payloads { payload_bytes } else { removed };
-            if bytes == 0 || bytes < 2 * least {
+            let is_size = option.starts_with("--over");
+            let compared = if is_size {
+                removed_by_named_size
+            } else {
+                removed
+            };
+            if bytes == 0 || bytes < 2 * compared {
                 continue;
             }
-            if is_payloads {
-                payload_bytes = bytes;
+            if is_size {
+                removed_by_named_size = bytes;
             }
             hints.push(format!("`{option}` would remove {}", format_bytes(bytes)));
         }
