@@ -102,18 +102,10 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
         match code {
             // Everything reset, and the default text colour.
             0 | 39 => *word_kind = None,
-            1 => {
-                // A colour says more than bold type.
-                if word_kind.is_none() {
-                    *word_kind = Some(WordKind::BOLD);
-                }
-            }
-            // No longer bold.
-            22 => {
-                if *word_kind == Some(WordKind::BOLD) {
-                    *word_kind = None;
-                }
-            }
+            // A colour that is set already says more than bold type.
+            1 => *word_kind = word_kind.or(Some(WordKind::BOLD)),
+            // No longer bold. A colour stays.
+            22 => *word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),
             30..=37 => *word_kind = Some(WordKind::from_colour(code - 30)),
             90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
             38 => {
