@@ -58,6 +58,8 @@ impl Failure {
 }
 
 impl From<StoreError> for Failure {
+    /// Returns the failure of a write or a read. The exit code says what is there now: with 4, the
+    /// change is written, and only something after it failed.
     fn from(error: StoreError) -> Self {
         let (exit, kind) = if error.is_closed_stdout() {
             (Exit::Done, FailureKind::Io)

@@ -146,8 +146,9 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     }
 }
 
-/// Returns the session of another agent whose id an argument is. `failure` says that the argument
-/// names no session of pi or oh-my-pi, and is returned if it is no id either.
+/// Returns the session of another agent whose id an argument is. `failure` is that of a search for
+/// a session of pi or oh-my-pi with this name. It is returned if no other agent has the id either,
+/// and at once if it is anything else than that no session was found.
 pub fn resolve_foreign_id(
     argument: &Path,
     failure: Failure,
@@ -167,7 +168,7 @@ pub fn resolve_foreign_id(
     };
     let files = find_all_foreign_sessions(ui);
     for file_id in &file_ids {
-        match choose_session(file_id, [list_by_id(&files)]) {
+        match choose_session(file_id, [candidates_from_file_names(&files)]) {
             Ok(path) => return Ok(path),
             Err(error @ NameError::Ambiguous { .. }) => {
                 return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
@@ -178,23 +179,49 @@ pub fn resolve_foreign_id(
     Err(failure)
 }
 
-/// Returns the directories of an agent that may contain sessions: in the directory of its
-/// environment variable, else in its directory below the home directory.
+/// Where an agent keeps its sessions.
+struct StoreLayout {
+    /// The environment variable with the agent's directory.
+    variable: &'static str,
+    /// The name of the agent's directory in the home directory, if the variable is not set.
+    default_name: &'static str,
+    /// The directories in it that contain sessions.
+    subfolders: &'static [&'static str],
+}
+
+const CLAUDE_LAYOUT: StoreLayout = StoreLayout {
+    variable: "CLAUDE_CONFIG_DIR",
+    default_name: ".claude",
+    subfolders: &["projects"],
+};
+
+const CODEX_LAYOUT: StoreLayout = StoreLayout {
+    variable: "CODEX_HOME",
+    default_name: ".codex",
+    subfolders: &["sessions", "archived_sessions"],
+};
+
+/// Returns the existing directories of an agent that may contain sessions.
 fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
-    let (variable, default_name, subfolders): (_, _, &[&str]) = match origin {
-        Origin::Claude => ("CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
-        Origin::Codex => ("CODEX_HOME", ".codex", &["sessions", "archived_sessions"]),
+    let layout = match origin {
+        Origin::Claude => CLAUDE_LAYOUT,
+        Origin::Codex => CODEX_LAYOUT,
     };
-    let root = match ui.env_var(variable) {
-        Some(root) if !root.is_empty() => PathBuf::from(root),
-        _ => match ui.home() {
-            Some(home) => Path::new(&home).join(default_name),
-            None => return Vec::new(),
-        },
+    let variable = ui.env_var(layout.variable);
+    let root = if let Some(root) = variable
+        && !root.is_empty()
+    {
+        PathBuf::from(root)
+    } else if let Some(home) = ui.home() {
+        Path::new(&home).join(layout.default_name)
+    } else {
+        return Vec::new();
     };
+
+    // The variable may have a relative path.
     let root = ui.current_folder().join(root);
     let mut folders = Vec::new();
-    for name in subfolders {
+    for name in layout.subfolders {
         let folder = root.join(name);
         if folder.is_dir() {
             folders.push(folder);
@@ -304,29 +331,22 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     let mut paths = Vec::new();
     let mut failures = Vec::new();
     for argument in arguments {
-        match name_argument(argument) {
-            None => paths.push(argument.clone()),
-            Some(name) => match find_by_name(name, ui) {
-                Ok(path) => paths.push(path),
-                Err(error) => {
-                    let failure = Failure::invalid(&error).with_hint(name_hint(&error));
-                    failures.push(failure.with_path(name));
-                }
-            },
+        let Some(name) = name_argument(argument) else {
+            paths.push(argument.clone());
+            continue;
+        };
+        match find_by_name(name, ui) {
+            Ok(path) => paths.push(path),
+            Err(error) => {
+                let failure = Failure::invalid(&error).with_hint(name_hint(&error));
+                failures.push(failure.with_path(name));
+            }
         }
     }
-
-    // The sub-agents of a session have files of their own in a directory below one named like it.
-    let mut agent_folders = Vec::new();
-    for path in &paths {
-        let folder = path.with_extension("").join("subagents");
-        if path.is_file() && folder.is_dir() {
-            agent_folders.push(folder);
-        }
-    }
-    paths.extend(agent_folders);
+    paths.extend(sub_agent_folders(&paths));
 
     let mut found = store::find(&paths, Reach::Whole);
+    // Claude Code has files of agents that nobody started. The user may name one, though.
     found
         .files
         .retain(|file| file.named || !is_internal_agent_file(&file.path));
@@ -356,6 +376,19 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
             Ok(file) => Origin::detect(&file).is_ok_and(|origin| origin.is_some()),
             Err(_) => true,
         })
+}
+
+/// Returns the directories with the sub-agents of sessions, which Claude Code keeps in files of
+/// their own: `SESSION/subagents` beside `SESSION.jsonl`.
+fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for session in sessions {
+        let folder = session.with_extension("").join("subagents");
+        if session.is_file() && folder.is_dir() {
+            folders.push(folder);
+        }
+    }
+    folders
 }
 
 /// Returns the sessions of Claude Code and Codex whose project is a directory, with those of their
@@ -404,24 +437,28 @@ fn name_hint(error: &NameError) -> String {
     }
 }
 
-/// Returns the session that a name identifies. Files are named after ids, so that names given by
-/// the user are looked for only if no id matches.
+/// Returns the session that a name identifies. Both agents name files after ids, so no file is read
+/// if an id matches. Names given by the user are inside the files, which are then all read.
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files = find_all_foreign_sessions(ui);
-    let by_id = list_by_id(&files);
-    // Reads all files, and is called only if no id matches.
-    let read_names = || {
-        let mut candidates = Vec::new();
-        let rollouts = Rollouts::default();
-        ui.map_in_parallel(
-            files,
-            |file| read_known(&file, &rollouts),
-            |_, candidate| candidates.extend(candidate),
-        );
-        candidates
-    };
-    let candidate_lists = std::iter::once(by_id).chain(std::iter::once_with(read_names));
-    choose_session(name, candidate_lists)
+    let from_file_names = candidates_from_file_names(&files);
+    // `choose_session` asks for the second list only if the first has no match.
+    let first_list = std::iter::once(from_file_names);
+    let second_list = std::iter::once_with(|| read_candidates(files, ui));
+    choose_session(name, first_list.chain(second_list))
+}
+
+/// Reads the ids and names of sessions on all processors. A file that cannot be read, or that is
+/// not a session, is left out: it was found by a search.
+fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
+    let mut candidates = Vec::new();
+    let rollouts = Rollouts::default();
+    ui.map_in_parallel(
+        files,
+        |file| read_candidate(&file, &rollouts),
+        |_, candidate| candidates.extend(candidate),
+    );
+    candidates
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
@@ -430,8 +467,9 @@ fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Returns the files as candidates with the ids that their names contain. No file is read.
-fn list_by_id(files: &[FoundFile]) -> Vec<SessionCandidate> {
+/// Returns candidates with the ids in the names of the files, in the same order. They have no name,
+/// because that is inside the file.
+fn candidates_from_file_names(files: &[FoundFile]) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     for file in files {
         candidates.push(SessionCandidate {
@@ -443,7 +481,7 @@ fn list_by_id(files: &[FoundFile]) -> Vec<SessionCandidate> {
     candidates
 }
 
-fn read_known(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
+fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
     let survey = survey_file(&file.path, rollouts).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
     Some(SessionCandidate {

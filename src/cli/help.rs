@@ -365,6 +365,7 @@ fn fold_line(line: &str, columns: usize) -> String {
         let Some(space) = last_space(rest, room) else {
             break;
         };
+        // The caller indents the first line by two columns, which `columns` leaves out.
         folded += &format!("{} \\\n      ", &rest[..space]);
         indent = 4;
         rest = &rest[space + 1..];
@@ -372,16 +373,22 @@ fn fold_line(line: &str, columns: usize) -> String {
     folded + rest
 }
 
-/// Returns the offset of the last space outside quotes among the first `most_bytes` bytes.
+/// Returns the offset of the last space outside quotes that is not after `most_bytes`.
 fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
-    let mut quote = None;
+    let mut open_quote = None;
     let mut space = None;
-    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= most_bytes) {
-        match (c, quote) {
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            (' ', None) => space = Some(at),
-            _ => {}
+    for (offset, c) in line.char_indices() {
+        if offset > most_bytes {
+            break;
+        }
+        if let Some(quote) = open_quote {
+            if c == quote {
+                open_quote = None;
+            }
+        } else if matches!(c, '\'' | '"') {
+            open_quote = Some(c);
+        } else if c == ' ' {
+            space = Some(offset);
         }
     }
     space

@@ -391,22 +391,34 @@ impl<'a> PlannedMove<'a> {
         let reader = self.open.entry_reader();
         let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let files = file_ops.file_lists(session);
-        resolve_summary(given, from_hook, details(&files), || {
-            let preamble = &session.agent().constants().branch_preamble;
-            let summarizer = self
-                .options
-                .summary
-                .summarizer_command(&self.open.input, ui);
-            if let Some(summarizer) = summarizer {
-                let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
-                let text = concat_texts(&[preamble, &text]);
-                return Ok(file_ops.append_to_summary(text, session));
-            }
-            let summary = self.builtin_summary(&reader)?;
-            let text = concat_texts(&[preamble, &summary.text]);
-            let is_removed = |path: &str| summary.removals.contain(path);
-            Ok(file_ops.append_short_list(text, session, is_removed))
-        })
+        let make_text = || self.make_summary_text(&file_ops, &reader, ui);
+        resolve_summary(given, from_hook, details(&files), make_text)
+    }
+
+    /// Makes the text of a new summary, with the summarizer if there is one, and appends the files
+    /// that the branch read and changed. The built-in summary gets a shorter list than the agents',
+    /// without files that were deleted: the model would only look for them.
+    fn make_summary_text(
+        &self,
+        file_ops: &FileOps,
+        reader: &EntryReader,
+        ui: &Ui,
+    ) -> Result<Text<'static>, Failure> {
+        let session = &self.open.session;
+        let preamble = &session.agent().constants().branch_preamble;
+        let summarizer = self
+            .options
+            .summary
+            .summarizer_command(&self.open.input, ui);
+        if let Some(summarizer) = summarizer {
+            let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
+            let text = concat_texts(&[preamble, &text]);
+            return Ok(file_ops.append_to_summary(text, session));
+        }
+        let summary = self.builtin_summary(reader)?;
+        let text = concat_texts(&[preamble, &summary.text]);
+        let is_removed = |path: &str| summary.removals.contain(path);
+        Ok(file_ops.append_short_list(text, session, is_removed))
     }
 
     fn builtin_summary(&self, reader: &EntryReader) -> Result<BuiltinSummary, Failure> {

@@ -101,15 +101,7 @@ impl Input {
             );
         }
         let opened = Opened::Stream(store::spool(ui.world.stdin, has_header)?);
-        Ok(Input {
-            name: STDIN.to_owned(),
-            path: None,
-            opened: CountedSource::new(opened),
-            progress: None,
-            copy_to_read: None,
-            is_found_by_name: false,
-            survey: None,
-        })
+        Ok(Input::new(STDIN.to_owned(), None, opened))
     }
 
     /// Starts the progress bar, and reports an archive that is beside the session.
@@ -120,22 +112,29 @@ impl Input {
         self
     }
 
-    /// Opens a path; refuses one that is standard output.
+    /// Returns an input of which nothing is known besides its bytes. `path` is `None` for standard
+    /// input.
+    fn new(name: String, path: Option<PathBuf>, opened: Opened) -> Input {
+        Input {
+            name,
+            path,
+            opened: CountedSource::new(opened),
+            progress: None,
+            copy_to_read: None,
+            is_found_by_name: false,
+            survey: None,
+        }
+    }
+
+    /// Opens a path; refuses one that is standard output, because a command that prints the session
+    /// would read what it writes, without end.
     pub fn open_path(path: &Path, is_stdout: &dyn Fn(&File) -> bool) -> Result<Input, Failure> {
         let name = to_visible(&path.to_string_lossy());
         let opened = store::open(path, has_header)?;
         if let Opened::File(file) = &opened {
             refuse_stdout(path, is_stdout(file.handle()))?;
         }
-        Ok(Input {
-            name,
-            path: Some(path.to_owned()),
-            opened: CountedSource::new(opened),
-            progress: None,
-            copy_to_read: None,
-            is_found_by_name: false,
-            survey: None,
-        })
+        Ok(Input::new(name, Some(path.to_owned()), opened))
     }
 
     /// Opens a path as [`Input::open_path`] does, for a command that only reads it: also a session
@@ -164,31 +163,24 @@ impl Input {
         })
     }
 
-    /// Returns the same input with the file as it is now.
+    /// Returns the same input with the file as it is now. No progress is shown: what is read again
+    /// is the end of the file.
     pub fn with_file(&self, file: SessionFile) -> Input {
+        self.with_opened(Opened::File(file))
+    }
+
+    /// Returns an input with the same name and path, but other bytes.
+    fn with_opened(&self, opened: Opened) -> Input {
         Input {
-            name: self.name.clone(),
-            path: self.path.clone(),
-            opened: CountedSource::new(Opened::File(file)),
-            progress: None,
-            copy_to_read: None,
             is_found_by_name: self.is_found_by_name,
-            survey: None,
+            ..Input::new(self.name.clone(), self.path.clone(), opened)
         }
     }
 
     /// Returns an input with the same name and path, but with content that is in memory or in a
     /// temporary file. The input cannot be locked or changed.
     fn with_content(&self, content: Spooled) -> Input {
-        Input {
-            name: self.name.clone(),
-            path: self.path.clone(),
-            opened: CountedSource::new(Opened::Stream(content)),
-            progress: None,
-            copy_to_read: None,
-            is_found_by_name: self.is_found_by_name,
-            survey: None,
-        }
+        self.with_opened(Opened::Stream(content))
     }
 
     /// Returns the same input, read from a copy: a redacted one, or a part of the session.

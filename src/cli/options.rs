@@ -94,26 +94,29 @@ fn parse_count(text: &str) -> Result<usize, String> {
 /// The largest number of tokens or bytes: JSON represents every integer up to it.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`.
+/// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`. A unit is a power
+/// of 1000, as the agents show tokens. A fraction is rounded to the nearest whole number. A number
+/// above [`MAX_SAFE_INTEGER`] is refused, and so is anything with a minus sign.
 pub fn parse_amount(text: &str) -> Result<u64, String> {
     let without_byte_unit = text.strip_suffix(['b', 'B']).unwrap_or(text);
-    let mut number = without_byte_unit;
+    let mut digits = without_byte_unit;
     let mut factor = 1.0;
     for (letters, value) in [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)] {
         if let Some(without_unit) = without_byte_unit.strip_suffix(letters) {
-            number = without_unit;
+            digits = without_unit;
             factor = value;
         }
     }
-    let amount = number
-        .trim_end()
-        .parse::<f64>()
-        .map(|number| (number * factor).round());
-    match amount {
-        Ok(amount) if (0.0..=MAX_SAFE_INTEGER).contains(&amount) && amount.is_sign_positive() => {
-            Ok(amount as u64)
-        }
-        _ => Err("expected a number such as 64000, 8k or 1.5M".to_owned()),
+
+    let refusal = || "expected a number such as 64000, 8k or 1.5M".to_owned();
+    let number: f64 = digits.trim_end().parse().map_err(|_| refusal())?;
+    let amount = (number * factor).round();
+    // The range contains -0, which `-0.1` is rounded to.
+    let is_accepted = (0.0..=MAX_SAFE_INTEGER).contains(&amount) && amount.is_sign_positive();
+    if is_accepted {
+        Ok(amount as u64)
+    } else {
+        Err(refusal())
     }
 }
 

@@ -132,12 +132,17 @@ fn parse_age_ms(text: &str) -> Option<i64> {
 /// such weekday.
 fn parse_day(text: &str, today: i64) -> Option<i64> {
     let word = text.to_ascii_lowercase();
-    if let Some(ago) = ["today", "yesterday"].iter().position(|day| *day == word) {
-        return Some(today - ago as i64);
+    match &*word {
+        "today" => return Some(today),
+        "yesterday" => return Some(today - 1),
+        _ => {}
     }
-    let weekday = WEEKDAYS
-        .iter()
-        .position(|day| word.len() >= 3 && day.starts_with(&*word))?;
+
+    // Three letters tell all weekdays apart.
+    if word.len() < 3 {
+        return None;
+    }
+    let weekday = WEEKDAYS.iter().position(|day| day.starts_with(&*word))?;
     // The first Monday is day 4, so this is how many days ago the weekday was, from 0 to 6.
     let days_ago = (today - 4 - weekday as i64).rem_euclid(7);
     Some(today - days_ago)
@@ -145,8 +150,8 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
 
 /// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
 fn parse_dates(text: &str) -> Option<Range<i64>> {
-    // A day, month or year has at most this many days: so many after its start, the next one has
-    // begun.
+    // The length of the longest day, month or year of this form. So many days after the start of
+    // one, the next one has begun, and has not ended.
     let most_days = match text.len() {
         4 => 366,
         7 => 31,

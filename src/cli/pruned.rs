@@ -111,10 +111,10 @@ pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     let Some(archive) = input.map_read_error(Archive::read(&file))? else {
         return Ok(None);
     };
-    let pruned = input.map_read_error(archive.companion(&file, PRUNED))?;
-    pruned.map_or(Ok(None), |pruned| {
-        load_restore(path, input.unredacted_source(), Box::new(pruned), None)
-    })
+    let Some(pruned) = input.map_read_error(archive.companion(&file, PRUNED))? else {
+        return Ok(None);
+    };
+    load_restore(path, input.unredacted_source(), Box::new(pruned), None)
 }
 
 /// Returns what was pruned from a session, or why it cannot be read.
@@ -136,7 +136,9 @@ pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
     ));
 }
 
-/// Returns a session with what was pruned from it; `None` if it cannot be read.
+/// Returns what was pruned from a session, with the places where it belongs; `None` if the session
+/// cannot be read, which whoever opens the session reports. `path` is that of the file with what was
+/// pruned, for messages. `written_ms` is when that file was written, if this is known.
 fn load_restore(
     path: &Path,
     source: &dyn ReadAt,

@@ -173,7 +173,11 @@ impl SummaryArgs {
     }
 }
 
-/// Runs the summarizer on one prompt and returns its output.
+/// Runs the summarizer on one prompt, and returns its output without white space around it. Bytes
+/// that are not UTF-8 become replacement characters, because a session is text.
+///
+/// # Errors
+/// If it cannot be run, fails, or prints nothing but white space.
 pub fn run_summarizer(
     shell: &ShellCommand,
     prompt: Vec<u8>,

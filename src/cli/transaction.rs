@@ -382,6 +382,7 @@ impl ChangeReport {
         ChangeReport::new(decision, path, action)
     }
 
+    /// Returns the report of a decision that is written to `path` by this action.
     fn new(decision: &Decision, path: &Path, action: Action) -> ChangeReport {
         let change = &decision.change;
         let title_line = change.title_line.clone().into_iter();

@@ -81,8 +81,9 @@ impl Clock {
     }
 }
 
-/// Whether `TZ` names a device or FIFO, which may have no end. Any other invalid zone means UTC,
-/// too.
+/// Whether `TZ` names a device or a FIFO. The library for time zones would read such a file to its
+/// end, which may never come. Other files are left to the library, which takes UTC for those that
+/// describe no zone.
 fn is_endless_zone(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [

@@ -57,9 +57,13 @@ impl Pager {
             less_options.push(format!("+{first_line}g"));
         }
         if !less_options.is_empty() {
-            let (less, options) = PAGER_OPTIONS[0];
-            let options = (world.env)(less).unwrap_or_else(|| options.to_owned());
-            command.env(less, format!("{options} {}", less_options.join(" ")));
+            // In a variable, because a pager other than less ignores it.
+            let (less_variable, default_options) = PAGER_OPTIONS[0];
+            let options = (world.env)(less_variable).unwrap_or_else(|| default_options.to_owned());
+            command.env(
+                less_variable,
+                format!("{options} {}", less_options.join(" ")),
+            );
         }
         let waiting = SignalGuard::install();
         match ((world.spawn)(&mut command), &configured) {

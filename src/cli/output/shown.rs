@@ -11,9 +11,11 @@ pub(super) struct EscapingWriter<'a> {
 }
 
 impl Write for EscapingWriter<'_> {
+    /// Escapes and writes what is complete. A buffer may end within a character: its first bytes
+    /// wait for the others, because alone they would be replaced as invalid.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.partial_char.extend_from_slice(bytes);
-        // Escape up to the last complete character.
+        // Only a character that is cut off at the end has no `error_len`.
         let end = match std::str::from_utf8(&self.partial_char) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => self.partial_char.len(),

@@ -53,16 +53,18 @@ impl ShellCommand {
             Some(command) => (option, command.clone()),
             None => (variable, ui.env_var(variable)?),
         };
-        let (session, outcome) = (session.to_owned(), NOTHING_WRITTEN);
-        let shell = ShellCommand {
-            session,
+        // So an empty option disables what the environment sets.
+        if command.trim().is_empty() {
+            return None;
+        }
+        Some(ShellCommand {
+            session: session.to_owned(),
             option,
             command,
             timeout,
-            failure_outcome: outcome,
+            failure_outcome: NOTHING_WRITTEN,
             hint,
-        };
-        Some(shell).filter(|shell| !shell.command.trim().is_empty())
+        })
     }
 
     /// Runs the command with `input` on standard input and returns its output. If a signal

@@ -28,28 +28,37 @@ pub struct ProcessGroup {
     watcher: Option<Child>,
 }
 
+/// Starts the watcher of a process group, as a member of it. `read` fails at the end of the input,
+/// and process 0 stands for all processes of the group.
+fn start_watcher(group_id: i32) -> Option<Child> {
+    let mut watcher = Command::new("sh");
+    watcher
+        .args(["-c", "read line || kill -KILL 0"])
+        .process_group(group_id)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    watcher.spawn().ok()
+}
+
 /// The time a command and its descendants have to exit after a signal before they are killed.
 const GRACE_PERIOD: Duration = Duration::from_millis(500);
 
 impl ProcessGroup {
-    /// Returns the group of a child that was started with [`command`] and whose input is a pipe,
-    /// and lets the command begin. If nothing can watch, it may outlive a pisess that is killed.
+    /// Returns the group of a child that was started with [`shell_command`] and whose input is a
+    /// pipe, and lets the command begin. If no watcher can be started, the command may outlive a
+    /// pisess that is killed.
     pub fn from_child(child: &mut Child) -> ProcessGroup {
         let id = i32::try_from(child.id()).ok();
-        let mut watch = Command::new("sh");
-        watch
-            .args(["-c", "read line || kill -KILL 0"])
-            .process_group(id.unwrap_or(0));
-        watch
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let watch = id.and_then(|_| watch.spawn().ok());
-        // A shell that was killed meanwhile reads no line; its end is reported.
-        let _ = child.stdin.as_mut().map(|stdin| stdin.write_all(b"\n"));
+        let watcher = id.and_then(start_watcher);
+        // The line for which `WAITING_SCRIPT` waits. If the shell was killed in the meantime, the
+        // line cannot be written, and whoever waits for the child reports its end.
+        if let Some(stdin) = &mut child.stdin {
+            let _ = stdin.write_all(b"\n");
+        }
         ProcessGroup {
             id: id.and_then(Pid::from_raw),
-            watcher: watch,
+            watcher,
         }
     }
 
