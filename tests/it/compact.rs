@@ -197,7 +197,7 @@ fn the_built_in_summary_of_a_whole_story() {
 
     ## Progress
     ### Done
-    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
+    - "The 00:10 ferry shows up as 'left 23 h ago…": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
     - Files changed, newest first: `src/clock.rs`
 
     ### In Progress

@@ -40,6 +40,15 @@ pub(super) const REMARK: usize = 40;
 pub(super) const NEWEST: usize = 400;
 /// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
+/// The least that the answer to an earlier request gets that weighs something: a value with its
+/// sentence.
+pub(super) const FINDING: usize = 150;
+/// The start of a request that is quoted in full elsewhere.
+pub(super) const REMINDER: usize = 50;
+/// The files that were changed: the newest. All of them are below the summary.
+pub(super) const FILES: usize = 240;
+/// The line of a command's output that is quoted as its result.
+pub(super) const RESULT: usize = 60;
 /// The number of ends that are reported of a request that was repeated, besides the last.
 pub(super) const EARLIER_ENDS: usize = 3;
 /// A failure is reported in full for this many turns after its own, then in short.

@@ -6,7 +6,6 @@ use super::shell::CommandStep;
 use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, collect_removals, describe_call};
 use super::turns::Turn;
 use crate::format::format_count;
-use crate::session::outcome::Outcome;
 use std::collections::vec_deque;
 
 /// The failures that no later call settled.
@@ -141,16 +140,11 @@ const MOST_INFORMATIVE_LINES: usize = 3;
 /// the last two lines of the form `what: why` that are not indented, as programs of any kind write
 /// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
 /// skipped.
-///
-/// Returns an empty text if the call did not fail.
-pub(super) fn informative_lines(outcome: &Outcome, output: &str) -> String {
-    let Outcome::Failed(status) = outcome else {
-        return String::new();
-    };
+pub(super) fn informative_lines(status: &str, output: &str) -> String {
     let output = sanitize(output);
     let mut lines: Vec<&str> = Vec::new();
     for line in output.lines().rev() {
-        if ["", "(no output)", &**status].contains(&line.trim()) {
+        if ["", "(no output)", status].contains(&line.trim()) {
             continue;
         }
         let is_last_line = lines.is_empty();

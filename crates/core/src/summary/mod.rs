@@ -33,6 +33,7 @@ mod sections;
 mod shell;
 mod tool_calls;
 mod turns;
+mod weights;
 mod wishes;
 
 #[cfg(test)]
@@ -58,6 +59,7 @@ use std::io;
 use std::sync::LazyLock;
 use tool_calls::ToolHistory;
 use turns::Turn;
+use weights::count_findings;
 
 /// What a summary is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,6 +340,7 @@ impl SummaryBuilder {
         // An earlier turn is shown short. The steps above read the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
+        self.turn.findings = count_findings(&self.turn);
 
         // What was under way or next in a previous summary does not outlive its request. Its goals
         // are counted as reached.
@@ -356,8 +359,7 @@ impl SummaryBuilder {
             self.earlier_turns.push(ended);
         }
         if self.earlier_turns.len() > MAX_HELD {
-            // The oldest turn is kept, usually the first request.
-            self.earlier_turns.remove(1);
+            self.drop_lightest_turn();
         }
     }
 
@@ -380,6 +382,15 @@ impl SummaryBuilder {
         for wish in wishes {
             self.points.add(Section::Constraints, wish);
         }
+    }
+
+    /// Drops, of the older half of the earlier turns, the one that found out least, and of equals
+    /// the oldest. The first turn is kept: it is usually the first request.
+    fn drop_lightest_turn(&mut self) {
+        let older_half = self.earlier_turns[1..MAX_HELD / 2].iter();
+        let lightest = older_half.enumerate().min_by_key(|(_, turn)| turn.findings);
+        let index = lightest.map_or(0, |(index, _)| index);
+        self.earlier_turns.remove(1 + index);
     }
 
     /// If request and answer of the current turn are like those of an earlier one, drops the

@@ -106,21 +106,21 @@ pub(super) const REPLIED_LEAD: &str = "The request under Goal was replied to";
 pub(super) const GO_ON_LEAD: &str = "Go on with the request under Goal";
 pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
+/// How both of the next begin.
+const OLDER_LEAD: &str = "Older requests";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
-pub(super) const WITHOUT_ANSWERS: &str =
-    "Older requests, newest first (their answers are left out): ";
+pub(super) const WITHOUT_ANSWERS: &str = "Older requests, replied to, without the replies: ";
 pub(super) const PASSED_LEAD: &str = "Commands whose last run ended without error, newest first: ";
 pub(super) const CHANGED_LEAD: &str = "Files changed";
 /// The beginnings of points that each summary reports anew: on how far the work is, and on what it
 /// has done.
-const PROGRESS_LEADS: [&str; 7] = [
+const PROGRESS_LEADS: [&str; 6] = [
     REMARK_LEAD,
     REPLIED_LEAD,
     GO_ON_LEAD,
     OPEN_LEAD,
     LAST_CALLS_LEAD,
-    LEFT_OUT,
-    WITHOUT_ANSWERS,
+    OLDER_LEAD,
 ];
 const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];
 /// The beginning of what is said of another branch.

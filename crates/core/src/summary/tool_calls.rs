@@ -4,7 +4,7 @@
 use super::budget::*;
 use super::failures::informative_lines;
 use super::message::SummaryCall;
-use super::quote::{code_span, one_line, quote_line, strip_digits};
+use super::quote::{code_span, one_line, quote_line, sanitize, strip_digits};
 use super::removals::Removals;
 use super::shell::{CommandLine, CommandStep, changes_files};
 use crate::session::outcome::Outcome;
@@ -23,7 +23,7 @@ pub(super) struct ToolRun {
     pub call: SummaryCall,
     outcome: Outcome,
     pub command: CommandLine,
-    /// The most informative lines of its output, if it failed.
+    /// The most informative lines of its output, if it failed; else the line that has its result.
     pub output: String,
     /// The number of its turn.
     pub turn_number: usize,
@@ -76,7 +76,11 @@ impl ToolHistory {
         let excess = (self.runs.len() + 1).saturating_sub(RECENT);
         self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
-            output: informative_lines(&outcome, output),
+            output: match &outcome {
+                Outcome::Failed(status) => informative_lines(status, output),
+                _ if command.is_read_only => String::new(),
+                _ => result_line(output),
+            },
             call,
             outcome,
             command,
@@ -114,9 +118,14 @@ impl ToolHistory {
                 continue;
             }
             let is_last_run = seen_steps.insert(&run.command.steps);
-            if is_last_run && run.is_passed() {
-                passed.push(describe_call(&run.call));
+            if !is_last_run || !run.is_passed() {
+                continue;
             }
+            let mut command = describe_call(&run.call);
+            if !run.output.is_empty() {
+                command.push_str(&format!(" ({})", quote_line(&run.output, RESULT)));
+            }
+            passed.push(command);
         }
         fold_series(&passed)
     }
@@ -145,8 +154,7 @@ impl ToolHistory {
                 break;
             }
             let file = &run.call.target;
-            let is_change = run.outcome == Outcome::Passed && changes_files(&run.call.tool);
-            if !is_change || file.is_empty() || removals.contain(file) {
+            if !run.changes_file() || file.is_empty() || removals.contain(file) {
                 continue;
             }
             let is_new = seen.insert(file);
@@ -185,6 +193,11 @@ impl ToolRun {
     /// Whether the call is known to have passed.
     fn is_passed(&self) -> bool {
         self.outcome == Outcome::Passed && !self.command.hides_exit_code
+    }
+
+    /// Whether the call changed a file, other than by a command.
+    pub fn changes_file(&self) -> bool {
+        self.outcome == Outcome::Passed && changes_files(&self.call.tool)
     }
 
     /// Whether the call passed only as far as its exit code says, which hides that of a step.
@@ -242,6 +255,19 @@ impl ToolRun {
 
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
         self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
+    }
+}
+
+/// Returns the last line of the output of a command that passed, if it is short and names a number:
+/// what was counted or measured. Otherwise an empty text.
+fn result_line(output: &str) -> String {
+    let last_line = output.trim_end().lines().next_back().unwrap_or_default();
+    let is_short = last_line.len() <= 2 * RESULT;
+    let mut words = last_line.split_whitespace();
+    if is_short && words.any(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+        sanitize(last_line.trim())
+    } else {
+        String::new()
     }
 }
 

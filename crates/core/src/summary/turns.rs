@@ -7,6 +7,7 @@ use super::quote::{
     count_utf16, cut_middle, is_narrower, one_line, quote_line, strip_digits, strip_transitions,
 };
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
+use super::weights::has_measurement;
 use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Turn {
     pub call_count: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
+    /// The number of values and causes that were found, once the turn has ended.
+    pub findings: usize,
     /// How often the same request was made before.
     pub repeats: usize,
     /// How those requests ended, if in another way, oldest first.
@@ -144,6 +147,12 @@ impl Turn {
         self.earlier_ends.drain(..excess);
     }
 
+    /// Returns the form in which turns of a series are equal: request and last words without their
+    /// digits.
+    pub fn series_key(&self) -> (String, String) {
+        (strip_digits(&self.request), strip_digits(self.last_words()))
+    }
+
     /// Returns the first line of the request without its digits.
     fn request_key(&self) -> String {
         strip_digits(self.request.lines().next().unwrap_or_default())
@@ -167,18 +176,19 @@ pub(super) fn describe_end(turn: &Turn) -> &str {
 }
 
 /// Describes an earlier turn on one line: its request, how often it was repeated, how it ended, and
-/// the assistant's last words. Request and last words take at most `max` units each.
-pub(super) fn describe_turn(turn: &Turn, max: usize) -> String {
+/// the assistant's last words. The request takes at most `request_max` units, the last words at
+/// most `answer_max`.
+pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) -> String {
     let mut description = if turn.request.is_empty() {
         "Before that".to_owned()
     } else {
-        quote_line(&turn.request, max)
+        quote_line(&turn.request, request_max)
     };
     if turn.repeats > 0 {
         description.push_str(&format!(" (×{})", turn.repeats + 1));
     }
     description.push_str(": ");
-    description.push_str(&describe_ending(turn, max));
+    description.push_str(&describe_ending(turn, answer_max));
     if !turn.earlier_ends.is_empty() {
         let earlier_ends = turn.earlier_ends.join(", ");
         description.push_str(&format!("; before that {earlier_ends}"));
@@ -204,7 +214,7 @@ fn describe_ending(turn: &Turn, max: usize) -> String {
 /// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
 /// the first sentence that does is quoted as well: a value is in a code span, or in a pair `a → b`.
 fn quote_answer(answer: &str, max: usize) -> String {
-    let names_value = |text: &str| text.contains(['`', '→']);
+    let names_value = |text: &str| text.contains('`') || has_measurement(text);
     let is_cut = count_utf16(answer) > max;
     if is_cut && !names_value(&one_line(answer, max)) {
         let mut sentences = answer.unicode_sentences();

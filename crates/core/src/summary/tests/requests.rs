@@ -497,30 +497,109 @@ fn what_the_user_passes_on_is_no_wish() {
     }
 }
 
+/// Returns a word for each number, so that texts with it differ by more than a number.
+fn word(number: usize) -> String {
+    let letter = |number: usize| char::from(b'a' + (number % 20) as u8);
+    format!("{}{}", letter(number / 20), letter(number))
+}
+
 #[test]
-fn earlier_requests_shorten_with_age() {
-    let long = "and so on with many more words ".repeat(30);
-    let messages = (0..40).flat_map(|at| {
-        [
-            user(&format!("Request {at}: {long}")),
+fn earlier_requests_are_kept_by_weight_and_not_by_age() {
+    let long = "and so on with many more words ".repeat(8);
+    let mut messages = vec![
+        user(
+            "Find out how long the crossing takes, and write a report about the winter timetable.",
+        ),
+        says("I look at the records of the harbour."),
+        user("How long is it in a storm?"),
+        bash("./measure storm", None),
+        says("The log was incomplete, so I measured again: 41.2 min against 38.0 in calm water."),
+    ];
+    for at in 0..30 {
+        let name = word(at);
+        messages.extend([
+            user(&format!("Look at picture {name}: {long}")),
             look("a"),
-            says(&format!("Answer {at}: {long}.")),
-        ]
-    });
+            says(&format!("Picture {name} has another frame {long}.")),
+        ]);
+    }
+    messages.push(user("Now write the report."));
     let text = summary(None, messages);
-    let done = below(&text, "### Done");
-    let done: Vec<&str> = done
-        .into_iter()
-        .filter(|line| line.starts_with("- ") && !line.contains("Last tool"))
-        .collect();
-    let lengths: Vec<usize> = done.iter().skip(1).map(|line| count_utf16(line)).collect();
-    let oldest =
-        "- Older requests, newest first (their answers are left out): \"Request 35: and so on";
-    assert!(done[0].starts_with(oldest), "{}", done[0]);
-    assert!(done[0].ends_with("32 more"), "{}", done[0]);
-    assert!(lengths.len() == 2 && lengths.is_sorted(), "{lengths:?}");
-    assert!(done.last().unwrap().starts_with("- \"Request 37: "));
-    assert!(text.contains("- The request before it: \"Request 38: "));
+    let done = below(&text, "### Done").join("\n");
+    let measured = "\"How long is it in a storm?\": answered: \"The log was incomplete, so I \
+                    measured again: 41.2 min against 38.0 in calm water.\"";
+    assert!(done.contains(measured), "{done}");
+    // Its first request is under Goal, and here only a reminder of it.
+    let first = "- \"Find out how long the crossing takes, and…\": answered: ";
+    assert!(done.contains(first), "{done}");
+    assert!(!done.contains("Picture bi"), "{done}");
+    assert!(count_utf16(&text) <= super::budget::OTHER_SECTIONS + 500);
+}
+
+#[test]
+fn an_answer_that_only_repeats_another_is_left_out_first() {
+    let mut messages = vec![user("Draw the map of all harbours, please.")];
+    for at in 0..30 {
+        let (name, long) = (word(at), "in the same manner ".repeat(6));
+        messages.extend([
+            user(&format!("Draw the harbour of {name} {long}")),
+            edit("map.svg"),
+            says(&if at == 3 {
+                format!("The pier of {name} is missing in the record. {long}")
+            } else {
+                format!("Drawn in maps/{name}.svg at scale {at}.{at}. {long}")
+            }),
+        ]);
+    }
+    messages.push(user("Now the legend."));
+    let text = summary(None, messages);
+    let done = below(&text, "### Done").join("\n");
+    assert!(done.contains("The pier of ad is missing"), "{done}");
+    assert!(!done.contains("Drawn in"), "{done}");
+}
+
+#[test]
+fn turns_that_differ_in_numbers_are_a_series() {
+    let mut messages = vec![
+        user("Draw the map of all harbours, please."),
+        says("Begun."),
+    ];
+    for at in 1..=6 {
+        messages.extend([
+            user(&format!("Draw harbour {at} as well")),
+            says(&format!("Harbour {at} is in h{at}.svg.")),
+        ]);
+    }
+    messages.extend([user("Now the legend of the map."), says("Drawn.")]);
+    messages.push(user("And now the ferry lines between the harbours."));
+    let text = summary(None, messages);
+    assert_eq!(
+        below(&text, "### Done"),
+        [
+            "- \"Draw the map of all harbours, please.\": answered: \"Begun.\"",
+            "- \"Draw harbour 1 as well\": answered: \"Harbour 1 is in h1.svg.\" … \"Draw \
+             harbour 6 as well\": answered: \"Harbour 6 is in h6.svg.\" (6 alike)",
+        ]
+    );
+}
+
+#[test]
+fn of_many_turns_those_that_found_out_little_are_dropped() {
+    let mut messages = vec![
+        user("How deep is the harbour, for the pilots?"),
+        says("I measure it."),
+        user("And at low tide?"),
+        says("It is 4.2 m deep then, because the silt was dredged."),
+    ];
+    for at in 0..90 {
+        let name = word(at);
+        messages.extend([
+            user(&format!("Paint buoy {name} in another colour.")),
+            says(&format!("Painted, {name}.")),
+        ]);
+    }
+    let text = summary(None, messages);
+    assert!(text.contains("It is 4.2 m deep then"), "{text}");
 }
 
 #[test]

@@ -116,6 +116,26 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
 }
 
 #[test]
+fn a_command_is_listed_with_what_it_counted() {
+    let run = |command: &str, output: &str| {
+        let arguments = format!(r#"{{"command":{}}}"#, json(command));
+        called("", "bash", &arguments, output, false)
+    };
+    let messages = [
+        user("Measure the depths."),
+        run("make all", "compiling v2\ndone in a moment"),
+        run("./measure", "warm up\n14 depths, 3.1 m at least\n"),
+        run("./list > a.txt", &"7 ".repeat(100)),
+    ];
+    let done = section(messages, "### Done");
+    assert_eq!(
+        done,
+        "- Commands whose last run ended without error, newest first: `./list > a.txt`, \
+         `./measure` (\"14 depths, 3.1 m at least\"), `make all`"
+    );
+}
+
+#[test]
 fn a_success_settles_a_failure_and_a_pipe_does_not() {
     let failing = |after: &str| {
         let test = bash(

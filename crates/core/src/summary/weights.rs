@@ -1,0 +1,134 @@
+//! Weights: which of the earlier turns the work to come is most likely to need.
+//!
+//! A summary has room for some of the turns. The newest are not always those that matter most: what
+//! was measured at the start may be what is written up in the end. So each turn is weighed by what
+//! can be seen of it: measured values and causes, work that was done, and words that it shares with
+//! what the session is for.
+
+use super::SummaryBuilder;
+use super::decisions::content_words;
+use super::quote::strip_digits;
+use super::turns::Turn;
+use foldhash::{HashMap, HashSet};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Matches a measured value: a number with a fraction or a unit, a tolerance, a change, a time, or
+/// a number of four digits or more. The boundaries of words are those of ASCII: with others, `regex`
+/// uses its slow matcher on text that is not ASCII.
+const MEASUREMENT: &str = r"(?x) [0-9][.,][0-9] | [0-9]\ ?(%|‰|°|±|→|->|€|\$) | (±|→)\ ?[0-9] | [0-9]:[0-9][0-9] | [0-9]{4}
+    | [0-9]\ ?(([kMGT]i?)?B | [nµm]?s | min | h | hours? | minutes? | seconds? | [nµmck]?[mgVAW] | [kMG]?Hz)(?-u:\b)
+    | [0-9]\ (of|von|sur|de|di)\ [0-9]";
+
+/// The words with which a reply gives the cause of something.
+const CAUSE: &str = r"(?ix) (^|\W)(because|due\ to|caused\ by|the\ (cause|reason|culprit)|turned\ out
+    | weil|wegen|liegt\ an|lag\ an|die\ ursache|der\ grund|parce\ que|à\ cause|porque|por\ culpa|perché)(\W|$)
+    | 因为 | 原因 | 原来 | が原因 | 때문";
+
+/// The greatest number of points for one trait of a turn.
+const MOST_POINTS: usize = 3;
+
+/// The points for a value or a cause: work and words can be seen of almost every turn.
+const FINDING_POINTS: usize = 2;
+
+/// What an earlier turn did.
+#[derive(Default)]
+struct TurnWork {
+    has_changed_files: bool,
+    has_run_commands: bool,
+    has_failed: bool,
+    /// Its commands and paths.
+    targets: String,
+}
+
+impl SummaryBuilder {
+    /// Returns the weight of each turn. A turn whose answer is that of another one, numbers apart,
+    /// is routine and weighs nothing.
+    pub(super) fn weigh_turns(&self, turns: &[Turn]) -> Vec<usize> {
+        let topic = format!("{}\n{}", self.purpose, self.turn.request).to_lowercase();
+        let topic_words: HashSet<&str> = content_words(&topic).collect();
+        let works = self.collect_work();
+        let mut answer_counts: HashMap<String, usize> = HashMap::default();
+        for turn in turns {
+            *answer_counts.entry(answer_key(turn)).or_default() += 1;
+        }
+
+        let mut weights = Vec::new();
+        for turn in turns {
+            let is_routine = answer_counts[&answer_key(turn)] > 1 && !turn.last_words().is_empty();
+            if is_routine {
+                weights.push(0);
+                continue;
+            }
+            let no_work = TurnWork::default();
+            let work = works.get(&turn.number).unwrap_or(&no_work);
+            weights.push(
+                FINDING_POINTS * turn.findings
+                    + work.points()
+                    + points_for_topic(turn, work, &topic_words),
+            );
+        }
+        weights
+    }
+
+    /// Returns by the number of their turn what the calls did.
+    fn collect_work(&self) -> HashMap<usize, TurnWork> {
+        let mut works: HashMap<usize, TurnWork> = HashMap::default();
+        for run in &self.tool_history.runs {
+            let work = works.entry(run.turn_number).or_default();
+            let is_command = !run.call.command.is_empty();
+            work.has_changed_files |= run.changes_file();
+            work.has_run_commands |= is_command && !run.command.is_read_only;
+            work.has_failed |= run.failed_step().is_some();
+            for text in [&run.call.command, &run.call.target] {
+                work.targets.push_str(text);
+                work.targets.push('\n');
+            }
+        }
+        works
+    }
+}
+
+impl TurnWork {
+    fn points(&self) -> usize {
+        usize::from(self.has_changed_files)
+            + usize::from(self.has_run_commands)
+            + usize::from(self.has_failed)
+    }
+}
+
+/// Returns the number of values that a turn measured, at most [`MOST_POINTS`], and one more if its
+/// reply gives a cause.
+pub(super) fn count_findings(turn: &Turn) -> usize {
+    static CAUSES: LazyLock<Regex> = LazyLock::new(|| Regex::new(CAUSE).expect("a constant"));
+    let mut values = HashSet::default();
+    for text in [&*turn.request, turn.last_words()] {
+        values.extend(measurements().find_iter(text).map(|found| found.as_str()));
+    }
+    values.len().min(MOST_POINTS) + usize::from(CAUSES.is_match(turn.last_words()))
+}
+
+/// Whether a text names a measured value.
+pub(super) fn has_measurement(text: &str) -> bool {
+    measurements().is_match(text)
+}
+
+fn measurements() -> &'static Regex {
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| Regex::new(MEASUREMENT).expect("a constant"));
+    &VALUE
+}
+
+/// Returns a point for each word of content that a turn shares with the topic.
+fn points_for_topic(turn: &Turn, work: &TurnWork, topic_words: &HashSet<&str>) -> usize {
+    let text = format!("{}\n{}\n{}", turn.request, turn.last_words(), work.targets).to_lowercase();
+    let said: HashSet<&str> = content_words(&text).collect();
+    said.intersection(topic_words).count().min(MOST_POINTS)
+}
+
+/// Returns the form in which answers are compared: the words without digits, and without paths.
+fn answer_key(turn: &Turn) -> String {
+    let is_path = |word: &&str| word.contains('/');
+    let words: Vec<&str> = turn.last_words().split_whitespace().collect();
+    let plain_words: Vec<&str> = words.into_iter().filter(|word| !is_path(word)).collect();
+    strip_digits(&plain_words.join(" "))
+}
