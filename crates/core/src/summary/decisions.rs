@@ -2,9 +2,12 @@
 
 use super::budget::*;
 use super::proposals::{Proposal, is_question};
-use super::prose::sentences_of_lines;
+use super::prose::{prose_of_user, sentences_of_lines};
 use super::quote::{display_width, first_chars, one_line, quote_line};
+use super::referents::{points_back, quote_referents, shares_word};
 use super::sections::comparison_key;
+use super::turns::Turn;
+use super::wishes::binding_sentences;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -45,8 +48,14 @@ impl Decisions {
     }
 
     /// Adds what the user said unasked, unless a decision quotes it already. `lead` says on what
-    /// occasion.
-    pub fn add_words(&mut self, lead: &str, words: &str, turn_number: usize) {
+    /// occasion, `referents` what the words refer to: for the decision, and for its shorter text.
+    pub fn add_words(
+        &mut self,
+        lead: &str,
+        words: &str,
+        referents: [String; 2],
+        turn_number: usize,
+    ) {
         let quotation = quote_line(words, POINT);
         // A decision may quote more than these words, so the quotation marks are not compared.
         let quoted_words = quotation.trim_matches('"');
@@ -54,9 +63,25 @@ impl Decisions {
         if known_texts.any(|text| text.contains(quoted_words)) {
             return;
         }
-        let text = format!("{lead}: {quotation}");
-        let short_text = format!("{lead}: {}", quote_line(words, OLDEST));
+        let [referent, short_referent] = referents;
+        let text = format!("{lead}: {quotation}{referent}");
+        let short_text = format!("{lead}: {}{short_referent}", quote_line(words, OLDEST));
         self.add_texts(text, short_text, turn_number);
+    }
+
+    /// Adds a message that corrects the reply of a turn. What as a whole is a wish is listed as one.
+    pub fn add_correction(&mut self, message: &str, turn: &Turn) {
+        let wishes = binding_sentences(message, &prose_of_user(message));
+        if wishes.contains(&quote_line(message, POINT)) {
+            return;
+        }
+        let refers = points_back(message) || shares_word(turn.last_words(), message);
+        let referents = if refers {
+            quote_referents(turn, message)
+        } else {
+            Default::default()
+        };
+        self.add_words("The user corrected", message, referents, turn.number);
     }
 
     /// Adds a decision, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
@@ -128,7 +153,7 @@ const CONTENT_WORD: usize = 5;
 /// How a message begins that corrects what was done or said, after at most two words that only lead
 /// over.
 const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
-    (no|nope|nah|non)[,.!]\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
+    (no|nope|nah|non)[,.!]\s | no\ (put|make|use|do|move|show|leave|keep|take|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
     | ich\ meinte\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
     | 不是 | 不对 | 应该 | いや | 違う | 아니)";

@@ -28,6 +28,7 @@ mod page;
 mod proposals;
 mod prose;
 mod quote;
+mod referents;
 mod removals;
 mod sections;
 mod shell;
@@ -45,13 +46,15 @@ use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{
-    LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS,
+    LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, REFERENT, REMINDER, SHORT_REPLY,
+    WHOLE_REQUEST, WORDS,
 };
 use decisions::Decisions;
 use failures::OpenFailures;
 use message::{ReplyEnd, SummaryMessage};
 use proposals::{Proposal, is_question};
 use quote::{cut_middle, first_chars, is_narrower, one_line, quote_line};
+use referents::{follows_on, points_back, quote_referent, quote_referents};
 use regex::Regex;
 pub use removals::Removals;
 use sections::*;
@@ -59,7 +62,7 @@ use std::io;
 use std::sync::LazyLock;
 use tool_calls::ToolHistory;
 use turns::Turn;
-use weights::count_findings;
+use weights::count_values;
 
 /// What a summary is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,6 +289,13 @@ impl SummaryBuilder {
         }
     }
 
+    /// Whether a sentence of the first request is quoted, at least its start, as what the session is
+    /// for.
+    fn is_in_purpose(&self, sentence: &str) -> bool {
+        let start = one_line(sentence, REMINDER);
+        self.turn.number == 1 && self.purpose.contains(start.trim_end_matches('…'))
+    }
+
     /// Adds a user message: to the current request, if the agent is at work on it or the message is
     /// only a nod to it; otherwise as the next request. A message that answers a question at the
     /// end of the reply, or corrects the reply, is a decision as well.
@@ -308,8 +318,7 @@ impl SummaryBuilder {
         {
             self.decisions.add_answer(&proposal, text, turn.number);
         } else if is_ended && decisions::is_correction(text) {
-            self.decisions
-                .add_words("The user corrected", text, turn.number);
+            self.decisions.add_correction(text, turn);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.
@@ -340,7 +349,7 @@ impl SummaryBuilder {
         // An earlier turn is shown short. The steps above read the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
-        self.turn.findings = count_findings(&self.turn);
+        self.turn.value_count = count_values(&self.turn);
 
         // What was under way or next in a previous summary does not outlive its request. Its goals
         // are counted as reached.
@@ -372,23 +381,36 @@ impl SummaryBuilder {
         }
         let prose = prose::prose_of_user(request);
         let wishes = wishes::binding_sentences(request, &prose);
+        let turn_before = self.earlier_turns.last();
         for choice in decisions::choices(&prose) {
             // What binds later work is listed once.
-            if !wishes.contains(&quote_line(&choice, POINT)) {
-                self.decisions
-                    .add_words("The user chose", &choice, self.turn.number);
+            if wishes.contains(&quote_line(&choice, POINT)) || self.is_in_purpose(&choice) {
+                continue;
             }
+            let referents = match turn_before {
+                Some(turn) if follows_on(&choice) => quote_referents(turn, request),
+                _ => Default::default(),
+            };
+            self.decisions
+                .add_words("The user chose", &choice, referents, self.turn.number);
         }
-        for wish in wishes {
+        for mut wish in wishes {
+            if let Some(turn) = turn_before
+                && points_back(&wish)
+            {
+                wish.push_str(&quote_referent(turn, request, REFERENT));
+            }
             self.points.add(Section::Constraints, wish);
         }
     }
 
-    /// Drops, of the older half of the earlier turns, the one that found out least, and of equals
+    /// Drops, of the older half of the earlier turns, the one that measured least, and of equals
     /// the oldest. The first turn is kept: it is usually the first request.
     fn drop_lightest_turn(&mut self) {
         let older_half = self.earlier_turns[1..MAX_HELD / 2].iter();
-        let lightest = older_half.enumerate().min_by_key(|(_, turn)| turn.findings);
+        let lightest = older_half
+            .enumerate()
+            .min_by_key(|(_, turn)| turn.value_count);
         let index = lightest.map_or(0, |(index, _)| index);
         self.earlier_turns.remove(1 + index);
     }

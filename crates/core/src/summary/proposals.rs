@@ -5,6 +5,7 @@ use super::decisions::content_words;
 use super::quote::{
     count_utf16, ends_in_question, is_asking, is_narrower, last_prose_line, one_line, quote_line,
 };
+use super::referents::points_back;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -154,7 +155,7 @@ impl<'r> Proposal<'r> {
         let answered = quote_line(answer, answer_max);
         if !self.asks() {
             let index = self.last_sharing(answer).unwrap_or(self.index);
-            let advised = quote_line(self.sentences[index], proposal_max);
+            let advised = self.quote_with_sentences_before(index, proposal_max);
             return format!("Advised {advised}, the user decided {answered}");
         }
 
@@ -172,18 +173,38 @@ impl<'r> Proposal<'r> {
         decision
     }
 
-    /// Quotes the sentence that proposes, with the one before it if it is a short question. If both
-    /// do not fit, the one before it is cut.
+    /// Quotes a sentence with as many of those before it as fit.
+    fn quote_with_sentences_before(&self, index: usize, max: usize) -> String {
+        let mut text = self.sentences[index].to_owned();
+        for sentence in self.sentences[..index].iter().rev() {
+            let longer = format!("{sentence} {text}");
+            if count_utf16(&longer) + 2 > max {
+                break;
+            }
+            text = longer;
+        }
+        quote_line(&text, max)
+    }
+
+    /// Quotes the sentence that proposes. If it is a short question, the one before it precedes it;
+    /// if it points back, those before it up to one that does not. If they do not fit, they are cut.
     fn sentence_with_context(&self, max: usize) -> String {
         let sentence = self.sentences[self.index];
-        let depends = self.kind == ProposalKind::Question
-            && is_narrower(sentence, SHORT_QUESTION)
-            && self.index > 0;
-        if !depends {
+        let is_short = is_narrower(sentence, SHORT_QUESTION);
+        let is_short_question = is_short && self.kind == ProposalKind::Question;
+        let mut first = self.index;
+        if is_short_question || points_back(sentence) {
+            first = first.saturating_sub(1);
+            while first > 0 && points_back(self.sentences[first]) {
+                first -= 1;
+            }
+        }
+        let before = self.sentences[first..self.index].join(" ");
+        if before.is_empty() {
             return quote_line(sentence, max);
         }
         let room = max.saturating_sub(count_utf16(sentence) + 3);
-        let before = one_line(self.sentences[self.index - 1], room);
+        let before = one_line(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }
 }
@@ -197,7 +218,9 @@ fn begins_as_answer(message: &str) -> bool {
 fn kind_of_sentence(sentence: &str) -> ProposalKind {
     static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_regex(OFFERS));
     static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_regex(ALTERNATIVES));
-    if is_asking(sentence) {
+    // In a sentence that ends within a code span, the mark is part of the code.
+    let ends_in_code = sentence.matches('`').count() % 2 == 1;
+    if is_asking(sentence) && !ends_in_code {
         return ProposalKind::Question;
     }
     match (OFFER.is_match(sentence), ALTERNATIVE.is_match(sentence)) {
@@ -213,20 +236,24 @@ pub(super) fn is_question(message: &str) -> bool {
     ends_in_question(message) || QUESTION.is_match(message)
 }
 
-/// Returns the items of a list in the reply that a short answer names.
+/// Returns the items of a list in the reply that an answer names: a short one by any name, or by
+/// their place ("the second"), a longer one by capital letters.
 fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
     let mut items = Vec::new();
-    // The words of a longer answer are rarely names of items: `a` is in most sentences.
-    if !is_narrower(answer, REMARK) {
-        return items;
-    }
+    // Most words of a longer answer are not names of items: `a` is in most sentences.
+    let is_short = is_narrower(answer, REMARK);
     for name in answer.split(|c: char| !c.is_alphanumeric()) {
         if items.len() == MOST_NAMED_ITEMS {
             break;
         }
-        if let Some(item) = find_item(reply, name) {
-            items.push(item);
+        if !is_short && !name.chars().all(char::is_uppercase) {
+            continue;
         }
+        let found = match place_in_list(name) {
+            Some(place) => find_items_of_list(reply).into_iter().nth(place),
+            None => find_item(reply, name),
+        };
+        items.extend(found);
     }
     items
 }
@@ -237,16 +264,88 @@ const MOST_NAMED_ITEMS: usize = 3;
 /// The maximum length of the number or letter of an item, in bytes.
 const LONGEST_ITEM_NAME: usize = 2;
 
-/// Returns the first line of a reply that is the item of a list with this number or letter. `None`
-/// if `name` is empty, or longer than those of items.
+/// Words for the places of the items of a list, in three languages.
+const PLACES: [&[&str]; 4] = [
+    &[
+        "first",
+        "erste",
+        "ersten",
+        "erstes",
+        "premier",
+        "première",
+        "primero",
+        "primera",
+    ],
+    &[
+        "second",
+        "zweite",
+        "zweiten",
+        "zweites",
+        "deuxième",
+        "second",
+        "segundo",
+        "segunda",
+    ],
+    &[
+        "third",
+        "dritte",
+        "dritten",
+        "drittes",
+        "troisième",
+        "tercero",
+        "tercera",
+    ],
+    &[
+        "fourth",
+        "vierte",
+        "vierten",
+        "viertes",
+        "quatrième",
+        "cuarto",
+        "cuarta",
+    ],
+];
+
+/// Returns the place of an item, counted from 0, that a word names.
+fn place_in_list(word: &str) -> Option<usize> {
+    let lower = word.to_lowercase();
+    PLACES.iter().position(|words| words.contains(&&*lower))
+}
+
+/// Returns the lines of a reply that are items of a list.
+fn find_items_of_list(reply: &str) -> Vec<&str> {
+    static ITEM: LazyLock<Regex> =
+        LazyLock::new(|| compile_regex(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));
+    reply.lines().filter(|line| ITEM.is_match(line)).collect()
+}
+
+/// Returns the first line of a reply that is the item of a list with this number or letter, or else
+/// what follows it in parentheses within a line, up to the end of the sentence. `None` if `name` is
+/// empty, or longer than those of items.
 fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
     if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
         return None;
     }
-    reply.lines().find(|line| {
+    let item_line = reply.lines().find(|line| {
         let unmarked = line.trim_start_matches([' ', '*', '(', '-', '#']);
         unmarked
             .strip_prefix(name)
             .is_some_and(|rest| rest.starts_with(['.', ')', ':']))
-    })
+    });
+    item_line.or_else(|| find_inner_item(reply, name))
+}
+
+/// Returns the item of a list within a line: `A) keep it? B) drop it?`
+fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
+    let lead = format!("{name}) ");
+    for (start, _) in reply.match_indices(&lead) {
+        let is_name = reply[..start].ends_with([' ', '(']);
+        if !is_name {
+            continue;
+        }
+        let item = reply[start..].lines().next().unwrap_or_default();
+        let end = item.find(['?', ';']).map_or(item.len(), |end| end + 1);
+        return Some(&item[..end]);
+    }
+    None
 }

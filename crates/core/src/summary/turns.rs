@@ -23,8 +23,8 @@ pub(super) struct Turn {
     pub call_count: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
-    /// The number of values and causes that were found, once the turn has ended.
-    pub findings: usize,
+    /// The number of values that were measured, once the turn has ended.
+    pub value_count: usize,
     /// How often the same request was made before.
     pub repeats: usize,
     /// How those requests ended, if in another way, oldest first.

@@ -131,7 +131,7 @@ fn no_answer_is_quoted_twice() {
         says("Length-prefixed JSON."),
         user("Fine. And how often should the server send a ping?"),
         says("Each 30 seconds."),
-        user("Make it 20. Then draft the message types, in a table."),
+        user("Thanks. Draft the message types, in a table."),
         says("Drafted. Shall I write it down?"),
     ];
     let text = summary(None, &messages);
@@ -308,15 +308,138 @@ fn a_request_that_chooses_is_a_decision_once_the_next_one_follows() {
     ];
     assert_eq!(
         section(&messages, "## Key Decisions"),
-        "- Asked \"I can make them dashed, or give them colours.\", the user answered \
-         \"colours by company, all of them\""
+        "- Asked \"They are drawn. I can make them dashed, or give them colours.\", the user \
+         answered \"colours by company, all of them\""
     );
     messages.push(user("What about the lighthouses?"));
     let decisions = section(&messages, "## Key Decisions");
     assert!(
-        decisions.ends_with("- The user chose: \"The lines should be dashed instead.\""),
+        decisions.contains("- The user chose: \"The lines should be dashed instead.\""),
         "{decisions}"
     );
+}
+
+#[test]
+fn words_that_point_back_are_quoted_with_what_they_refer_to() {
+    let quoted = |reply: &str, message: &str, heading: &str| {
+        let messages = [
+            user("Draw the ferry lines on the map of the archipelago."),
+            says(reply),
+            user(message),
+            says("All right."),
+            user("Now write a page about the lighthouses."),
+        ];
+        section(messages, heading)
+    };
+    let decided = |reply: &str, message: &str| quoted(reply, message, "## Key Decisions");
+    for (reply, message, decision) in [
+        (
+            "The northern line is 100 pixels wide and the southern one 40, as on the old map.",
+            "make it 150",
+            "The user corrected: \"make it 150\" (after \"The northern line is 100 pixels wide \
+             and the southern one 40, as on the old map.\")",
+        ),
+        (
+            "Dashed.",
+            "hm, remove it again, makes me dizzy",
+            "The user chose: \"hm, remove it again, makes me dizzy\" (after \"Draw the ferry \
+             lines on the map of the archipelago.\": \"Dashed.\")",
+        ),
+        (
+            "They are drawn.",
+            "the labels should be blue, not red",
+            "The user chose: \"the labels should be blue, not red\"",
+        ),
+    ] {
+        assert_eq!(decided(reply, message), format!("- {decision}"));
+    }
+
+    let long = "One of the lines is not on any chart of the office. ".repeat(9);
+    let decision = decided(
+        &format!("{long}The harbour office has 14 pictures of the piers. {long}"),
+        "no, the pictures are from another harbour",
+    );
+    assert!(
+        decision.ends_with("(after \"The harbour office has 14 pictures of the piers.\")"),
+        "{decision}"
+    );
+
+    let wished = |reply: &str, message: &str| {
+        let wish = quoted(reply, message, "## Constraints & Preferences");
+        wish.contains("(after \"Seventeen ferries changed, see out/ferries.csv.\")")
+    };
+    let reply = "Seventeen ferries changed, see out/ferries.csv.";
+    assert!(wished(
+        reply,
+        "i sent those to Ines. wait for her ok before you touch these rows"
+    ));
+    for own in [
+        "and pls dont touch the tables, the harbour master edits those",
+        "the font is from my daughter, dont change it",
+    ] {
+        assert!(!wished(reply, own), "{own}");
+    }
+}
+
+#[test]
+fn a_question_comes_with_the_sentences_that_it_points_back_to() {
+    let asked = |reply: &str, answer: &str| {
+        let messages = [user("Draw the ferry lines."), says(reply), user(answer)];
+        section(messages, "## Key Decisions")
+    };
+    assert_eq!(
+        asked(
+            "The tide table is off by default. The map does not mention it. Should I show it for \
+             all harbours, or only for ours?",
+            "only ours"
+        ),
+        "- Asked \"The tide table is off by default. The map does not mention it. Should I show \
+         it for all harbours, or only for ours?\", the user answered \"only ours\""
+    );
+    // A question mark within a code span asks nothing.
+    assert_eq!(
+        asked(
+            "The search is in: `GET /search?q=`.",
+            "and the order? newest first or best match first"
+        ),
+        "- (none)"
+    );
+}
+
+#[test]
+fn items_of_a_list_are_named_by_their_place_or_by_letters() {
+    let asked = |reply: &str, answer: &str| {
+        let messages = [user("Draw the ferry lines."), says(reply), user(answer)];
+        section(messages, "## Key Decisions")
+    };
+    let list = "Three ways:\n\n- solid lines\n- dashed lines\n- dots\n\nWhich one?";
+    let decision = asked(list, "yes, the second");
+    assert!(
+        decision.ends_with("\"yes, the second\"; \"dashed lines\""),
+        "{decision}"
+    );
+
+    let inner = "Open: A) should the lines have colours? B) do you want a legend, or labels?";
+    let decision = asked(
+        inner,
+        "A yes. B a legend, in the corner where the compass was",
+    );
+    assert!(
+        decision.ends_with(
+            "; \"A) should the lines have colours?\"; \"B) do you want a legend, or labels?\""
+        ),
+        "{decision}"
+    );
+}
+
+#[test]
+fn what_is_quoted_as_the_purpose_is_no_decision() {
+    let messages = [
+        user("Draw the ferry lines: the office wants colours instead of the dashes that we had."),
+        says("Drawn."),
+        user("Now write a page about the lighthouses."),
+    ];
+    assert_eq!(section(messages, "## Key Decisions"), "- (none)");
 }
 
 #[test]

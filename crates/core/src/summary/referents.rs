@@ -1,0 +1,107 @@
+//! Referents: what the words of a user refer to. Alone, "make it 150" says nothing.
+
+use super::budget::{OLDEST, REFERENT};
+use super::decisions::content_words;
+use super::quote::{count_utf16, display_width, prose_lines, quote_line, strip_transitions};
+use super::turns::Turn;
+use foldhash::HashSet;
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Words that stand for something that was named before.
+const POINTERS: &str = r"(?ix)(^|[^\w'’])(it|its|that|this|these|those|them|they|their|theirs|ours|both
+    | the\ (first|second|third|last|other|others|former|latter|same)|another\ one
+    | sie|dies\w*|beide\w*|ihn|ihm|davon|damit|dazu|darin|dafür|den\ (ersten|zweiten)|die\ (erste|zweite|andere\w*)
+    | ça|cela|celui|celle|ceux|les\ deux|l[’']autre|eso|esto|esos?|esas?|los\ dos|questo|quello|entrambi|это|их
+    )(\W|$) | 这 | 那 | 它 | これ | それ | あれ";
+
+/// Words with which a message goes on from what was said before.
+const SEQUELS: &str =
+    r"(?ix)(^|\W)(then|again|instead|dann|wieder|stattdessen|alors|entonces|allora)(\W|$)";
+
+/// With this many words of content before it in its sentence, a pointer most likely stands for
+/// something that these name: "don't touch the tables, Margaret edits those".
+const NAMED_BEFORE: usize = 2;
+
+/// Words of content that name nothing.
+const EMPTY_WORDS: [&str; 17] = [
+    "about", "actually", "could", "great", "makes", "mistake", "perfect", "please", "right",
+    "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
+];
+
+/// A reply of fewer columns is quoted with the request before it: `0.2 s, 4 px.`
+const SHORT_REPORT: usize = 40;
+
+/// Whether a text has a word that stands for something outside of it.
+pub(super) fn points_back(text: &str) -> bool {
+    static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(POINTERS).expect("a constant"));
+    let Some(pointer) = POINTER.find(text) else {
+        return false;
+    };
+    let before = text[..pointer.start()].to_lowercase();
+    let sentence_start = before.rfind(". ").map_or(0, |stop| stop + 1);
+    let (earlier, own) = before.split_at(sentence_start);
+    count_names(earlier) == 0 && count_names(own) < NAMED_BEFORE
+}
+
+/// Returns the number of words of content that may name something.
+fn count_names(lower: &str) -> usize {
+    let words = content_words(lower);
+    words.filter(|word| !EMPTY_WORDS.contains(word)).count()
+}
+
+/// Whether a text goes on from what was said before, or points back to it.
+pub(super) fn follows_on(text: &str) -> bool {
+    static SEQUEL: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUELS).expect("a constant"));
+    points_back(text) || SEQUEL.is_match(text)
+}
+
+/// Quotes in parentheses what a message after this turn refers to, with a space before it: the
+/// reply or, of a long one, the last sentence that shares a word with the message, or else the
+/// first. A short reply follows its request. Returns an empty text if there is no reply.
+pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
+    let reply = strip_transitions(turn.last_words());
+    if reply.is_empty() {
+        return String::new();
+    }
+    let said = if count_utf16(reply) <= max {
+        reply
+    } else {
+        relevant_sentence(reply, message)
+    };
+    let quotation = quote_line(said, max);
+    if display_width(said) < SHORT_REPORT && !turn.request.is_empty() {
+        let request = quote_line(&turn.request, max - count_utf16(said).min(max / 2));
+        return format!(" (after {request}: {quotation})");
+    }
+    format!(" (after {quotation})")
+}
+
+/// Whether a reply has a word of content of the message.
+pub(super) fn shares_word(reply: &str, message: &str) -> bool {
+    let reply = reply.to_lowercase();
+    let message = message.to_lowercase();
+    let said: HashSet<&str> = content_words(&message).collect();
+    content_words(&reply).any(|word| said.contains(word))
+}
+
+/// Returns the last sentence of a reply that shares a word of content with the message, or else the
+/// first sentence.
+fn relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
+    let mut sentences = Vec::new();
+    for line in prose_lines(reply) {
+        sentences.extend(line.unicode_sentences());
+    }
+    let relevant = sentences
+        .iter()
+        .rfind(|sentence| shares_word(sentence, message));
+    relevant
+        .or(sentences.first())
+        .map_or(reply, |sentence| sentence.trim())
+}
+
+/// Quotes what a decision refers to, at its two lengths: as long as the decision is new, and later.
+pub(super) fn quote_referents(turn: &Turn, message: &str) -> [String; 2] {
+    [REFERENT, OLDEST].map(|max| quote_referent(turn, message, max))
+}
