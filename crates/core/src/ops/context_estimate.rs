@@ -54,19 +54,27 @@ impl PrunedPayloads {
     }
 
     /// Whether a payload was pruned from the path after its last reply, which has the count of the
-    /// provider. A reply that failed or was aborted has none.
+    /// provider. The count then includes payloads that are no longer in the context.
     pub fn are_newer_than_count(&self, path: &[EntryIx], session: &Session) -> bool {
-        let is_counted = |ix: &&EntryIx| {
-            let flags = session.entry(**ix).flags;
-            let is_complete = !flags.contains(Flags::FAILED) && !flags.contains(Flags::ABORTED);
-            session.is_message(**ix, Role::Assistant) && is_complete
-        };
-        let Some(&counted_reply) = path.iter().rev().find(is_counted) else {
+        let Some(counted_reply) = last_counted_reply(path, session) else {
             return false;
         };
         session.entry(counted_reply).time_ms < self.pruned_ms
             && path.iter().any(|ix| self.is_pruned[ix.index()])
     }
+}
+
+/// Returns the last reply on a path with the count of a provider. A reply that failed or was
+/// aborted has none.
+fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
+    for &ix in path.iter().rev() {
+        let flags = session.entry(ix).flags;
+        let is_complete = !flags.contains(Flags::FAILED) && !flags.contains(Flags::ABORTED);
+        if session.is_message(ix, Role::Assistant) && is_complete {
+            return Some(ix);
+        }
+    }
+    None
 }
 
 /// Returns the agent's estimate of the whole context at the end of `path`, or `None` if the count

@@ -113,8 +113,8 @@ struct MessageReading<'a> {
 }
 
 impl MessageReading<'_> {
-    /// Estimates a message, and finds the names to which it belongs. By tool or file, only replies
-    /// and tool results belong to any.
+    /// Estimates a message, and finds the names of the parts to which it belongs. If the parts are
+    /// tools or files, only replies and tool results belong to any.
     fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
         if self.by == PartKey::Role {

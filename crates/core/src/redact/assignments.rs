@@ -161,11 +161,12 @@ impl Assignment {
         let operator = Operator::read(text, &name, is_option)?;
         let mut value = read_value(text, operator.end)?;
 
-        // A declaration with a type: `password: str = "…"`.
+        // In a declaration such as `password: str = "…"`, what follows the colon is a type, and the
+        // value comes after it.
         if !value.is_quoted
-            && let Some(declared) = value_start_after_type(text, &value.range)
+            && let Some(value_start) = value_start_after_type(text, &value.range)
         {
-            value = read_value(text, declared)?;
+            value = read_value(text, value_start)?;
         }
         if operator.needs_quote && !value.is_quoted {
             return None;

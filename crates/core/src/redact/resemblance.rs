@@ -271,8 +271,33 @@ pub fn is_reference(secret: &[u8]) -> bool {
 }
 
 /// Words that are written in the place of a secret.
-const PLACEHOLDERS: &str = "api apikey change changeme dummy example here insert key my none null pass passwd password \
-    placeholder redacted sample secret the todo token undefined user your";
+const PLACEHOLDERS: [&str; 25] = [
+    "api",
+    "apikey",
+    "change",
+    "changeme",
+    "dummy",
+    "example",
+    "here",
+    "insert",
+    "key",
+    "my",
+    "none",
+    "null",
+    "pass",
+    "passwd",
+    "password",
+    "placeholder",
+    "redacted",
+    "sample",
+    "secret",
+    "the",
+    "todo",
+    "token",
+    "undefined",
+    "user",
+    "your",
+];
 
 /// Whether a text is made up for an example or a test: its words are among [`PLACEHOLDERS`] and a
 /// few others, its numbers count from 1, and any other characters are between them.
@@ -302,10 +327,9 @@ fn is_filler(secret: &[u8]) -> bool {
             continue;
         }
         let is_known = WORDS
-            .into_iter()
-            .chain(PLACEHOLDERS.split(' '))
+            .iter()
             .any(|word| part.eq_ignore_ascii_case(word.as_bytes()));
-        if !is_known {
+        if !is_known && !is_placeholder_word(part) {
             return false;
         }
     }
@@ -335,10 +359,10 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
     words.all(is_placeholder_word)
 }
 
-/// Whether a word is one of those of which placeholders consist, in any case.
+/// Whether a word is one of [`PLACEHOLDERS`], in small letters or capitals.
 fn is_placeholder_word(word: &[u8]) -> bool {
     PLACEHOLDERS
-        .split(' ')
+        .iter()
         .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 

@@ -125,9 +125,9 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
 
     let recovery = message.get(Member::RetryRecovery).unwrap_or(Raw::NULL);
     if content::member_is(recovery, "status", "recovered") {
-        let note = recovery.get_text("note").unwrap_or_default();
-        return RowText::with_role(ROLE, &row_note::format_retry_note(&note, NOTE_COLUMNS))
-            .append_to(row);
+        let stored_note = recovery.get_text("note").unwrap_or_default();
+        let note = row_note::format_retry_note(&stored_note, NOTE_COLUMNS);
+        return RowText::with_role(ROLE, &note).append_to(row);
     }
 
     push_text_or(ROLE, message, blocks, row, || {

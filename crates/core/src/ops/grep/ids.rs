@@ -55,6 +55,8 @@ impl SessionIds {
             self.add(id);
             return;
         }
+
+        // The line may be a header, malformed, or written by another program.
         let mut scanner = Scanner::new(line);
         let mut blocks = Vec::new();
         let Ok(record) = scan_record(&mut scanner, &mut blocks) else {

@@ -357,8 +357,9 @@ fn entry_record(
         .number("distance", f64::from(distance))
 }
 
-/// Returns the members of the record of an appended mark, without the payload. `newline` is whether
-/// the line before the mark ended with one.
+/// Returns the members of the record of an appended mark, without the payload. The record has
+/// `newline` if the session did not end with one, so that a restore removes the newline that was
+/// added before the mark.
 fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     let members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
         .str("kind", side::MARK_KIND)
