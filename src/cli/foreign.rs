@@ -346,7 +346,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     paths.extend(sub_agent_folders(&paths));
 
     let mut found = store::find(&paths, Reach::Whole);
-    // Claude Code has files of agents that nobody started. The user may name one, though.
+    // The logs of internal agents only repeat a conversation, but the user may name one.
     found
         .files
         .retain(|file| file.named || !is_internal_agent_file(&file.path));

@@ -237,7 +237,7 @@ fn print_entries(
     ui.print(&format!("{}\n", apply_style(&left_line, styles.removed)))?;
     ui.print(&format!("{}\n", apply_style(&right_line, styles.added)))?;
     match difference.ancestor {
-        Some(ancestor) => left.print_rows("  ", styles.dim, &[ancestor], ui)?,
+        Some(ancestor) => left.print_rows(COMMON_SIGN, styles.dim, &[ancestor], ui)?,
         None => ui.print("  root\n")?,
     }
     let changed: Vec<_> = difference
@@ -249,6 +249,9 @@ fn print_entries(
     left.print_rows("- ", styles.removed, &difference.only_left, ui)?;
     right.print_rows("+ ", styles.added, &difference.only_right, ui)
 }
+
+/// The sign of an entry that both paths have.
+const COMMON_SIGN: &str = "  ";
 
 impl PathEnd<'_> {
     /// Returns the heading of a side: its name, the length of its path, and how many entries of that
@@ -263,8 +266,8 @@ impl PathEnd<'_> {
         format!("{sign} {} · {entries}, {own}", self.name)
     }
 
-    /// Prints a row for each entry, after a sign in this style. With the sign of a common entry,
-    /// two spaces, the whole row is dimmed. A reply that only calls tools has no row of its own if
+    /// Prints a row for each entry, after a sign in this style. With [`COMMON_SIGN`], the whole row
+    /// is dimmed. A reply that only calls tools has no row of its own if
     /// a result follows: the row of the result shows the call, as in the tree.
     fn print_rows(
         &self,
@@ -289,7 +292,7 @@ impl PathEnd<'_> {
         };
         let ids = IdPainter::new(session, ui.styles);
         let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
-        let is_common = sign == "  ";
+        let is_common = sign == COMMON_SIGN;
         for (index, &ix) in entries.iter().enumerate() {
             let is_silent = session.entry(ix).flags.contains(Flags::SILENT);
             let following = entries.get(index + 1);

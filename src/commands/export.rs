@@ -287,6 +287,8 @@ impl Args {
     }
 }
 
+/// Exports one session, the sessions of a directory, or with `--as messages` any number of them into
+/// one file. What the options contradict is refused before a directory is made.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;

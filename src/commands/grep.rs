@@ -338,6 +338,8 @@ impl Args {
         self.follow && self.period.since.is_none() && self.last.entry_count.is_none()
     }
 
+    /// Refuses options that clap cannot, because a range is a positional argument whose form alone
+    /// tells it from a session.
     fn refuse_conflicts(&self) -> Result<(), Failure> {
         if self.range.is_some() && self.last.entry_count.is_some() {
             return Err(

@@ -55,6 +55,9 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Prints the command that continues a session in its agent, or with `--exec` runs it. That the
+/// directory of the session is missing is only a warning, because the printed command still says
+/// where it was.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;

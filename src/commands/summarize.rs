@@ -65,6 +65,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
+/// Makes the summary of a move from one entry to another, and moves there with it. Without the
+/// entry to move to, or with `--print`, the summary is only printed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let load = LoadOptions {
         message_spans: true,

@@ -171,6 +171,8 @@ impl Args {
     }
 }
 
+/// Prints the tree of a session, or with `--follow` also the entries that are added later. A pager
+/// would wait for an end that never comes, so there is none then.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.disable_pager();

@@ -184,6 +184,7 @@ fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Fa
         {
             failure = check_target(open, target, content)?;
         }
+        // The next file begins where this one is read to its end.
         io::copy(content, &mut io::sink()).map(drop)
     });
     compared.map_err(|error| Failure::from_read_error(&open.name, error))?;

@@ -198,10 +198,11 @@ impl Repairer<'_> {
         if self.report.write.change.json || !checkup.is_repairable() {
             return Ok(());
         }
-        let mut repair_count = 0;
-        for finding in &checkup.findings {
-            repair_count += usize::from(finding.is_repairable());
-        }
+        let repairable = checkup
+            .findings
+            .iter()
+            .filter(|finding| finding.is_repairable());
+        let repair_count = repairable.count();
         let cells = vec![
             plain_cell(repair_count.to_string()),
             plain_cell(format_bytes(count_removed_bytes(checkup))),

@@ -304,12 +304,19 @@ impl<'a> CheckReport<'a> {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
         let is_dry_run = self.write.change.dry_run;
-        let (label, style) = match finding.severity {
-            _ if is_resolved && is_dry_run => ("to repair", self.styles.assistant),
-            _ if is_resolved => ("repaired", self.styles.assistant),
-            Severity::Error => (finding.severity.name(), self.styles.error),
-            Severity::Warning => (finding.severity.name(), self.styles.label),
-            Severity::Note => (finding.severity.name(), self.styles.dim),
+        let label = if is_resolved && is_dry_run {
+            "to repair"
+        } else if is_resolved {
+            "repaired"
+        } else {
+            finding.severity.name()
+        };
+        let style = match finding.severity {
+            // What the repair resolves is no longer bad.
+            _ if is_resolved => self.styles.assistant,
+            Severity::Error => self.styles.error,
+            Severity::Warning => self.styles.label,
+            Severity::Note => self.styles.dim,
         };
         let location = match (describe_lines(group), &finding.entry_id) {
             (Some(lines), _) => format!(" ({lines})"),

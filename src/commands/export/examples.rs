@@ -217,7 +217,10 @@ impl ExampleWriter<'_> {
         let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
         let mut count = 0;
         for &range in ranges {
-            count += usize::from(self.write_example(open, range, &mut out)?);
+            let is_written = self.write_example(open, range, &mut out)?;
+            if is_written {
+                count += 1;
+            }
         }
         out.flush()?;
         Ok(count)

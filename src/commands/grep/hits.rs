@@ -114,11 +114,11 @@ impl MatchPainter {
             .cwd
             .as_ref()
             .map(|cwd| to_visible(&abbreviate_home(&cwd.to_string_lossy(), home.as_deref())));
-        let details: String = time
-            .into_iter()
-            .chain(cwd)
-            .map(|part| format!("  {part}"))
-            .collect();
+        let mut details = String::new();
+        for part in time.into_iter().chain(cwd) {
+            details += "  ";
+            details += &part;
+        }
         format!(
             "{}{name}{}\n",
             if is_first { "" } else { "\n" },
@@ -134,16 +134,16 @@ impl MatchPainter {
     /// Appends the row of a match, or of an entry near a match: path, id, role and snippet. `:`
     /// separates them in the row of a match, `-` in the row of an entry near it. The snippet gets
     /// the width that the other columns leave. If the entry has no id, `:LINE` replaces it.
-    pub fn push_row(&self, found: &FoundIn, hit: &Match, kind: RowKind, out: &mut Vec<u8>) {
+    pub fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let path = found.path;
         if self.json {
-            out.extend_from_slice(&match_json(path, found.header, hit, kind));
+            out.extend_from_slice(&match_json(path, found.header, entry_match, kind));
             out.push(b'\n');
             return;
         }
 
         if self.prints_only_matches {
-            return self.push_matches(path, &hit.texts.every_match, out);
+            return self.push_matches(path, &entry_match.texts.every_match, out);
         }
 
         let separator = match kind {
@@ -170,16 +170,16 @@ impl MatchPainter {
             out.extend_from_slice(link.as_bytes());
             push_styled(separator, styles.summary, out);
         }
-        for (text, style) in self.id_cell(hit, found.prefixes) {
+        for (text, style) in self.id_cell(entry_match, found.prefixes) {
             columns += display_width(&text);
             push_styled(&text, style, out);
         }
-        let role = format!("{separator}{}{separator} ", self.format_role(hit));
+        let role = format!("{separator}{}{separator} ", self.format_role(entry_match));
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 
-        let mut notes = turn_note(hit);
-        for note in self.notes_for_people(hit) {
+        let mut notes = turn_note(entry_match);
+        for note in self.notes_for_people(entry_match) {
             let least_columns = columns + LEAST_SNIPPET_COLUMNS;
             if least_columns + display_width(&notes) + display_width(note) <= self.width {
                 notes += note;
@@ -188,7 +188,7 @@ impl MatchPainter {
         columns += display_width(&notes);
         let snippet_width = self.width.saturating_sub(columns);
         if !self.prints_whole_text {
-            self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
+            self.push_snippet(&entry_match.hit, snippet_width, snippet_style, out);
         }
         push_styled(&notes, styles.active, out);
 
@@ -196,17 +196,17 @@ impl MatchPainter {
         out.truncate(row_start + row_len);
         out.push(b'\n');
         if self.prints_whole_text {
-            self.push_whole_text(&hit.texts, out);
+            self.push_whole_text(&entry_match.texts, out);
         }
     }
 
     /// Returns what ends the row of a match on a terminal.
-    fn notes_for_people(&self, hit: &Match) -> Vec<&'static str> {
+    fn notes_for_people(&self, entry_match: &Match) -> Vec<&'static str> {
         let mut notes = Vec::new();
-        if self.marks_failures && hit.has_failed {
+        if self.marks_failures && entry_match.has_failed {
             notes.push(FAILED_NOTE);
         }
-        if self.marks_other_branches && hit.is_active == Some(false) {
+        if self.marks_other_branches && entry_match.is_active == Some(false) {
             notes.push(OTHER_BRANCH_NOTE);
         }
         notes
@@ -236,23 +236,26 @@ impl MatchPainter {
 
     /// Returns the id of a match: with the prefix that names the entry, if the prefixes of the
     /// session are given.
-    fn id_cell(&self, hit: &Match, prefixes: Option<&UniquePrefixes>) -> Cell {
-        if hit.id.is_empty() {
-            return vec![(format!(":{}", hit.line.0), self.styles.label)];
+    fn id_cell(&self, entry_match: &Match, prefixes: Option<&UniquePrefixes>) -> Cell {
+        if entry_match.id.is_empty() {
+            return vec![(format!(":{}", entry_match.line.0), self.styles.label)];
         }
         match prefixes {
-            Some(prefixes) if prefixes.contains(&hit.id) => {
-                split_id(&hit.id, prefixes, &self.styles)
+            Some(prefixes) if prefixes.contains(&entry_match.id) => {
+                split_id(&entry_match.id, prefixes, &self.styles)
             }
-            _ => vec![(to_visible(&hit.id.to_string_lossy()), self.styles.label)],
+            _ => vec![(
+                to_visible(&entry_match.id.to_string_lossy()),
+                self.styles.label,
+            )],
         }
     }
 
     /// Returns the role of an entry; of a tool result, the tool and what it worked on, which follow
     /// the role in the row of a call. They are cut, so that they leave space for the text.
-    fn format_role(&self, hit: &Match) -> String {
-        let Some(tool) = &hit.tool else {
-            return to_visible(&hit.role.to_string_lossy());
+    fn format_role(&self, entry_match: &Match) -> String {
+        let Some(tool) = &entry_match.tool else {
+            return to_visible(&entry_match.role.to_string_lossy());
         };
         let mut whole = to_visible(&tool.name.to_string_lossy());
         whole.push(' ');
@@ -260,7 +263,7 @@ impl MatchPainter {
         let room = MAX_TOOL_COLUMNS.min(self.width / 3);
         let tool_text = truncate_end(whole.trim_end(), room, "…");
         if tool.is_call {
-            let role = to_visible(&hit.role.to_string_lossy());
+            let role = to_visible(&entry_match.role.to_string_lossy());
             format!("{role} {tool_text}")
         } else {
             tool_text
@@ -307,13 +310,13 @@ impl MatchPainter {
             header: &session.header,
             prefixes: prefixes.as_ref(),
         };
-        for hit in matches {
-            if session.entry_on_line(hit.line).is_none() {
-                self.push_row(&found, hit, RowKind::Match, out);
+        for entry_match in matches {
+            if session.entry_on_line(entry_match.line).is_none() {
+                self.push_row(&found, entry_match, RowKind::Match, out);
             }
         }
 
-        let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
+        let lines: Vec<_> = matches.iter().map(|entry_match| entry_match.line).collect();
         let drawing = view_without_layout(session, session.leaf);
         for nearby in entries_around_matches(session, &lines, self.max_above, self.max_below) {
             if !nearby.continues && !out.is_empty() && !self.json {
@@ -424,8 +427,8 @@ pub enum RowKind {
 
 /// Returns the note on a match that is on another branch: the entry that it comes after. Empty for
 /// other matches.
-fn turn_note(hit: &Match) -> String {
-    match &hit.continuation {
+fn turn_note(entry_match: &Match) -> String {
+    match &entry_match.continuation {
         Some(EntryContinuation::Branches {
             after: Some(parent),
         }) => {
@@ -453,7 +456,7 @@ fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec
     let field = Text::from(&*found.hit.field);
     let non_empty_id = Some(&found.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
-    path_json(path, header)
+    let mut row = path_json(path, header)
         .text_or_null("id", non_empty_id)
         .number("line", f64::from(found.line.0))
         .text("role", &found.role)
@@ -463,20 +466,25 @@ fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec
         .text("snippet", &Text::from(&*found.hit.snippet))
         .text_or_null("timestamp", found.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
-        .bool("failed", found.has_failed)
-        .with(found.texts.whole.as_ref(), |row, text| {
-            row.text("text", &Text::from(&**text))
-        })
-        .with(every_match.first(), |row, _| {
-            row.json("matches", &text_array(&every_match))
-        })
-        .with(found.continuation.as_ref(), |row, turn| match turn {
-            EntryContinuation::Continues => row.bool("branched", false),
-            EntryContinuation::Branches { after } => row
+        .bool("failed", found.has_failed);
+
+    if let Some(text) = &found.texts.whole {
+        row = row.text("text", &Text::from(&**text));
+    }
+    if !every_match.is_empty() {
+        row = row.json("matches", &text_array(&every_match));
+    }
+    match &found.continuation {
+        None => {}
+        Some(EntryContinuation::Continues) => row = row.bool("branched", false),
+        Some(EntryContinuation::Branches { after }) => {
+            // `null` if the entry is a root.
+            row = row
                 .bool("branched", true)
-                .text_or_null("after", after.as_ref()),
-        })
-        .finish()
+                .text_or_null("after", after.as_ref());
+        }
+    }
+    row.finish()
 }
 
 fn visible_path(path: &Path) -> String {

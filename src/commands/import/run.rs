@@ -109,29 +109,36 @@ impl<'a> Importer<'a> {
         let file = self.rollouts.open(&destination.source.path)?;
         let state = match self.import_state(destination, &file, &open) {
             Ok(state) => state,
+            // With --force, what the session contains does not matter.
             Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
-        match (state, &destination.fallback) {
-            (ImportState::UpToDate, _) => {
-                Ok(ImportResult::new(&destination.path, Action::Nothing, 0))
-            }
-            (ImportState::Grown(_), _) => match self.append_growth(destination, &file, &open)? {
+        match state {
+            ImportState::UpToDate => Ok(ImportResult::new(&destination.path, Action::Nothing, 0)),
+            ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
                 Some(result) => Ok(result),
                 // The session was continued since its state was determined.
                 None => self.import_source(destination),
             },
-            (ImportState::Continued, Some(fallback)) => {
-                self.create_session(destination, &fallback.id, &fallback.path)
-            }
-            (ImportState::Continued, None) if self.change.force => {
-                self.create_session(destination, &destination.id, &destination.path)
-            }
-            (ImportState::Continued, None) => Err(open
-                .input
-                .failure("it was continued since it was imported")
-                .with_hint("give another path with -o, or overwrite it with --force")),
+            ImportState::Continued => self.create_anew(destination, &open.input),
         }
+    }
+
+    /// Imports the whole source beside a session that was continued, or with `--force` in its
+    /// place. Nothing can be appended to it: what the agent added follows the imported entries.
+    fn create_anew(
+        &self,
+        destination: &Destination,
+        continued: &Input,
+    ) -> Result<ImportResult, Failure> {
+        if let Some(fallback) = &destination.fallback {
+            return self.create_session(destination, &fallback.id, &fallback.path);
+        }
+        if self.change.force {
+            return self.create_session(destination, &destination.id, &destination.path);
+        }
+        let failure = continued.failure("it was continued since it was imported");
+        Err(failure.with_hint("give another path with -o, or overwrite it with --force"))
     }
 
     /// Writes the session of a source to a stream.

@@ -67,10 +67,18 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 sessions.push(session);
             }
             Ok(None) => {}
-            Err(failure) if failure.is_transcript() && !file.named => {}
-            Err(failure) if failure.is_missing_file && !file.named => {}
-            Err(failure) if failure.exit() == Exit::Busy && !file.named => skipped.push(failure),
-            Err(failure) => worst_exit = worst_exit.max(ui.report_failure(&failure)),
+            Err(failure) => {
+                // A search finds files that are not meant, or that are gone by now.
+                let is_no_session = failure.is_transcript() || failure.is_missing_file;
+                if !file.named && is_no_session {
+                    continue;
+                }
+                if !file.named && failure.exit() == Exit::Busy {
+                    skipped.push(failure);
+                    continue;
+                }
+                worst_exit = worst_exit.max(ui.report_failure(&failure));
+            }
         }
     }
     drop(progress);
@@ -221,12 +229,15 @@ fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Resu
     ui.print_after_write(&names, |ui| print_results(sessions, args, ui))
 }
 
+/// Prints a line for each session, and on standard error how many of them were changed.
 fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     let mut changed_count = 0;
     let mut bytes = 0;
     for session in sessions {
         session.report.print(args.write.change.json, ui)?;
-        changed_count += usize::from(session.committed.is_some());
+        if session.committed.is_some() {
+            changed_count += 1;
+        }
         bytes += session.report.outcome.bytes;
     }
     if sessions.is_empty() {

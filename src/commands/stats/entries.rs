@@ -107,7 +107,7 @@ pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Ve
         let paths = possible_session_ends(path, agents).into_iter();
         text_array(&paths.map(Text::from).collect::<Vec<_>>())
     });
-    Object::new()
+    let row = Object::new()
         .str("path", &path.to_string_lossy())
         .text("sessionId", &session.header.id)
         .text_or_null("id", id.as_ref())
@@ -130,15 +130,18 @@ pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Ve
         )
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
         .json("tokens", tokens.as_deref().unwrap_or(b"null"))
-        .number_or_null("cost", usage.and_then(|usage| usage.cost))
-        .with(usage.filter(|usage| usage.is_estimated), |row, _| {
-            row.bool("estimated", true)
-        })
-        .bool("subAgents", agent_sessions.is_some())
-        .with(agent_sessions, |object, sessions| {
-            object.json("agentSessions", &sessions)
-        })
-        .finish()
+        .number_or_null("cost", usage.and_then(|usage| usage.cost));
+
+    // Only an estimate is marked: without `--prices`, there is none.
+    let mut row = match usage {
+        Some(usage) if usage.is_estimated => row.bool("estimated", true),
+        _ => row,
+    };
+    row = row.bool("subAgents", agent_sessions.is_some());
+    if let Some(sessions) = agent_sessions {
+        row = row.json("agentSessions", &sessions);
+    }
+    row.finish()
 }
 
 /// Returns the role of the message of an entry, or its type.

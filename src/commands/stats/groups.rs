@@ -14,6 +14,7 @@ use pisess_json::text::Text;
 use pisess_json::time::civil_from_days;
 use pisess_json::write::{Object, text_array};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::path::Path;
 
 /// What a row is for.
@@ -65,6 +66,17 @@ pub(super) struct GroupSession {
 }
 
 impl StatsGroup {
+    /// Returns what two groups have in common if they have the same value of a key. Sessions with
+    /// the same id in two files are two values, so the path belongs to the value.
+    fn key_value(&self, by: GroupKey, key_index: usize) -> (Option<String>, Option<String>) {
+        let path = if by == GroupKey::Session {
+            self.path.clone()
+        } else {
+            None
+        };
+        (self.keys[key_index].clone(), path)
+    }
+
     /// Adds a session, unless it was the last that was added: the entries of a session follow each
     /// other.
     fn add_session(&mut self, path: &Path, header: &Header) {
@@ -89,6 +101,17 @@ struct GroupSum {
     secondary: f64,
     /// The position of the first of these groups before sorting, which decides if all is equal.
     first_position: usize,
+}
+
+impl GroupSum {
+    /// Orders the larger sum first. Of equal sums, the one whose group was found first comes first.
+    fn compare_descending(&self, other: &GroupSum) -> Ordering {
+        let own_sums = (self.primary, self.secondary);
+        let other_sums = (other.primary, other.secondary);
+        // Sums of finite numbers can always be compared.
+        let by_sums = other_sums.partial_cmp(&own_sums).unwrap_or(Ordering::Equal);
+        by_sums.then(self.first_position.cmp(&other.first_position))
+    }
 }
 
 pub struct StatsGroups {
@@ -310,32 +333,25 @@ impl StatsGroups {
             return;
         }
 
-        // Sessions with the same id in two files are two values.
-        let identity = |group: &StatsGroup| {
-            let path = (by == GroupKey::Session).then(|| group.path.clone());
-            (group.keys[key_index].clone(), path.flatten())
-        };
         let mut sums: HashMap<_, GroupSum> = HashMap::default();
         for (position, group) in self.groups.iter().enumerate() {
-            let sum = sums.entry(identity(group)).or_insert(GroupSum {
+            let value = group.key_value(by, key_index);
+            let sum = sums.entry(value).or_insert(GroupSum {
                 primary: 0.0,
                 secondary: 0.0,
                 first_position: position,
             });
-            match by {
-                GroupKey::Tool | GroupKey::File => sum.primary += group.totals.tool_calls as f64,
-                _ => {
-                    sum.primary += group.totals.usage.cost;
-                    sum.secondary += group.totals.usage.total_tokens();
-                }
+            if matches!(by, GroupKey::Tool | GroupKey::File) {
+                sum.primary += group.totals.tool_calls as f64;
+            } else {
+                sum.primary += group.totals.usage.cost;
+                sum.secondary += group.totals.usage.total_tokens();
             }
         }
-        self.groups.sort_by(|a, b| {
-            let a = &sums[&identity(a)];
-            let b = &sums[&identity(b)];
-            let descending = (b.primary, b.secondary).partial_cmp(&(a.primary, a.secondary));
-            let descending = descending.unwrap_or(std::cmp::Ordering::Equal);
-            descending.then(a.first_position.cmp(&b.first_position))
+        self.groups.sort_by(|left, right| {
+            let left_sum = &sums[&left.key_value(by, key_index)];
+            let right_sum = &sums[&right.key_value(by, key_index)];
+            left_sum.compare_descending(right_sum)
         });
     }
 }
@@ -348,34 +364,29 @@ pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
     for (&by, key) in by.iter().zip(&group.keys) {
         object = object.str_or_null(key_name(by), key.as_deref());
     }
-    let paths: Vec<_> = group
-        .sessions
-        .iter()
-        .map(|session| Text::from(session.path.as_str()))
-        .collect();
-    object = object
-        .with(group.path.as_deref(), |object, path| {
-            object.str("path", path)
-        })
-        .with(
-            by.contains(&GroupKey::File).then_some(&group.totals),
-            |object, totals| {
-                object
-                    .number("reads", totals.reads as f64)
-                    .number("writes", totals.writes as f64)
-            },
-        )
-        .with(
-            (by == [GroupKey::File]).then_some(paths),
-            |object, paths| object.json("paths", &text_array(&paths)),
-        );
+    if let Some(path) = &group.path {
+        object = object.str("path", path);
+    }
+    if by.contains(&GroupKey::File) {
+        object = object
+            .number("reads", group.totals.reads as f64)
+            .number("writes", group.totals.writes as f64);
+    }
+    if by == [GroupKey::File] {
+        let paths: Vec<_> = group
+            .sessions
+            .iter()
+            .map(|session| Text::from(session.path.as_str()))
+            .collect();
+        object = object.json("paths", &text_array(&paths));
+    }
     totals_json(object, &group.totals)
 }
 
 /// Adds sums to the JSON object of a group, and finishes it. `estimated` is present only if a part
 /// of the cost is estimated.
 pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
-    object
+    let mut object = object
         .number("sessions", totals.sessions as f64)
         .number("messages", totals.messages as f64)
         .number("userMessages", totals.user_messages as f64)
@@ -384,11 +395,11 @@ pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolCalls", totals.tool_calls as f64)
         .number("toolFailures", totals.tool_failures as f64)
         .json("tokens", &totals.usage.tokens_json())
-        .number("cost", totals.usage.cost)
-        .with(
-            Some(totals.usage.estimated_cost).filter(|part| *part > 0.0),
-            |row, part| row.number("estimated", part),
-        )
+        .number("cost", totals.usage.cost);
+    if totals.usage.estimated_cost > 0.0 {
+        object = object.number("estimated", totals.usage.estimated_cost);
+    }
+    object
         .number("unpriced", totals.usage.unpriced_count as f64)
         .number("files", totals.changed_file_count() as f64)
         .number("seconds", totals.took_ms as f64 / 1000.0)
