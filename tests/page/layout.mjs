@@ -131,6 +131,8 @@ await test("the address follows the reader, and a sign beside each prompt leads 
   await page.waitForFunction(() => location.hash === `#${document.querySelector("article.chosen").dataset.id}`);
   same(await page.evaluate(() => history.length), length, "the way back is as short as before");
   same(await page.locator("article.u .place").first().getAttribute("href"), "#n0", "the sign of a prompt");
+  same(await page.evaluate(() => getComputedStyle(document.querySelector("article.u .place"), "::before").content), '"#" / ""', "the style draws it");
+  same(await page.getByRole("link", { name: "Link to this prompt" }).first().getAttribute("href"), "#n0", "screen readers name the link");
   await page.evaluate(() => document.querySelector('article[data-id="n0"] .place').click());
   await waitFor(page, "n0");
   same(new URL(page.url()).hash, "#n0", "and where it leads");

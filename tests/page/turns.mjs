@@ -34,20 +34,26 @@ await test("each turn has a speaker, and a foot that sums it up", async () => {
   await clean(full);
 });
 
+/** Returns the lines of the runs: the sign that the style draws, and the parts. */
+const workLines = (page) => page.evaluate(() => [...document.querySelectorAll(".workline")].map((line) => {
+  const sign = getComputedStyle(line, "::before").content;
+  return [sign, ...[...line.children].map((part) => part.textContent)].join("|");
+}));
+
 await test("the line of a run names what was done", async () => {
   const page = await open(exported(file), { calm: true });
-  const lines = () => page.evaluate(() => [...document.querySelectorAll(".workline")].map((line) => [...line.children].map((part) => part.textContent).join("|")));
-  same((await lines())[0], "Assistant|▸|Read|main.ts, tui.ts · Edited agent.ts +2 −1 · Ran npm run check ✗ exit 1|1 failed", "a run");
-  same((await lines())[1], "Assistant|▸|Ran|git commit -am x", "a single tool");
+  const lines = () => workLines(page);
+  same((await lines())[0], '"▸" / ""|Assistant|Read|main.ts, tui.ts · Edited agent.ts +2 −1 · Ran npm run check ✗ exit 1|1 failed', "a run");
+  same((await lines())[1], '"▸" / ""|Assistant|Ran|git commit -am x', "a single tool");
   await page.locator(".workline").first().click();
   await page.waitForSelector('.workline[aria-expanded="true"]');
-  same((await lines())[0], "Assistant|▾|Read|main.ts, tui.ts · Edited agent.ts +2 −1 · Ran npm run check ✗ exit 1|1 failed", "open");
+  same((await lines())[0], '"▾" / ""|Assistant|Read|main.ts, tui.ts · Edited agent.ts +2 −1 · Ran npm run check ✗ exit 1|1 failed', "open");
   const many = Array.from({ length: 6 }, (_, n) => [calls(`r${n}`, "read", { path: `f${n}.rs` }), result(`r${n}`, "read", "x")]).flat();
   const other = [calls("o", "deploy", { to: "moon" }), result("o", "deploy", "x"), calls("w", "write", { path: "new.rs", content: "a\nb\n" }), result("w", "write", "ok")];
   const failed = [says("now"), calls("f", "edit", { path: "f1.rs", oldText: "a", newText: "b" }), result("f", "edit", "no such text", { isError: true })];
   const second = await open(exported(session("deeds", chain(user("go"), ...many, ...other, ...failed))), { calm: true });
-  same(await second.evaluate(() => [...document.querySelectorAll(".workline")].map((line) => [...line.children].map((part) => part.textContent).join("|"))),
-    ["Assistant|▸|Read|f0.rs, f1.rs, f2.rs and 3 more · deploy moon · Wrote new.rs +2", "▸|Edited|f1.rs|✗"], "others");
+  same(await workLines(second),
+    ['"▸" / ""|Assistant|Read|f0.rs, f1.rs, f2.rs and 3 more · deploy moon · Wrote new.rs +2', '"▸" / ""|Edited|f1.rs|✗'], "others");
   await clean(second);
   await clean(page);
 });

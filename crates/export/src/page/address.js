@@ -17,7 +17,7 @@ function followAddress() {
 
 /** Returns the sign beside a prompt, whose link leads to it. */
 function placeLink(n) {
-  const link = make("a", "place", "#");
+  const link = make("a", "place");
   link.href = linkTo(n);
   link.dataset.to = n;
   link.setAttribute("aria-label", "Link to this prompt");

@@ -74,7 +74,7 @@ function toggleRun(run) {
 function runLine(run) {
   const line = make("button", "workline"), tools = run.entries.filter((n) => session.kind[n] === "t");
   line.setAttribute("aria-expanded", run.open);
-  line.append(...speakersAt(text.place[run.first]), hideFromReaders(make("span", "twist", run.open ? "▾" : "▸")));
+  line.append(...speakersAt(text.place[run.first]));
   const missing = new Set();
   const parts = tools.length ? deedParts(tools, missing) : [["who", "Tools"]];
   for (const [className, said] of parts) if (said) line.append(make("span", className, said));
