@@ -201,27 +201,32 @@ const CODEX_LAYOUT: StoreLayout = StoreLayout {
     subfolders: &["sessions", "archived_sessions"],
 };
 
-/// Returns the existing directories of an agent that may contain sessions.
-fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
-    let layout = match origin {
+/// Returns the directory of an agent: that of its environment variable, else the one below the home
+/// directory. `None` if the home directory is unknown.
+pub fn agent_root(origin: Origin, ui: &Ui) -> Option<PathBuf> {
+    let layout = store_layout(origin);
+    let root = match ui.env_var(layout.variable) {
+        Some(root) if !root.is_empty() => PathBuf::from(root),
+        _ => Path::new(&ui.home()?).join(layout.default_name),
+    };
+    // The variable may have a relative path.
+    Some(ui.current_folder().join(root))
+}
+
+fn store_layout(origin: Origin) -> StoreLayout {
+    match origin {
         Origin::Claude => CLAUDE_LAYOUT,
         Origin::Codex => CODEX_LAYOUT,
-    };
-    let variable = ui.env_var(layout.variable);
-    let root = if let Some(root) = variable
-        && !root.is_empty()
-    {
-        PathBuf::from(root)
-    } else if let Some(home) = ui.home() {
-        Path::new(&home).join(layout.default_name)
-    } else {
+    }
+}
+
+/// Returns the existing directories of an agent that may contain sessions.
+fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
+    let Some(root) = agent_root(origin, ui) else {
         return Vec::new();
     };
-
-    // The variable may have a relative path.
-    let root = ui.current_folder().join(root);
     let mut folders = Vec::new();
-    for name in layout.subfolders {
+    for name in store_layout(origin).subfolders {
         let folder = root.join(name);
         if folder.is_dir() {
             folders.push(folder);

@@ -22,13 +22,13 @@ use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible, to_v
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::format::format_count;
 use crate::ops::IdSource;
-use crate::ops::plan::{Action, Change, NewSession, copy_all};
+use crate::ops::plan::{Action, Change, NewSession, PlannedLines, copy_all};
 use crate::session::Session;
 use crate::session::content::content_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder};
+use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder, Spooled};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -57,9 +57,53 @@ impl From<Change> for Decision {
 /// A function that decides on a change of a session, given the source of ids for new entries.
 type Decide<'d> = dyn FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure> + 'd;
 
+/// The content of a new session.
+pub enum NewContent {
+    /// Entries of the session that is open, and new ones.
+    Entries(NewSession),
+    /// All bytes, because they are the session of another agent.
+    Whole(Spooled),
+}
+
+impl NewContent {
+    fn write(&self, open: &OpenSession, out: &mut dyn io::Write) -> io::Result<()> {
+        match self {
+            NewContent::Entries(new) => new.write(&open.session, open.input.source(), out),
+            NewContent::Whole(bytes) => copy_all(bytes, out),
+        }
+    }
+
+    /// Returns all lines.
+    fn lines(&self, open: &OpenSession) -> io::Result<Vec<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        self.write(open, &mut bytes)?;
+        let mut lines = Vec::new();
+        for line in bytes.split(|&byte| byte == b'\n') {
+            if !line.trim_ascii().is_empty() {
+                lines.push(line.to_vec());
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Returns the lines for the report of a dry run.
+    fn plan_lines(&self, open: &OpenSession) -> io::Result<PlannedLines> {
+        match self {
+            NewContent::Entries(new) => new.plan_lines(&open.session, open.input.source()),
+            NewContent::Whole(_) => {
+                let changed_lines = self.lines(open)?;
+                Ok(PlannedLines {
+                    line_count: changed_lines.len(),
+                    changed_lines,
+                })
+            }
+        }
+    }
+}
+
 /// A new session, and the data to report about it.
 pub struct Creation {
-    pub new_session: NewSession,
+    pub content: NewContent,
     /// Its file; `-` is standard output.
     pub path: PathBuf,
     /// The directory of the file, if it is to be made where it is missing.
@@ -195,29 +239,17 @@ impl OpenSession {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         refuse_json_report(&creation.path, args)?;
-        let mut fill = |out: &mut dyn io::Write| {
-            creation
-                .new_session
-                .write(&self.session, self.input.source(), out)
-        };
+        let mut fill = |out: &mut dyn io::Write| creation.content.write(self, out);
         // What the report shows: with --json all lines of the session, with -n those that are not
         // copied as they are.
         let mut lines: Vec<Vec<u8>> = Vec::new();
         let mut line_count = 0;
         if args.change.json {
-            let mut bytes = Vec::new();
-            self.input.map_read_error(fill(&mut bytes))?;
-            for line in bytes.split(|&byte| byte == b'\n') {
-                if !line.trim_ascii().is_empty() {
-                    lines.push(line.to_vec());
-                }
-            }
+            lines = self.input.map_read_error(creation.content.lines(self))?;
         } else if args.change.dry_run {
-            let planned = self.input.map_read_error(
-                creation
-                    .new_session
-                    .plan_lines(&self.session, self.input.source()),
-            )?;
+            let planned = self
+                .input
+                .map_read_error(creation.content.plan_lines(self))?;
             line_count = planned.line_count;
             lines = planned.changed_lines;
         }
@@ -569,14 +601,15 @@ impl PlannedLine {
                 content: visible_start(&Text::from_wtf8(line)),
             };
         };
-        let id = entry.get_text("id").unwrap_or_default();
+        // Claude Code calls the id of a line `uuid`.
+        let id = entry.get_text("id").or_else(|| entry.get_text("uuid"));
         let message = entry.get("message").unwrap_or(Raw::NULL);
         let role_or_type = match message.get("role") {
             Some(role) => role.text(),
             None => entry.get_text("type"),
         };
         PlannedLine {
-            id: visible_start(&id),
+            id: visible_start(&id.unwrap_or_default()),
             entry_type: visible_start(&role_or_type.unwrap_or_default()),
             content: visible_start(&line_content(entry)),
         }

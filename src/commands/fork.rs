@@ -1,5 +1,7 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
+mod native;
+
 use crate::agents::stores::{Disk, normalize_path};
 use crate::cli::follow::parent_folder;
 use crate::cli::guide::{Example, Guide};
@@ -11,7 +13,8 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::session_report::report_new_session;
-use crate::cli::transaction::Creation;
+use crate::cli::transaction::{Creation, NewContent};
+use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::ops::IdSource;
 use crate::ops::convert::convert_session;
@@ -20,6 +23,7 @@ use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::reference::{CURRENT_REFERENCE, Position};
+use native::NativeFork;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::OnDisk;
@@ -56,6 +60,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork --branches --for omp session.jsonl",
     ),
     Example::new(
+        "Continue a session of pi in Claude Code",
+        "pisess fork --for claude session.jsonl",
+    ),
+    Example::new(
         "Write the new session to a pipe",
         "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
     ),
@@ -73,6 +81,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model's context stays the same, as far as the
 /// two agents allow. Converting the session back restores the original entries.
+///
+/// `--for claude` writes a session of Claude Code into its store, from any session that pisess reads.
+/// Calls of tools that Claude Code also has get its names. Everything that it lacks is kept beside:
+/// `pisess import` restores the entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was
@@ -98,7 +110,7 @@ pub struct Args {
     pub branches: bool,
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT")]
-    pub agent: Option<Dialect>,
+    pub agent: Option<TargetAgent>,
     /// Set the working directory in the new header to DIR
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -111,7 +123,36 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// The agent that a fork is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TargetAgent {
+    /// pi
+    Pi,
+    /// oh-my-pi
+    #[value(name = "omp", alias = "oh-my-pi")]
+    OhMyPi,
+    /// Claude Code
+    Claude,
+}
+
 impl Args {
+    /// Returns the agent of pi's format that the copy is converted for; for any other agent, pi,
+    /// because its session is made of that copy.
+    fn target_dialect(&self) -> Option<Dialect> {
+        match self.agent? {
+            TargetAgent::Pi | TargetAgent::Claude => Some(Dialect::Pi),
+            TargetAgent::OhMyPi => Some(Dialect::OhMyPi),
+        }
+    }
+
+    /// Returns the agent with another format that the fork is for.
+    fn native_agent(&self) -> Option<Origin> {
+        match self.agent? {
+            TargetAgent::Pi | TargetAgent::OhMyPi => None,
+            TargetAgent::Claude => Some(Origin::Claude),
+        }
+    }
+
     /// Returns the directory given by `--cwd`, as an absolute path.
     fn absolute_cwd(&self, ui: &Ui) -> Option<PathBuf> {
         self.cwd
@@ -130,7 +171,12 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    // A fork for Claude Code may be one of a session of Claude Code or Codex itself.
+    let open = if args.native_agent().is_some() {
+        OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?
+    } else {
+        OpenSession::open(&args.session, LoadOptions::default(), ui)?
+    };
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
         None if args.before => open.session.current_entry().into(),
@@ -178,23 +224,39 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         open.input
             .map_read_error(build_new_session(args, &open, end, &options, id_source))
     })?;
-    let folder = project_folder(args, &open, ui);
-    let path = new_file_path(args, &open, folder.as_deref(), &new_session);
     let notification = hook.map(|hook| fork_notification(hook, &open, &new_session, &options));
+    if let Some(agent) = args.native_agent() {
+        let native = NativeFork {
+            args,
+            open: &open,
+            agent,
+            new_session: &new_session,
+        };
+        let creation = native.create(editor_text, notification, ids.now_ms(ui), ui)?;
+        return native.write(creation, ui);
+    }
+
+    let folder = project_folder(args, &open, ui);
+    let path = new_file_path(args, &open, folder.as_deref(), &new_session.file_name());
     let creation = Creation {
-        new_session,
+        content: NewContent::Entries(new_session),
         path: path.clone(),
         folder,
         editor_text,
         notification,
     };
     let exit = open.create_session(creation, &args.write, ui)?;
-    // A file that the user named is known to the user.
-    let has_new_name = args.write.output.is_none() && path != Path::new("-");
-    if has_new_name && !args.write.change.dry_run && !args.write.change.json {
+    if is_reported(args, &path) {
         report_new_session("forked", &path, ui);
     }
     Ok(exit)
+}
+
+/// Whether the new session is reported on the terminal: not if the user knows its file, having named
+/// it, or reads the result as JSON.
+fn is_reported(args: &Args, path: &Path) -> bool {
+    let has_new_name = args.write.output.is_none() && path != Path::new("-");
+    has_new_name && !args.write.change.dry_run && !args.write.change.json
 }
 
 /// Returns the entry of `--before`, which must be a user message.
@@ -232,7 +294,7 @@ fn build_new_session(
     } else {
         fork(&reader, end, options, id_source)?
     };
-    match args.agent {
+    match args.target_dialect() {
         Some(agent) if agent != session.dialect => {
             convert_session(&reader, copy, options, id_source)
         }
@@ -286,16 +348,10 @@ fn fork_notification(
 /// Returns the path of the new file: that of `-o`, else a new name in the directory of `--dir`, in
 /// `folder`, or beside the session. A session read from standard input is forked to standard
 /// output.
-fn new_file_path(
-    args: &Args,
-    open: &OpenSession,
-    folder: Option<&Path>,
-    new: &NewSession,
-) -> PathBuf {
+fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &str) -> PathBuf {
     if let Some(output) = &args.write.output {
         return output.clone();
     }
-    let name = new.file_name();
     if let Some(folder) = args.dir.as_deref().or(folder) {
         return folder.join(name);
     }
@@ -322,7 +378,10 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     } else {
         stores_for_named_project(ui.current_folder(), ui)
     };
-    let folder = agent_folder(&stores, args.agent.unwrap_or(open.session.dialect))?;
+    let folder = agent_folder(
+        &stores,
+        args.target_dialect().unwrap_or(open.session.dialect),
+    )?;
     let is_source_folder = folder == OnDisk.real(parent_folder(file.path()));
     (!is_source_folder).then_some(folder)
 }

@@ -157,6 +157,7 @@ const WRITING: &[&str] = &[
     "fork F --branches",
     "fork F --branches --for omp",
     "fork F --for pi",
+    "fork F --for claude",
 ];
 
 /// Commands that change a session only with `-o`, or write another one.

@@ -1,6 +1,6 @@
 //! `pisess fork`: a new session from a path of another.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session};
 use insta::assert_snapshot;
 
 #[test]
@@ -674,4 +674,284 @@ fn a_fork_of_a_session_without_findings_has_none() {
         }
     }
     assert!(labelled > 10, "{labelled}");
+}
+
+/// The fork of [`two-branches`](the_path_to_the_leaf) for Claude Code.
+const CLAUDE: &str = ".claude/projects/-home-u-kites/019df2dc-0a00-726b-9b5c-564f5be49767.jsonl";
+
+#[test]
+fn for_claude_code_into_its_store() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s
+        .pisess("fork --for claude ./two-branches.jsonl")
+        .at_home()
+        .done();
+    assert_snapshot!(done.quiet(), @"./.claude/projects/-home-u-kites/019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
+    assert_eq!(s.names(), [CLAUDE, "two-branches.jsonl"]);
+    assert_snapshot!(s.text(CLAUDE), @r#"
+    {"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Which paper for a kite?"},"uuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3","timestamp":"2026-01-01T00:00:01.000Z","userType":"external","cwd":"/home/u/kites","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","version":"2.1.332","pisess":{"entry":{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":null}}}}
+    {"parentUuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3","isSidechain":false,"type":"assistant","message":{"id":"msg_f70cb793097851abab94db438ddf5f69","type":"message","role":"assistant","model":"unknown","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"f70cb793-0978-51ab-ab94-db438ddf5f69","timestamp":"2026-01-01T00:00:02.000Z","userType":"external","cwd":"/home/u/kites","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","version":"2.1.332","pisess":{"entry":{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":null,"stopReason":"stop"}}}}
+    {"parentUuid":"f70cb793-0978-51ab-ab94-db438ddf5f69","isSidechain":false,"type":"user","message":{"role":"user","content":"Washi then. How big?"},"uuid":"6c317f82-6535-510f-9fba-63e76c833506","timestamp":"2026-01-01T00:00:06.000Z","userType":"external","cwd":"/home/u/kites","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","version":"2.1.332","pisess":{"entry":{"type":"message","id":"1a2b3c06","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":null}}}}
+    {"parentUuid":"6c317f82-6535-510f-9fba-63e76c833506","isSidechain":false,"type":"assistant","message":{"id":"msg_00e4c2d317ae5cc7b5586b09f8c702b9","type":"message","role":"assistant","model":"unknown","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"00e4c2d3-17ae-5cc7-b558-6b09f8c702b9","timestamp":"2026-01-01T00:00:07.000Z","userType":"external","cwd":"/home/u/kites","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","version":"2.1.332","pisess":{"entry":{"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":null,"stopReason":"stop"}}}}
+    {"type":"pisess","timestamp":"2026-01-01T00:00:03.000Z","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","pisess":{"entry":{"type":"label","id":"27aa2424","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}}}
+    {"type":"last-prompt","lastPrompt":"Washi then. How big?","leafUuid":"00e4c2d3-17ae-5cc7-b558-6b09f8c702b9","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","pisess":{}}
+    "#);
+
+    // Its store may be elsewhere. The project may be another one, whose name is long.
+    let project = "/home/u/".to_owned() + &"é~".repeat(120);
+    let line = format!("fork -q --for claude ./two-branches.jsonl --cwd '{project}'");
+    let done = s.pisess(&line).env("CLAUDE_CONFIG_DIR", "store").done();
+    assert_snapshot!(done.quiet(), @"./store/projects/-home-u--------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------dvgwj/019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
+    s.run("fork -q --for claude ./two-branches.jsonl --dir .");
+    s.run("fork -q --for claude ./two-branches.jsonl -o ./named.jsonl");
+    assert_eq!(s.bytes("named.jsonl"), s.bytes(CLAUDE));
+    let piped = s
+        .pisess("fork -q --for claude -")
+        .stdin(fixture("two-branches.jsonl"))
+        .done();
+    assert_eq!(piped.text(), s.text("named.jsonl"));
+}
+
+#[test]
+fn for_claude_code_reports_and_refuses() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("fork -n --for claude ./two-branches.jsonl"), @r"
+    would create /home/u/.claude/projects/-home-u-kites/019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 6 lines
+      size  id                                    type         content
+     466 B  1f70abe8-e53e-50ea-b1dc-af49e2975bb3  user         Which paper for a kite?
+     812 B  f70cb793-0978-51ab-ab94-db438ddf5f69  assistant    Tissue paper is light, washi is strong.
+     503 B  6c317f82-6535-510f-9fba-63e76c833506  user         Washi then. How big?
+     810 B  00e4c2d3-17ae-5cc7-b558-6b09f8c702b9  assistant    A metre and more, with a bamboo spar.
+     259 B                                        pisess
+     172 B                                        last-prompt
+    3.0 kB  total                                 6 lines
+    ");
+    assert_snapshot!(s.unchanged("fork -n --json --for claude ./two-branches.jsonl root").fails(2), @"./two-branches.jsonl: no message that Claude Code could continue (hint: choose a REF at or below a message)");
+    let json = s.run("fork --json --for claude ./two-branches.jsonl 1a2b3c01 -o ./new");
+    assert_snapshot!(json, @r#"{"path":"./new","action":"create","dryRun":false,"written":[{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Which paper for a kite?"},"uuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3","timestamp":"2026-01-01T00:00:01.000Z","userType":"external","cwd":"/home/u/kites","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","version":"2.1.332","pisess":{"entry":{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":null}}}},{"type":"pisess","timestamp":"2026-01-01T00:00:03.000Z","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","pisess":{"entry":{"type":"label","id":"27aa2424","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}}},{"type":"last-prompt","lastPrompt":"Which paper for a kite?","leafUuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767","pisess":{}}],"editorText":null}"#);
+    let done = s
+        .pisess("fork --for claude ./two-branches.jsonl")
+        .at_home()
+        .terminal(80)
+        .done();
+    assert_snapshot!(done, @r"
+    ./.claude/projects/-home-u-kites/019df2dc-0a00-726b-9b5c-564f5be49767.jsonl
+    2> pisess: `pisess resume 019df2dc-0a00-726b-9b5c-564f5be49767` continues it
+    ");
+    assert_snapshot!(s.unchanged("fork --for claude ./two-branches.jsonl -o ./new").fails(2), @"cannot create ./new: it already exists (hint: choose another name, or overwrite it with --force)");
+    let homeless = s
+        .pisess("fork --for claude ./two-branches.jsonl")
+        .without("HOME")
+        .done();
+    assert_snapshot!(homeless.fails(2), @"the home directory is unknown (hint: name the new file with -o)");
+}
+
+/// Every kind of entry: what the model sees is as pi sends it, and the rest is kept beside.
+#[test]
+fn for_claude_code_every_kind_of_entry() {
+    let lines = [
+        r#"{"type":"model_change","id":"a0000001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","provider":"openai","modelId":"gpt-5"}"#,
+        r#"{"type":"message","id":"a0000002","parentId":"a0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"Old."}}"#,
+        r#"{"type":"message","id":"a0000003","parentId":"a0000002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"user","content":[{"type":"text","text":"Look."},{"type":"image","data":"aGk=","mimeType":"image/png"}]}}"#,
+        r#"{"type":"message","id":"a0000004","parentId":"a0000003","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Kept.","thinkingSignature":"s1"},{"type":"text","text":"I look."},{"type":"toolCall","id":"call|1","name":"bash","arguments":{"command":"ls","timeout":5}},{"type":"toolCall","id":"call 1","name":"read","arguments":{"path":"a","offset":2}},{"type":"toolCall","id":"c3","name":"edit","arguments":{"path":"a","edits":[{"oldText":"x","newText":"y"}]}},{"type":"toolCall","id":"c4","name":"edit","arguments":{"path":"a","edits":[{"oldText":"x","newText":"y"},{"oldText":"p","newText":"q"}]}},{"type":"toolCall","id":"c5","name":"write","arguments":{"path":"b","content":"z"}},{"type":"toolCall","id":"c6","name":"todo","arguments":{"add":"fly"}},{"type":"thinking","thinking":"Too late.","thinkingSignature":"s2"}],"api":"anthropic-messages","provider":"anthropic","model":"claude-x","stopReason":"toolUse","usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4}}}"#,
+        r#"{"type":"message","id":"a0000005","parentId":"a0000004","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"toolResult","toolCallId":"call|1","toolName":"bash","content":[{"type":"text","text":"a"}],"isError":false}}"#,
+        r#"{"type":"message","id":"a0000006","parentId":"a0000005","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"toolResult","toolCallId":"call 1","toolName":"read","content":[{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":true}}"#,
+        r#"{"type":"message","id":"a0000007","parentId":"a0000006","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"toolResult","toolCallId":"c0","toolName":"bash","content":[{"type":"text","text":"whose?"}],"isError":false}}"#,
+        r#"{"type":"message","id":"a0000008","parentId":"a0000007","timestamp":"2026-01-01T00:00:08.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Whose?","thinkingSignature":"s3"},{"type":"text","text":"Other."}],"api":"openai-responses","provider":"openai","model":"gpt-5","stopReason":"length"}}"#,
+        r#"{"type":"message","id":"a0000009","parentId":"a0000008","timestamp":"2026-01-01T00:00:09.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Fai"}],"api":"anthropic-messages","provider":"anthropic","model":"claude-x","stopReason":"aborted"}}"#,
+        r#"{"type":"message","id":"a000000a","parentId":"a0000009","timestamp":"2026-01-01T00:00:10.000Z","message":{"role":"bashExecution","command":"pwd","output":"/","exitCode":0,"cancelled":false,"truncated":false}}"#,
+        r#"{"type":"custom_message","customType":"note","content":"Wind.","display":false,"id":"a000000b","parentId":"a000000a","timestamp":"2026-01-01T00:00:11.000Z"}"#,
+        r#"{"type":"context_edit","id":"a000000c","parentId":"a000000b","timestamp":"2026-01-01T00:00:12.000Z","targetId":"a0000003","replacement":{"content":"Look. [image]"}}"#,
+        r#"{"type":"session_info","id":"a000000d","parentId":"a000000c","timestamp":"2026-01-01T00:00:13.000Z","name":"Kites"}"#,
+        r#"{"type":"compaction","id":"a000000e","parentId":"a000000d","timestamp":"2026-01-01T00:00:14.000Z","summary":"Much.","firstKeptEntryId":"a0000003","tokensBefore":900}"#,
+        r#"{"type":"label","id":"a000000f","parentId":"a000000e","timestamp":"2026-01-01T00:00:15.000Z","targetId":"a000000e","label":"here"}"#,
+        r#"{"type":"message","id":"a0000010","parentId":"a000000f","timestamp":"2026-01-01T00:00:16.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c3","name":"bash","arguments":{"command":"ls"}}],"api":"openai-responses","provider":"openai","model":"gpt-5","stopReason":"toolUse"}}"#,
+    ];
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&lines));
+    s.run("fork -q --branches --for claude ./s.jsonl -o ./claude.jsonl");
+    let native = s.text("claude.jsonl");
+    let mut short = String::new();
+    for line in native.lines() {
+        short += &shorten_claude_line(line);
+        short += "\n";
+    }
+    assert_snapshot!(short, @r#"
+    {"pisess":{"entry":{"id":"a0000001","modelId":"gpt-5","parentId":null,"provider":"openai","timestamp":"2026-01-01T00:00:01.000Z","type":"model_change"}},"type":"pisess"}
+    {"message":{"content":"Old.","role":"user"},"parentUuid":null,"pisess":{"entry":{"id":"a0000002","message":{"content":null,"role":"user"},"parentId":"a0000001","timestamp":"2026-01-01T00:00:02.000Z","type":"message"}},"type":"user","uuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3"}
+    {"message":{"content":"Look. [image]","role":"user"},"parentUuid":"1f70abe8-e53e-50ea-b1dc-af49e2975bb3","pisess":{"entry":{"id":"a0000003","message":{"content":[{"text":"Look.","type":"text"},{"data":"aGk=","mimeType":"image/png","type":"image"}],"role":"user"},"parentId":"a0000002","timestamp":"2026-01-01T00:00:03.000Z","type":"message"}},"type":"user","uuid":"f70cb793-0978-51ab-ab94-db438ddf5f69"}
+    {"message":{"content":[{"signature":"s1","thinking":"Kept.","type":"thinking"},{"text":"I look.","type":"text"},{"id":"call_1","input":{"command":"ls","timeout":5000},"name":"Bash","type":"tool_use"},{"id":"call_1_2","input":{"file_path":"a","offset":2},"name":"Read","type":"tool_use"},{"id":"c3","input":{"file_path":"a","new_string":"y","old_string":"x"},"name":"Edit","type":"tool_use"},{"id":"c4","input":{"edits":[{"new_string":"y","old_string":"x"},{"new_string":"q","old_string":"p"}],"file_path":"a"},"name":"MultiEdit","type":"tool_use"},{"id":"c5","input":{"content":"z","file_path":"b"},"name":"Write","type":"tool_use"},{"id":"c6","input":{"add":"fly"},"name":"todo","type":"tool_use"}],"id":"msg_6c317f826535510f9fba63e76c833506","model":"claude-x","role":"assistant","stop_reason":"tool_use","stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":4,"cache_read_input_tokens":3,"input_tokens":1,"output_tokens":2}},"parentUuid":"f70cb793-0978-51ab-ab94-db438ddf5f69","pisess":{"entry":{"id":"a0000004","message":{"api":"anthropic-messages","content":[{"thinking":"Kept.","thinkingSignature":"s1","type":"thinking"},{"text":"I look.","type":"text"},{"arguments":{"command":"ls","timeout":5},"id":"call|1","name":"bash","type":"toolCall"},{"arguments":{"offset":2,"path":"a"},"id":"call 1","name":"read","type":"toolCall"},{"arguments":{"edits":[{"newText":"y","oldText":"x"}],"path":"a"},"id":"c3","name":"edit","type":"toolCall"},{"arguments":{"edits":[{"newText":"y","oldText":"x"},{"newText":"q","oldText":"p"}],"path":"a"},"id":"c4","name":"edit","type":"toolCall"},{"arguments":{"content":"z","path":"b"},"id":"c5","name":"write","type":"toolCall"},{"arguments":{"add":"fly"},"id":"c6","name":"todo","type":"toolCall"},{"thinking":"Too late.","thinkingSignature":"s2","type":"thinking"}],"model":"claude-x","provider":"anthropic","role":"assistant","stopReason":"toolUse","usage":{"cacheRead":3,"cacheWrite":4,"input":1,"output":2}},"parentId":"a0000003","timestamp":"2026-01-01T00:00:04.000Z","type":"message"}},"type":"assistant","uuid":"6c317f82-6535-510f-9fba-63e76c833506"}
+    {"message":{"content":[{"content":[{"text":"a","type":"text"}],"tool_use_id":"call_1","type":"tool_result"}],"role":"user"},"parentUuid":"6c317f82-6535-510f-9fba-63e76c833506","pisess":{"entry":{"id":"a0000005","message":{"content":null,"isError":false,"role":"toolResult","toolCallId":"call|1","toolName":"bash"},"parentId":"a0000004","timestamp":"2026-01-01T00:00:05.000Z","type":"message"}},"type":"user","uuid":"00e4c2d3-17ae-5cc7-b558-6b09f8c702b9"}
+    {"message":{"content":[{"content":"(no output)","is_error":true,"tool_use_id":"call_1_2","type":"tool_result"}],"role":"user"},"parentUuid":"00e4c2d3-17ae-5cc7-b558-6b09f8c702b9","pisess":{"entry":{"id":"a0000006","message":{"content":[{"data":"aGk=","mimeType":"image/png","type":"image"}],"isError":true,"role":"toolResult","toolCallId":"call 1","toolName":"read"},"parentId":"a0000005","timestamp":"2026-01-01T00:00:06.000Z","type":"message"}},"type":"user","uuid":"e34c1b63-cca4-536e-8e26-4d7906ed4e0d"}
+    {"pisess":{"entry":{"id":"a0000007","message":{"content":[{"text":"whose?","type":"text"}],"isError":false,"role":"toolResult","toolCallId":"c0","toolName":"bash"},"parentId":"a0000006","timestamp":"2026-01-01T00:00:07.000Z","type":"message"}},"type":"pisess"}
+    {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c3","type":"tool_result"}],"role":"user"},"parentUuid":"e34c1b63-cca4-536e-8e26-4d7906ed4e0d","pisess":{},"type":"user","uuid":"139b4f0d-6882-5418-baaf-6c0fdc79b20b"}
+    {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c4","type":"tool_result"}],"role":"user"},"parentUuid":"139b4f0d-6882-5418-baaf-6c0fdc79b20b","pisess":{},"type":"user","uuid":"8bc8d93b-3542-59f7-a1a6-0dfd8a0074ea"}
+    {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c5","type":"tool_result"}],"role":"user"},"parentUuid":"8bc8d93b-3542-59f7-a1a6-0dfd8a0074ea","pisess":{},"type":"user","uuid":"090229fd-302c-5ce5-b746-a8dfe1fc3951"}
+    {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c6","type":"tool_result"}],"role":"user"},"parentUuid":"090229fd-302c-5ce5-b746-a8dfe1fc3951","pisess":{},"type":"user","uuid":"b25dc6fb-cac5-58f4-8629-8adea50e1c49"}
+    {"message":{"content":[{"text":"Other.","type":"text"}],"id":"msg_185c57919ee1570499fa16fe6a7a8a54","model":"gpt-5","role":"assistant","stop_reason":"max_tokens","stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0}},"parentUuid":"b25dc6fb-cac5-58f4-8629-8adea50e1c49","pisess":{"entry":{"id":"a0000008","message":{"api":"openai-responses","content":[{"thinking":"Whose?","thinkingSignature":"s3","type":"thinking"},{"text":"Other.","type":"text"}],"model":"gpt-5","provider":"openai","role":"assistant","stopReason":"length"},"parentId":"a0000007","timestamp":"2026-01-01T00:00:08.000Z","type":"message"}},"type":"assistant","uuid":"185c5791-9ee1-5704-99fa-16fe6a7a8a54"}
+    {"pisess":{"entry":{"id":"a0000009","message":{"api":"anthropic-messages","content":[{"text":"Fai","type":"text"}],"model":"claude-x","provider":"anthropic","role":"assistant","stopReason":"aborted"},"parentId":"a0000008","timestamp":"2026-01-01T00:00:09.000Z","type":"message"}},"type":"pisess"}
+    {"message":{"content":[{"text":"Ran `pwd`\n```\n/\n```","type":"text"}],"role":"user"},"parentUuid":"185c5791-9ee1-5704-99fa-16fe6a7a8a54","pisess":{"entry":{"id":"a000000a","message":{"cancelled":false,"command":"pwd","exitCode":0,"output":"/","role":"bashExecution","truncated":false},"parentId":"a0000009","timestamp":"2026-01-01T00:00:10.000Z","type":"message"}},"type":"user","uuid":"a754d5ef-0e8e-5652-a168-0e326cbc1266"}
+    {"isMeta":true,"message":{"content":[{"text":"Wind.","type":"text"}],"role":"user"},"parentUuid":"a754d5ef-0e8e-5652-a168-0e326cbc1266","pisess":{"entry":{"content":"Wind.","customType":"note","display":false,"id":"a000000b","parentId":"a000000a","timestamp":"2026-01-01T00:00:11.000Z","type":"custom_message"}},"type":"user","uuid":"e4b6b8c9-1e7b-5014-8457-bbff29b08187"}
+    {"pisess":{"entry":{"id":"a000000c","parentId":"a000000b","replacement":{"content":"Look. [image]"},"targetId":"a0000003","timestamp":"2026-01-01T00:00:12.000Z","type":"context_edit"}},"type":"pisess"}
+    {"customTitle":"Kites","pisess":{"entry":{"id":"a000000d","name":"Kites","parentId":"a000000c","timestamp":"2026-01-01T00:00:13.000Z","type":"session_info"}},"type":"custom-title"}
+    {"compactMetadata":{"preTokens":900,"preservedMessages":{"anchorUuid":"36d7c587-951f-5689-8772-36fe4e67b263","uuids":["f70cb793-0978-51ab-ab94-db438ddf5f69","6c317f82-6535-510f-9fba-63e76c833506","00e4c2d3-17ae-5cc7-b558-6b09f8c702b9","e34c1b63-cca4-536e-8e26-4d7906ed4e0d","139b4f0d-6882-5418-baaf-6c0fdc79b20b","8bc8d93b-3542-59f7-a1a6-0dfd8a0074ea","090229fd-302c-5ce5-b746-a8dfe1fc3951","b25dc6fb-cac5-58f4-8629-8adea50e1c49","185c5791-9ee1-5704-99fa-16fe6a7a8a54","a754d5ef-0e8e-5652-a168-0e326cbc1266","e4b6b8c9-1e7b-5014-8457-bbff29b08187"]},"trigger":"manual"},"content":"Conversation compacted","isMeta":false,"level":"info","logicalParentUuid":"e4b6b8c9-1e7b-5014-8457-bbff29b08187","parentUuid":null,"pisess":{},"subtype":"compact_boundary","type":"system","uuid":"3e8d0df5-326e-5bd5-8960-d9ba05f359ad"}
+    {"isCompactSummary":true,"isVisibleInTranscriptOnly":true,"message":{"content":[{"text":"The conversation history before this point was compacted into the following summary:\n\n<summary>\nMuch.\n</summary>","type":"text"}],"role":"user"},"parentUuid":"3e8d0df5-326e-5bd5-8960-d9ba05f359ad","pisess":{"entry":{"firstKeptEntryId":"a0000003","id":"a000000e","parentId":"a000000d","summary":"Much.","timestamp":"2026-01-01T00:00:14.000Z","tokensBefore":900,"type":"compaction"}},"type":"user","uuid":"36d7c587-951f-5689-8772-36fe4e67b263"}
+    {"pisess":{"entry":{"id":"a000000f","label":"here","parentId":"a000000e","targetId":"a000000e","timestamp":"2026-01-01T00:00:15.000Z","type":"label"}},"type":"pisess"}
+    {"message":{"content":[{"id":"c3_2","input":{"command":"ls"},"name":"Bash","type":"tool_use"}],"id":"msg_b812f19f381255c7aab08c614c1856b0","model":"gpt-5","role":"assistant","stop_reason":"tool_use","stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0}},"parentUuid":"36d7c587-951f-5689-8772-36fe4e67b263","pisess":{"entry":{"id":"a0000010","message":{"api":"openai-responses","content":[{"arguments":{"command":"ls"},"id":"c3","name":"bash","type":"toolCall"}],"model":"gpt-5","provider":"openai","role":"assistant","stopReason":"toolUse"},"parentId":"a000000f","timestamp":"2026-01-01T00:00:16.000Z","type":"message"}},"type":"assistant","uuid":"b812f19f-3812-55c7-aab0-8c614c1856b0"}
+    {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c3_2","type":"tool_result"}],"role":"user"},"parentUuid":"b812f19f-3812-55c7-aab0-8c614c1856b0","pisess":{},"type":"user","uuid":"bd247084-a518-50be-b074-5dd25d373935"}
+    {"lastPrompt":"Look. [image]","leafUuid":"bd247084-a518-50be-b074-5dd25d373935","pisess":{},"type":"last-prompt"}
+    "#);
+    assert_snapshot!(s.run("tree ./claude.jsonl --filter all"), @r"
+    a0000001  • model: gpt-5
+    a0000002  • user: Old.
+    a0000003  • user: [edited] [image] Look.
+    a0000004  • assistant: I look.
+    a0000005  • bash: ls
+    a0000006  • read: [failed] [image] a:2
+    a0000007  • bash
+    a0000008  • assistant: Other.
+    a0000009  • assistant: [aborted] Fai
+    a000000a  • bash: pwd
+    a000000b  • note: Wind.  (hidden)
+    a000000c  • context replace: a0000003
+    a000000d  • title: Kites
+    a000000e  • ── [here] compaction: 900 tokens · Much. ──
+    a000000f  • label: here
+    a0000010  • assistant: (calls bash)
+    7153766c  • custom: foreign_session_import  ← active
+    ");
+    assert_eq!(brought_back(&s, "claude.jsonl"), lines.join("\n"));
+}
+
+/// Other branches are branches there, too. What is below the leaf would be continued in its place, so
+/// it is kept beside.
+#[test]
+fn for_claude_code_with_other_branches() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("switch -q ./two-branches.jsonl 1a2b3c06");
+    s.run("fork -q --branches --for claude ./two-branches.jsonl -o ./claude.jsonl");
+    let text = s.text("claude.jsonl");
+    let mut short = String::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let id = &line["pisess"]["entry"]["id"];
+        let [uuid, parent, leaf] =
+            ["uuid", "parentUuid", "leafUuid"].map(|key| line[key].as_str().unwrap_or("-"));
+        let kind = line["type"].as_str().unwrap();
+        short += &format!("{kind} {id} {uuid:.8} below {parent:.8}, leaf {leaf:.8}\n");
+    }
+    assert_snapshot!(short, @r#"
+    user "1a2b3c01" 1f70abe8 below -, leaf -
+    assistant "1a2b3c02" f70cb793 below 1f70abe8, leaf -
+    pisess "1a2b3c03" - below -, leaf -
+    pisess "1a2b3c04" - below -, leaf -
+    pisess "1a2b3c05" - below -, leaf -
+    pisess "1a2b3c06" - below -, leaf -
+    pisess "1a2b3c07" - below -, leaf -
+    pisess "226b1b5c" - below -, leaf -
+    last-prompt null - below -, leaf f70cb793
+    "#);
+    assert_eq!(
+        brought_back(&s, "claude.jsonl"),
+        s.lines_from("two-branches.jsonl", 2).trim_end()
+    );
+}
+
+/// Also sessions of other agents are forked for Claude Code, and the calls of Codex get its names.
+#[test]
+fn for_claude_code_of_other_agents() {
+    let s = Sandbox::with(&["codex/plain.jsonl"]);
+    s.run("fork -q --for claude ./plain.jsonl -o ./claude.jsonl");
+    let text = s.text("claude.jsonl");
+    let mut calls = String::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        for block in line["message"]["content"].as_array().into_iter().flatten() {
+            if block["type"] == "tool_use" {
+                calls += &format!("{} {}\n", block["name"], block["input"]);
+            }
+        }
+    }
+    assert_snapshot!(calls, @r#"
+    "Bash" {"command":"cat notes.md"}
+    "apply_patch" {"input":"*** Begin Patch\n*** Add File: kite.md\n+washi\n*** End Patch"}
+    "web_search" {"query":"washi","type":"search"}
+    "#);
+    assert_snapshot!(s.unchanged("fork ./claude.jsonl").fails(2), @"./claude.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./claude.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)");
+}
+
+/// What Claude Code writes below a line that pisess wrote follows the entry of that line, and what
+/// pi has below it already.
+#[test]
+fn what_claude_code_adds_follows() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork -q --for claude ./two-branches.jsonl -o ./claude.jsonl");
+    let text = s.text("claude.jsonl");
+    let leaf = text.lines().rfind(|line| line.contains("\"uuid\""));
+    let leaf: serde_json::Value = serde_json::from_str(leaf.unwrap()).unwrap();
+    let added = format!(
+        r#"{{"parentUuid":{},"isSidechain":false,"type":"user","message":{{"role":"user","content":"Fly."}},"uuid":"u1","timestamp":"2026-06-01T00:00:00.000Z","sessionId":"s"}}"#,
+        leaf["uuid"]
+    );
+    s.put("claude.jsonl", text + "\n" + &added + "\n");
+    assert_snapshot!(s.run("tree ./claude.jsonl --filter all"), @r"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    27aa2424  • label: start
+    dadf3e62  • user: Fly.
+    701bc278  • custom: foreign_session_import  ← active
+    ");
+}
+
+/// Returns a line of Claude Code without the members that all have.
+fn shorten_claude_line(line: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+    let object = value.as_object_mut().unwrap();
+    for key in [
+        "isSidechain",
+        "timestamp",
+        "userType",
+        "cwd",
+        "sessionId",
+        "version",
+    ] {
+        object.remove(key);
+    }
+    value.to_string()
+}
+
+/// Imports a session, and returns its entries without the record of the import.
+fn brought_back(s: &Sandbox, name: &str) -> String {
+    s.run(&format!("import -q ./{name} -o ./back.jsonl --force"));
+    let session = s.text("back.jsonl");
+    let mut entries: Vec<_> = session.lines().skip(1).collect();
+    let record = entries.pop().unwrap();
+    assert!(record.contains("foreign_session_import"), "{record}");
+    entries.join("\n")
+}
+
+#[test]
+fn for_claude_code_and_back_nothing_is_lost() {
+    for name in [
+        "two-branches",
+        "tour",
+        "draft-tree",
+        "v1",
+        "v2",
+        "omp",
+        "kinds/pi",
+        "kinds/omp",
+    ] {
+        let s = Sandbox::new();
+        s.put("s.jsonl", fixture(&format!("{name}.jsonl")));
+        s.run("fork -q --branches --for pi ./s.jsonl -o ./pi.jsonl");
+        s.run("fork -q --branches --for claude ./s.jsonl -o ./claude.jsonl");
+        assert_eq!(
+            brought_back(&s, "claude.jsonl"),
+            s.lines_from("pi.jsonl", 2).trim_end(),
+            "{name}"
+        );
+    }
 }

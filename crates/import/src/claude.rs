@@ -18,10 +18,13 @@ mod parts;
 mod queue;
 mod response;
 mod user;
+pub mod write;
 
 use super::SourceReader;
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use crate::parts::{non_empty_text, unconverted_members};
+use crate::returned::{ReturnedLine, restore_content};
+use blocks::line_content;
 use compaction::AnnouncedCompaction;
 use foldhash::HashMap;
 use held::HeldLine;
@@ -116,6 +119,14 @@ impl From<NodeIx> for LineNodes {
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.detect_sub_agent_file(raw);
+        if let Some(returned) = ReturnedLine::read(raw) {
+            self.end_open_responses()?;
+            let line = self.parse_line(offset, raw, self.time_ms);
+            // Claude Code may write a line once more.
+            if !self.is_repeated(&line) {
+                return self.read_returned(&line, returned.entry);
+            }
+        }
 
         // Most lines neither belong to an open response nor begin one. They are read at once,
         // without the copy that a waiting line needs.
@@ -191,6 +202,57 @@ impl<'o> ClaudeReader<'o> {
         self.release_lines_before(line)?;
         self.add_line(line, parts)?;
         self.release_ready_lines()
+    }
+
+    /// Adds the entry that pisess wrote into a line. A line without an entry, such as the boundary
+    /// of a compaction, is the same place in the tree as the line before it.
+    fn read_returned(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
+        self.time_ms = line.time_ms;
+        let Some(entry) = entry else {
+            let parent = non_empty_text(line.raw, "logicalParentUuid").or(line.parent.clone());
+            let above = parent.and_then(|parent| self.find_line(&parent));
+            if let Some(uuid) = &line.uuid
+                && let Some(above) = above
+            {
+                self.nodes_by_uuid.insert(uuid.as_bytes().into(), above);
+            }
+            return Ok(());
+        };
+
+        let line_type = line.kind.and_then(Raw::text).unwrap_or_default();
+        let content = line
+            .message
+            .and_then(|message| line_content(&line_type.to_string_lossy(), message));
+        let restored = restore_content(entry, content.as_deref());
+        let entry = restored.as_deref().map_or(entry, Raw::from_checked);
+        let node = self.writer.add_returned(line.offset, entry)?;
+        self.main_leaf = Some(node);
+        self.last_entry = Some(node);
+        match &line.uuid {
+            Some(uuid) => {
+                self.nodes_by_uuid
+                    .insert(uuid.as_bytes().into(), node.into());
+            }
+            None => self.writer.continue_parent(node),
+        }
+        self.remember_settings(entry);
+        Ok(())
+    }
+
+    /// Remembers the model and the name that an entry of pi sets.
+    fn remember_settings(&mut self, entry: Raw) {
+        let [kind, name, model, message] =
+            find_members(entry, ["type", "name", "modelId", "message"]);
+        let is_name = kind.is_some_and(|kind| kind.is("session_info"));
+        if is_name {
+            let name = name.and_then(Raw::text).filter(|name| !name.is_blank());
+            self.has_user_title = name.is_some();
+            self.writer.name = name.map(Text::into_owned);
+        }
+        let model = model.or_else(|| message.and_then(|message| message.get("model")));
+        if let Some(model) = model.and_then(Raw::text) {
+            self.model = Some(model.into_owned());
+        }
     }
 
     /// Whether the line was read before.

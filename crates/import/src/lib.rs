@@ -10,6 +10,7 @@
 //! counterpart become custom entries, and what a message has no place for is a member of its entry,
 //! named after the source. The last entry of an import records what was read ([`record`]).
 
+mod calls;
 mod claude;
 mod codex;
 mod convert;
@@ -17,13 +18,16 @@ mod detect;
 mod identity;
 pub mod joined;
 mod lines;
+mod native;
 mod parts;
 pub mod record;
+mod returned;
 mod survey;
 mod writer;
 
 pub use convert::{EarlierImports, ImportTarget, emit_new_entries, write_converted_session};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
+pub use native::{NativeTarget, native_file_path, write_native_session};
 pub use record::ImportRecord;
 pub use survey::{SubAgent, Survey, sha256_hex, survey_source};
 

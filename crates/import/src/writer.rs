@@ -6,18 +6,21 @@
 //! time    that of the source, but not before the parent's
 //! ```
 
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use pisess_core::agents::{Emit, convert};
+use pisess_core::session::content::find_members;
 use pisess_core::session::dialect::Dialect;
 use pisess_json::Raw;
+use pisess_json::edit::Edit as LineEdit;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::time::iso_string;
+use pisess_json::time::{date_from_value, iso_string};
 use pisess_json::write::Object;
 use std::io;
 use uuid::Uuid;
 
 /// An entry that was laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeIx(u32);
 
 /// What a reader makes of a line, or of a part of it.
@@ -76,6 +79,10 @@ pub struct EntryWriter<'o> {
     created_ms: i64,
     nodes: Vec<Node>,
     used_ids: HashSet<u32>,
+    /// The entries that pisess wrote into the source, by the ids that they had.
+    returned: HashMap<Text<'static>, NodeIx>,
+    /// The ids of those whose id is not eight hexadecimal digits.
+    other_ids: HashMap<NodeIx, Text<'static>>,
     last_line: LastLine,
     /// `None` if entries are laid out only.
     output: Option<Output<'o>>,
@@ -137,6 +144,72 @@ impl<'o> EntryWriter<'o> {
             self.write_line(&line)?;
         }
         Ok(node)
+    }
+
+    /// Adds an entry that pisess wrote into the line at `offset`, with the id, the parent and the
+    /// time that it had. If its id is taken, it gets another one. If its parent is unknown, it is a
+    /// root.
+    pub fn add_returned(&mut self, offset: u64, entry: Raw) -> io::Result<NodeIx> {
+        let [id, parent, timestamp, kind] =
+            find_members(entry, ["id", "parentId", "timestamp", "type"]);
+        let own_parent_id = parent.and_then(Raw::text);
+        let parent = own_parent_id
+            .as_ref()
+            .and_then(|id| self.returned.get(id).copied());
+        let parent_ms = parent.map_or(self.created_ms, |parent| self.node(parent).time_ms);
+
+        let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
+        let own_id = id.and_then(Raw::text).filter(|id| !id.is_empty());
+        let own_id = own_id.filter(|id| !self.returned.contains_key(id));
+        let own_number = own_id.as_ref().and_then(parse_hex_id);
+        let is_taken = own_number.is_some_and(|number| self.used_ids.contains(&number));
+        let number = match own_number {
+            Some(number) if !is_taken => number,
+            _ => self.find_free_id(offset).id,
+        };
+        self.used_ids.insert(number);
+        self.nodes.push(Node {
+            id: number,
+            parent,
+            continuation: node,
+            time_ms: date_from_value(timestamp).unwrap_or(parent_ms),
+        });
+        if let Some(own_id) = &own_id {
+            if own_number.is_none() {
+                self.other_ids.insert(node, own_id.clone().into_owned());
+            }
+            self.returned.insert(own_id.clone().into_owned(), node);
+        }
+        if kind.is_some_and(|kind| kind.is("message")) {
+            self.message_count += 1;
+        }
+
+        let is_new = self.earlier_import_count == 0;
+        if is_new && self.output.is_some() {
+            let mut line = LineEdit::new(entry.bytes())?;
+            let id = Text::from(self.entry_id(node));
+            if own_id != Some(id.as_borrowed()) {
+                line.set("id", &encode_to_vec(&id));
+            }
+            let parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
+            if parent_id != own_parent_id {
+                let json = parent_id.as_ref().map(encode_to_vec);
+                line.set("parentId", json.as_deref().unwrap_or(b"null"));
+            }
+            self.write_line(&line.finish())?;
+        }
+        Ok(node)
+    }
+
+    /// Lets what is attached to the parent of an entry later follow this entry instead, unless
+    /// another entry continues the parent already.
+    pub fn continue_parent(&mut self, node: NodeIx) {
+        let Some(parent) = self.node(node).parent else {
+            return;
+        };
+        if self.node(parent).continuation == parent {
+            self.node_mut(parent).continuation = node;
+        }
     }
 
     /// Emits a line of a session of pi, converted if the session is for oh-my-pi.
@@ -226,7 +299,10 @@ impl<'o> EntryWriter<'o> {
 
     /// The id of an entry, as the session has it.
     pub fn entry_id(&self, node: NodeIx) -> String {
-        format!("{:08x}", self.node(node).id)
+        match self.other_ids.get(&node) {
+            Some(id) => id.to_string(),
+            None => format!("{:08x}", self.node(node).id),
+        }
     }
 
     /// The id that the next entry of the line at `offset` gets.
@@ -284,6 +360,14 @@ impl<'o> EntryWriter<'o> {
             .text_or_null("parentId", parent_id.as_ref())
             .str("timestamp", &iso_string(time_ms))
     }
+}
+
+/// Reads an id of eight hexadecimal digits, as the agents write it.
+fn parse_hex_id(id: &Text) -> Option<u32> {
+    let digits = std::str::from_utf8(id.as_bytes()).ok()?;
+    let number = u32::from_str_radix(digits, 16).ok()?;
+    let is_as_written = format!("{number:08x}") == digits;
+    is_as_written.then_some(number)
 }
 
 /// Appends the members of an object, given as JSON, to a line.

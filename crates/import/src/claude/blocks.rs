@@ -3,6 +3,7 @@
 use crate::parts::{image_block, non_empty_text, type_and_text};
 use pisess_core::session::content::{is_block, text_block, text_content};
 use pisess_json::Raw;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
@@ -86,6 +87,29 @@ pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
     } else {
         None
     }
+}
+
+/// Converts the content of a line that has a single message: that of its result, if it has one.
+/// `None` if there is no content.
+pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
+    let content = message.get("content")?;
+    if line_type == "assistant" {
+        return Some(array(content.items().filter_map(convert_response_block)));
+    }
+    let result = content
+        .items()
+        .find(|block| is_block(*block, "tool_result"));
+    if let Some(result) = result {
+        let content = result.get("content")?;
+        return Some(match content.text() {
+            Some(text) => text_content(&text),
+            None => array(content.items().filter_map(convert_user_block)),
+        });
+    }
+    Some(match content.text() {
+        Some(text) => encode_to_vec(&text),
+        None => array(content.items().filter_map(convert_user_block)),
+    })
 }
 
 fn convert_thinking(block: Raw) -> Option<Vec<u8>> {

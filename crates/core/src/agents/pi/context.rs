@@ -74,7 +74,7 @@ impl<'a> Projection<'a> {
                 let bodies = message_bodies(ix, reader)?;
                 has_model_messages = bodies.iter().any(Option::is_some);
                 let edit = edits.get(session.id(ix).as_bytes()).copied();
-                projection.append_messages(ix, bodies, edit)?;
+                append_edited(ix, bodies, edit, reader, &mut projection.messages)?;
             }
             projection.entries.push(ProjectedEntry {
                 path_index,
@@ -83,26 +83,6 @@ impl<'a> Projection<'a> {
             });
         }
         Ok(projection)
-    }
-
-    /// Appends the messages of an entry (see [`message_bodies`]), with its edit applied. An edit may
-    /// omit them.
-    fn append_messages(
-        &mut self,
-        ix: EntryIx,
-        bodies: [Option<Body>; 2],
-        edit: Option<ContextEdit>,
-    ) -> io::Result<()> {
-        for body in bodies.into_iter().flatten() {
-            let message = ContextMessage { entry: ix, body };
-            match edit {
-                None => self.messages.push(message),
-                Some(edit) => self
-                    .messages
-                    .extend(apply_edit(message, edit, self.reader)?),
-            }
-        }
-        Ok(())
     }
 
     /// Returns the messages of the entry at `index`.
@@ -115,6 +95,37 @@ impl<'a> Projection<'a> {
         let end = self.entries[index].messages_end;
         &self.messages[start as usize..end as usize]
     }
+}
+
+/// Returns the messages that an entry has for the model, with its edit applied.
+pub fn entry_messages(
+    ix: EntryIx,
+    edit: Option<ContextEdit>,
+    reader: &EntryReader,
+) -> io::Result<Vec<ContextMessage>> {
+    let mut messages = Vec::new();
+    let bodies = message_bodies(ix, reader)?;
+    append_edited(ix, bodies, edit, reader, &mut messages)?;
+    Ok(messages)
+}
+
+/// Appends the messages of an entry (see [`message_bodies`]), with its edit applied. An edit may
+/// omit them.
+fn append_edited(
+    ix: EntryIx,
+    bodies: [Option<Body>; 2],
+    edit: Option<ContextEdit>,
+    reader: &EntryReader,
+    messages: &mut Vec<ContextMessage>,
+) -> io::Result<()> {
+    for body in bodies.into_iter().flatten() {
+        let message = ContextMessage { entry: ix, body };
+        match edit {
+            None => messages.push(message),
+            Some(edit) => messages.extend(apply_edit(message, edit, reader)?),
+        }
+    }
+    Ok(())
 }
 
 /// Returns the role of a message of a projection, without reading a stored message. Only a

@@ -1,0 +1,187 @@
+//! The tools that the agents have in common, by their names: a call of one agent becomes a call of
+//! another.
+//!
+//! ```text
+//! pi       bash            read            write           edit
+//! Claude   Bash            Read            Write           Edit, MultiEdit
+//! Codex    shell, …        -               -               apply_patch
+//! ```
+//!
+//! A call of any other tool, or one with other arguments, has no counterpart.
+
+use pisess_core::session::content::find_members;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+
+/// A call of a tool that several agents have.
+#[derive(Debug, PartialEq)]
+pub enum CommonCall<'a> {
+    /// A command of the shell, with its time limit.
+    Shell {
+        command: Text<'a>,
+        timeout_ms: Option<f64>,
+    },
+    /// Reading a file, or these lines of it.
+    Read {
+        path: Text<'a>,
+        offset: Option<Raw<'a>>,
+        limit: Option<Raw<'a>>,
+    },
+    /// Writing a file.
+    Write { path: Text<'a>, content: Text<'a> },
+    /// Replacing texts in a file.
+    Edit {
+        path: Text<'a>,
+        replacements: Vec<Replacement<'a>>,
+    },
+}
+
+/// A text of a file, and what replaces it.
+#[derive(Debug, PartialEq)]
+pub struct Replacement<'a> {
+    old: Text<'a>,
+    new: Text<'a>,
+}
+
+/// A call as an agent has it.
+pub struct NamedCall {
+    pub name: &'static str,
+    pub arguments: Vec<u8>,
+}
+
+impl<'a> CommonCall<'a> {
+    /// Reads the call of any agent; `None` if the tool is not one of these, or an argument is
+    /// missing.
+    pub fn read(name: &Text, arguments: Raw<'a>) -> Option<CommonCall<'a>> {
+        match name.as_bytes() {
+            // pi counts seconds, the others milliseconds.
+            b"bash" => read_command(arguments, "command", ("timeout", 1000.0)),
+            b"Bash" => read_command(arguments, "command", ("timeout", 1.0)),
+            b"shell" | b"shell_command" => read_command(arguments, "command", ("timeout_ms", 1.0)),
+            b"exec_command" => read_command(arguments, "cmd", ("timeout_ms", 1.0)),
+            b"read" | b"Read" => {
+                let [offset, limit] = find_members(arguments, ["offset", "limit"]);
+                Some(CommonCall::Read {
+                    path: read_path(arguments)?,
+                    offset,
+                    limit,
+                })
+            }
+            b"write" | b"Write" => Some(CommonCall::Write {
+                path: read_path(arguments)?,
+                content: arguments.get_text("content")?,
+            }),
+            b"edit" | b"Edit" | b"MultiEdit" => Some(CommonCall::Edit {
+                path: read_path(arguments)?,
+                replacements: read_replacements(arguments)?,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the call as Claude Code has it.
+    pub fn for_claude(&self) -> NamedCall {
+        let path_arguments = |path: &Text| Object::new().text("file_path", path);
+        let (name, arguments) = match self {
+            CommonCall::Shell {
+                command,
+                timeout_ms,
+            } => {
+                let arguments = Object::new()
+                    .text("command", command)
+                    .with(*timeout_ms, |object, limit| object.number("timeout", limit));
+                ("Bash", arguments)
+            }
+            CommonCall::Read {
+                path,
+                offset,
+                limit,
+            } => {
+                let arguments = path_arguments(path)
+                    .with(*offset, |object, offset| object.raw("offset", offset))
+                    .with(*limit, |object, limit| object.raw("limit", limit));
+                ("Read", arguments)
+            }
+            CommonCall::Write { path, content } => {
+                ("Write", path_arguments(path).text("content", content))
+            }
+            CommonCall::Edit { path, replacements } => match replacements.as_slice() {
+                [only] => ("Edit", only.add_for_claude(path_arguments(path))),
+                several => {
+                    let edits = several
+                        .iter()
+                        .map(|edit| edit.add_for_claude(Object::new()).finish());
+                    (
+                        "MultiEdit",
+                        path_arguments(path).json("edits", &array(edits)),
+                    )
+                }
+            },
+        };
+        NamedCall {
+            name,
+            arguments: arguments.finish(),
+        }
+    }
+}
+
+impl Replacement<'_> {
+    fn add_for_claude(&self, arguments: Object) -> Object {
+        arguments
+            .text("old_string", &self.old)
+            .text("new_string", &self.new)
+    }
+}
+
+/// Reads a command: a string, or the arguments of a program as Codex had them, of which only a
+/// script for the shell is a command. `timeout` is the key of the limit, and its unit in
+/// milliseconds.
+fn read_command<'a>(
+    arguments: Raw<'a>,
+    key: &str,
+    (timeout_key, unit_ms): (&str, f64),
+) -> Option<CommonCall<'a>> {
+    let command = arguments.get(key)?;
+    let command = match command.text() {
+        Some(text) => text,
+        None => {
+            let words: Vec<_> = command.items().filter_map(Raw::text).collect();
+            match words.as_slice() {
+                [_, option, script] if *option == "-lc" || *option == "-c" => script.clone(),
+                _ => return None,
+            }
+        }
+    };
+    let timeout = arguments.get(timeout_key).and_then(Raw::number);
+    Some(CommonCall::Shell {
+        command,
+        timeout_ms: timeout.map(|limit| limit * unit_ms),
+    })
+}
+
+fn read_path(arguments: Raw<'_>) -> Option<Text<'_>> {
+    arguments
+        .get_text("path")
+        .or_else(|| arguments.get_text("file_path"))
+}
+
+/// Reads the replacements of an edit: a list of them, or one beside the path.
+fn read_replacements(arguments: Raw<'_>) -> Option<Vec<Replacement<'_>>> {
+    let Some(edits) = arguments.get("edits") else {
+        return Some(vec![read_replacement(arguments)?]);
+    };
+    let replacements: Option<Vec<_>> = edits.items().map(read_replacement).collect();
+    replacements.filter(|replacements| !replacements.is_empty())
+}
+
+fn read_replacement(edit: Raw<'_>) -> Option<Replacement<'_>> {
+    Some(Replacement {
+        old: edit
+            .get_text("oldText")
+            .or_else(|| edit.get_text("old_string"))?,
+        new: edit
+            .get_text("newText")
+            .or_else(|| edit.get_text("new_string"))?,
+    })
+}

@@ -1,0 +1,491 @@
+//! Writes sessions of Claude Code.
+//!
+//! ```text
+//! entry          line, with the uuid of the line before as parentUuid
+//! user, …        user
+//! response       assistant, with all its blocks
+//! result         user, with one tool_result
+//! compaction     system (compact_boundary), then user (isCompactSummary)
+//! name           custom-title, outside of the tree
+//! other          pisess, outside of the tree
+//! ```
+//!
+//! Claude Code continues a session at the line that `last-prompt` names, and takes the lines that a
+//! compaction preserves from a list in its boundary.
+
+use crate::calls::CommonCall;
+use crate::claude::blocks::line_content;
+use crate::native::{
+    LineIx, MISSING_RESULT, NativeTarget, NativeWriter, OpenCall, Place, Seen, Visibility, is_text,
+};
+use crate::parts::non_empty_text;
+use crate::returned::{RETURNED_KEY, returned_member};
+use pisess_core::session::content::{finite_or_zero, is_block, member_is, text_block};
+use pisess_json::Raw;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_json::write::{Object, array};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+/// The version of Claude Code whose lines these are.
+const VERSION: &str = "2.1.332";
+
+/// What Claude Code shows in place of a compaction.
+const BOUNDARY_TEXT: &str = "Conversation compacted";
+
+/// The text of a failed result without text, which the API refuses.
+const EMPTY_FAILURE: &str = "(no output)";
+
+/// The maximum length of the name of a project's directory, without the hash of a longer one.
+const MAX_PROJECT_LEN: usize = 200;
+
+/// Returns where Claude Code looks for a session, below its own directory.
+pub fn file_path(target: &NativeTarget) -> PathBuf {
+    Path::new("projects")
+        .join(project_name(&target.cwd.to_string_lossy()))
+        .join(format!("{}.jsonl", target.session_id))
+}
+
+/// Returns the name of the directory for the sessions of a project: its path with `-` for each
+/// UTF-16 unit that is not an ASCII letter or digit. The name of a long path ends with a hash of it.
+fn project_name(cwd: &str) -> String {
+    let mut name = String::new();
+    let mut hash: i32 = 0;
+    for unit in cwd.encode_utf16() {
+        let letter = u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);
+        name.push(letter.map_or('-', char::from));
+        hash = hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+    }
+    if name.len() <= MAX_PROJECT_LEN {
+        return name;
+    }
+    name.truncate(MAX_PROJECT_LEN);
+    format!("{name}-{}", to_base_36(hash.unsigned_abs()))
+}
+
+/// Returns a number as `toString(36)` of JavaScript writes it.
+fn to_base_36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
+/// A session in progress.
+pub struct ClaudeWriter<'a> {
+    session_id: &'a str,
+    cwd: &'a Text<'a>,
+    /// The namespace of the ids of its lines.
+    namespace: Uuid,
+    line_count: u32,
+    /// The text of the last message that the user wrote.
+    last_prompt: Option<Text<'static>>,
+    out: &'a mut dyn Write,
+}
+
+/// The ends of a line: the members after its message.
+#[derive(Clone, Copy, Default)]
+struct LineMarks {
+    is_meta: bool,
+    is_summary: bool,
+}
+
+impl<'a> ClaudeWriter<'a> {
+    pub fn new(target: &NativeTarget<'a>, out: &'a mut dyn Write) -> ClaudeWriter<'a> {
+        ClaudeWriter {
+            session_id: target.session_id,
+            cwd: target.cwd,
+            namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, target.session_id.as_bytes()),
+            line_count: 0,
+            last_prompt: None,
+            out,
+        }
+    }
+
+    fn write_line(&mut self, line: Object) -> io::Result<()> {
+        self.out.write_all(&line.finish())?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Takes the number of a new line of the tree.
+    fn new_line(&mut self) -> LineIx {
+        self.line_count += 1;
+        LineIx(self.line_count - 1)
+    }
+
+    /// Returns the id of a line: only the session and the number of the line determine it.
+    fn uuid(&self, line: LineIx) -> String {
+        Uuid::new_v5(&self.namespace, &line.0.to_be_bytes()).to_string()
+    }
+
+    fn begin_tree_line(&self, parent: Option<LineIx>) -> Object {
+        let parent = parent.map(|parent| self.uuid(parent));
+        Object::new()
+            .str_or_null("parentUuid", parent.as_deref())
+            .bool("isSidechain", false)
+    }
+
+    /// Adds the members with which all lines of the tree end.
+    fn end_tree_line(&self, line: Object, ix: LineIx, time_ms: i64) -> Object {
+        line.str("uuid", &self.uuid(ix))
+            .str("timestamp", &iso_string(time_ms))
+            .str("userType", "external")
+            .text("cwd", self.cwd)
+            .str("sessionId", self.session_id)
+            .str("version", VERSION)
+    }
+
+    /// Writes a line with a message. `returned` is its member `pisess`.
+    fn write_message(
+        &mut self,
+        place: &Place,
+        kind: &str,
+        message: &[u8],
+        marks: LineMarks,
+    ) -> io::Result<LineIx> {
+        let ix = self.new_line();
+        let content = line_content(kind, Raw::from_checked(message));
+        let mut line = self
+            .begin_tree_line(place.parent)
+            .str("type", kind)
+            .json("message", message);
+        if marks.is_meta {
+            line = line.bool("isMeta", true);
+        }
+        if marks.is_summary {
+            line = line
+                .bool("isVisibleInTranscriptOnly", true)
+                .bool("isCompactSummary", true);
+        }
+        let line = self.end_tree_line(line, ix, place.time_ms).json(
+            RETURNED_KEY,
+            &returned_member(place.entry, content.as_deref()),
+        );
+        self.write_line(line)?;
+        Ok(ix)
+    }
+
+    /// Writes a compaction: its boundary, with the lines that it keeps, and its summary. What is
+    /// after it follows the summary; Claude Code itself puts the lines that are kept between them.
+    fn write_compaction(
+        &mut self,
+        place: &Place,
+        content: Raw,
+        kept: &[LineIx],
+    ) -> io::Result<LineIx> {
+        let boundary = self.new_line();
+        let summary = LineIx(boundary.0 + 1);
+        let tokens_before = finite_or_zero(place.entry.get("tokensBefore"));
+        let mut metadata = Object::new()
+            .str("trigger", "manual")
+            .number("preTokens", tokens_before);
+        if !kept.is_empty() {
+            let uuids = kept
+                .iter()
+                .map(|&line| encode_to_vec(&Text::from(self.uuid(line))));
+            let preserved = Object::new()
+                .str("anchorUuid", &self.uuid(summary))
+                .json("uuids", &array(uuids));
+            metadata = metadata.json("preservedMessages", &preserved.finish());
+        }
+
+        let logical_parent = place.parent.map(|parent| self.uuid(parent));
+        let line = self
+            .begin_tree_line(None)
+            .str_or_null("logicalParentUuid", logical_parent.as_deref())
+            .str("type", "system")
+            .str("subtype", "compact_boundary")
+            .str("content", BOUNDARY_TEXT)
+            .bool("isMeta", false)
+            .str("level", "info")
+            .json("compactMetadata", &metadata.finish());
+        let line = self
+            .end_tree_line(line, boundary, place.time_ms)
+            .json(RETURNED_KEY, b"{}");
+        self.write_line(line)?;
+
+        let message = user_message(&user_content(content));
+        let after_boundary = Place {
+            parent: Some(boundary),
+            ..*place
+        };
+        let marks = LineMarks {
+            is_summary: true,
+            ..LineMarks::default()
+        };
+        self.write_message(&after_boundary, "user", &message, marks)
+    }
+}
+
+impl NativeWriter for ClaudeWriter<'_> {
+    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
+        let marks = LineMarks::default();
+        match *seen {
+            Seen::User {
+                content,
+                visibility,
+            } => {
+                let is_meta = visibility == Visibility::Hidden;
+                let message = place.entry.get("message").unwrap_or(Raw::NULL);
+                if member_is(message, "role", "user") {
+                    self.last_prompt = first_text(content);
+                }
+                let message = user_message(&user_content(content));
+                self.write_message(place, "user", &message, LineMarks { is_meta, ..marks })
+            }
+            Seen::Response { message, calls } => {
+                let id = format!(
+                    "msg_{}",
+                    self.uuid(LineIx(self.line_count)).replace('-', "")
+                );
+                let message = response_message(message, calls, &id);
+                self.write_message(place, "assistant", &message, marks)
+            }
+            Seen::Result { message, call } => {
+                let is_error = message.get("isError").and_then(Raw::bool) == Some(true);
+                let content = message.get("content").unwrap_or(Raw::NULL);
+                let block = result_block(&call.id, &result_content(content, is_error), is_error);
+                self.write_message(place, "user", &user_message(&array([block])), marks)
+            }
+            Seen::Compaction { content, kept } => self.write_compaction(place, content, kept),
+        }
+    }
+
+    fn write_unseen(&mut self, place: &Place) -> io::Result<()> {
+        let line = Object::new()
+            .str("type", RETURNED_KEY)
+            .str("timestamp", &iso_string(place.time_ms))
+            .str("sessionId", self.session_id)
+            .json(RETURNED_KEY, &returned_member(place.entry, None));
+        self.write_line(line)
+    }
+
+    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()> {
+        let line = Object::new()
+            .str("type", "custom-title")
+            .text("customTitle", name)
+            .str("sessionId", self.session_id)
+            .json(RETURNED_KEY, &returned_member(place.entry, None));
+        self.write_line(line)
+    }
+
+    fn write_missing_result(
+        &mut self,
+        parent: Option<LineIx>,
+        time_ms: i64,
+        call: &OpenCall,
+    ) -> io::Result<LineIx> {
+        let ix = self.new_line();
+        let content = encode_to_vec(&Text::from(MISSING_RESULT));
+        let block = result_block(&call.id, &content, true);
+        let line = self
+            .begin_tree_line(parent)
+            .str("type", "user")
+            .json("message", &user_message(&array([block])));
+        let line = self
+            .end_tree_line(line, ix, time_ms)
+            .json(RETURNED_KEY, b"{}");
+        self.write_line(line)?;
+        Ok(ix)
+    }
+
+    /// Writes which line the session continues at, also if a newer one is on another branch.
+    fn finish(mut self: Box<Self>, leaf: Option<LineIx>) -> io::Result<()> {
+        let Some(leaf) = leaf else {
+            return Ok(());
+        };
+        let prompt = self.last_prompt.take().unwrap_or_default();
+        let line = Object::new()
+            .str("type", "last-prompt")
+            .text("lastPrompt", &prompt)
+            .str("leafUuid", &self.uuid(leaf))
+            .str("sessionId", self.session_id)
+            .json(RETURNED_KEY, b"{}");
+        self.write_line(line)
+    }
+}
+
+fn user_message(content: &[u8]) -> Vec<u8> {
+    Object::new()
+        .str("role", "user")
+        .json("content", content)
+        .finish()
+}
+
+/// Returns the content of a message of the user: a string, or texts that are not blank, and images.
+fn user_content(content: Raw) -> Vec<u8> {
+    if content.is_string() {
+        return content.bytes().to_vec();
+    }
+    array(content.items().filter_map(user_block))
+}
+
+fn user_block(block: Raw) -> Option<Vec<u8>> {
+    if is_text(block) {
+        return block.get_text("text").map(|text| text_block(&text));
+    }
+    if !is_block(block, "image") {
+        return None;
+    }
+    let source = Object::new()
+        .str("type", "base64")
+        .text("media_type", &block.get_text("mimeType")?)
+        .text("data", &block.get_text("data")?);
+    let image = Object::new()
+        .str("type", "image")
+        .json("source", &source.finish());
+    Some(image.finish())
+}
+
+/// Returns the content of a result. The API takes only text in one that is an error.
+fn result_content(content: Raw, is_error: bool) -> Vec<u8> {
+    if content.is_string() {
+        return content.bytes().to_vec();
+    }
+    if !is_error {
+        return user_content(content);
+    }
+    let texts: Vec<_> = content
+        .items()
+        .filter(|block| is_text(*block))
+        .filter_map(user_block)
+        .collect();
+    if texts.is_empty() {
+        return encode_to_vec(&Text::from(EMPTY_FAILURE));
+    }
+    array(texts)
+}
+
+fn result_block(id: &Text, content: &[u8], is_error: bool) -> Vec<u8> {
+    let block = Object::new()
+        .str("type", "tool_result")
+        .text("tool_use_id", id)
+        .json("content", content);
+    if is_error {
+        block.bool("is_error", true).finish()
+    } else {
+        block.finish()
+    }
+}
+
+/// Returns a response as the API sent it. A made-up id keeps its line apart from all others: Claude
+/// Code takes lines with one id for parts of one response.
+fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
+    let stop_reason = match message.get_text("stopReason") {
+        Some(reason) if reason == *"toolUse" => "tool_use",
+        Some(reason) if reason == *"length" => "max_tokens",
+        _ => "end_turn",
+    };
+    let usage = message.get("usage").unwrap_or(Raw::NULL);
+    let tokens = |key| finite_or_zero(usage.get(key));
+    let usage = Object::new()
+        .number("input_tokens", tokens("input"))
+        .number("cache_creation_input_tokens", tokens("cacheWrite"))
+        .number("cache_read_input_tokens", tokens("cacheRead"))
+        .number("output_tokens", tokens("output"));
+    let model = non_empty_text(message, "model").unwrap_or_else(|| Text::from("unknown"));
+    Object::new()
+        .str("id", id)
+        .str("type", "message")
+        .str("role", "assistant")
+        .text("model", &model)
+        .json("content", &array(response_blocks(message, calls)))
+        .str("stop_reason", stop_reason)
+        .json("stop_sequence", b"null")
+        .json("usage", &usage.finish())
+        .finish()
+}
+
+fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    if let Some(text) = content.text() {
+        return vec![text_block(&text)];
+    }
+
+    let keeps_thinking = has_valid_signatures(message);
+    let mut calls = calls.iter();
+    let mut blocks = Vec::new();
+    // Thinking that waits for a block of another kind: a response cannot end with it.
+    let mut thinking = Vec::new();
+    for block in content.items() {
+        let written = if is_text(block) {
+            user_block(block)
+        } else if is_block(block, "toolCall") {
+            calls.next().map(|call| call_block(block, call))
+        } else {
+            if keeps_thinking {
+                thinking.extend(thinking_block(block));
+            }
+            None
+        };
+        if let Some(written) = written {
+            blocks.append(&mut thinking);
+            blocks.push(written);
+        }
+    }
+    blocks
+}
+
+/// Whether the signatures of thinking stay valid: Anthropic made them, with the API that Claude
+/// Code uses.
+fn has_valid_signatures(message: Raw) -> bool {
+    let is = |key, name| message.get(key).is_some_and(|value: Raw| value.is(name));
+    is("api", "anthropic-messages") && is("provider", "anthropic")
+}
+
+/// Returns thinking with its signature; `None` if it has none, or for any other block.
+fn thinking_block(block: Raw) -> Option<Vec<u8>> {
+    if !is_block(block, "thinking") {
+        return None;
+    }
+    let signature = block.get_text("thinkingSignature")?;
+    if signature.is_blank() {
+        return None;
+    }
+    let is_redacted = block.get("redacted").and_then(Raw::bool) == Some(true);
+    let written = if is_redacted {
+        Object::new()
+            .str("type", "redacted_thinking")
+            .text("data", &signature)
+    } else {
+        Object::new()
+            .str("type", "thinking")
+            .text("thinking", &block.get_text("thinking")?)
+            .text("signature", &signature)
+    };
+    Some(written.finish())
+}
+
+/// Returns a call. One of a tool that Claude Code has under another name is a call of that tool.
+/// Any other keeps its name: Claude Code sends it as it is.
+fn call_block(block: Raw, call: &OpenCall) -> Vec<u8> {
+    let name = block.get_text("name").unwrap_or_default();
+    let arguments = block
+        .get("arguments")
+        .filter(|arguments| arguments.is_object())
+        .unwrap_or(Raw::from_checked(b"{}"));
+    let written = Object::new().str("type", "tool_use").text("id", &call.id);
+    match CommonCall::read(&name, arguments).map(|common| common.for_claude()) {
+        Some(common) if name != *common.name => written
+            .str("name", common.name)
+            .json("input", &common.arguments)
+            .finish(),
+        _ => written.text("name", &name).raw("input", arguments).finish(),
+    }
+}
+
+/// The first text of a content.
+fn first_text(content: Raw) -> Option<Text<'static>> {
+    if let Some(text) = content.text() {
+        return Some(text.into_owned());
+    }
+    let first = content.items().find(|block| is_text(*block))?;
+    first.get_text("text").map(Text::into_owned)
+}

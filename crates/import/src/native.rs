@@ -1,0 +1,528 @@
+//! Sessions of pi, written as sessions of Claude Code: the way back from an import.
+//!
+//! ```text
+//! entries of pi ── walk: what the model sees of each ──> NativeWriter: claude::write ──> lines
+//! ```
+//!
+//! The walk is the same for every agent. It follows the rules of pi: failed turns are left out,
+//! edits are applied, and each call has exactly one result, directly after its turn. A writer turns
+//! what is left into lines of its agent.
+//!
+//! A line has the member `pisess` with the entry that it was made of, from which an import restores
+//! that entry ([`returned`](super::returned)). An entry that the model does not see becomes a line
+//! of the type `pisess`, which the agents skip.
+
+use crate::claude::write::ClaudeWriter;
+use crate::parts::type_and_text;
+use crate::{Origin, claude};
+use foldhash::{HashMap, HashSet};
+use pisess_core::agents::pi::context::entry_messages;
+use pisess_core::agents::pi::edits::ContextEdit;
+use pisess_core::agents::pi::llm::convert_message;
+use pisess_core::ops::rows::find_edits;
+use pisess_core::session::content::{blocks_of_type, find_members, is_block};
+use pisess_core::session::entry::{EntryIx, Kind};
+use pisess_core::session::read::entry_reader::EntryReader;
+use pisess_core::session::tree::active_mask;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::time::date_from_value;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// The session of another agent to be made of a session of pi.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeTarget<'a> {
+    /// The agent.
+    pub agent: Origin,
+    /// The id of the session, a UUID.
+    pub session_id: &'a str,
+    /// Its working directory.
+    pub cwd: &'a Text<'a>,
+    /// When it is made, in milliseconds since 1970: the time of entries without one.
+    pub created_ms: i64,
+}
+
+/// Writes a session of pi, whose entries `reader` reads, as a session of another agent. Returns the
+/// number of lines that the model sees on the path to the leaf: without any, the agent could not
+/// continue the session.
+pub fn write_native_session(
+    reader: &EntryReader,
+    target: &NativeTarget,
+    out: &mut dyn Write,
+) -> io::Result<usize> {
+    let writer: Box<dyn NativeWriter + '_> = match target.agent {
+        Origin::Claude => Box::new(ClaudeWriter::new(target, out)),
+        Origin::Codex => return Err(io::ErrorKind::Unsupported.into()),
+    };
+    Walk::new(reader, target, writer)?.write_all_entries()
+}
+
+/// Returns where the agent looks for the session, below its own directory.
+pub fn native_file_path(target: &NativeTarget) -> PathBuf {
+    match target.agent {
+        Origin::Claude => claude::write::file_path(target),
+        Origin::Codex => PathBuf::new(),
+    }
+}
+
+/// Writes lines of an agent.
+pub trait NativeWriter {
+    /// Writes what the model sees of an entry. Returns the line that later lines follow.
+    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx>;
+
+    /// Writes an entry that the model does not see.
+    fn write_unseen(&mut self, place: &Place) -> io::Result<()>;
+
+    /// Writes a name of the session.
+    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()>;
+
+    /// Writes the result [`MISSING_RESULT`] of a call that has none, after `parent`. Returns its
+    /// line.
+    fn write_missing_result(
+        &mut self,
+        parent: Option<LineIx>,
+        time_ms: i64,
+        call: &OpenCall,
+    ) -> io::Result<LineIx>;
+
+    /// Ends the session at a line; `None` if the model sees nothing.
+    fn finish(self: Box<Self>, leaf: Option<LineIx>) -> io::Result<()>;
+}
+
+/// A line that the model sees: its number among these, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineIx(pub u32);
+
+/// The place of an entry in the session.
+pub struct Place<'a> {
+    /// The line that it follows.
+    pub parent: Option<LineIx>,
+    /// Its time in milliseconds since 1970.
+    pub time_ms: i64,
+    /// The entry as pi stores it.
+    pub entry: Raw<'a>,
+}
+
+/// What the model sees of an entry.
+pub enum Seen<'a> {
+    /// A message of the user, or of pi in the name of the user, with this content.
+    User {
+        content: Raw<'a>,
+        visibility: Visibility,
+    },
+    /// A response. Its calls are in the order of its blocks.
+    Response {
+        message: Raw<'a>,
+        calls: &'a [OpenCall],
+    },
+    /// The result of a call.
+    Result {
+        message: Raw<'a>,
+        call: &'a OpenCall,
+    },
+    /// A summary, and the lines before it that the compaction keeps.
+    Compaction {
+        content: Raw<'a>,
+        kept: &'a [LineIx],
+    },
+}
+
+/// Whether the user sees a message, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    Shown,
+    Hidden,
+}
+
+/// A call whose result has not been written.
+#[derive(Clone, Debug)]
+pub struct OpenCall {
+    /// Its id in the session of pi.
+    own_id: Text<'static>,
+    /// Its id in the new session, which no other call has.
+    pub id: Text<'static>,
+}
+
+/// The result of a call that has none, as pi sends it.
+pub const MISSING_RESULT: &str = "No result provided";
+
+/// The maximum length of an id of a call in the APIs, in characters.
+const MAX_ID_LEN: usize = 64;
+
+/// What precedes the children of an entry.
+#[derive(Clone, Default)]
+struct BranchState {
+    /// The last line that the model sees.
+    line: Option<LineIx>,
+    /// The calls of the last response that still need a result.
+    open_calls: Vec<OpenCall>,
+}
+
+/// A walk over the entries of a session.
+struct Walk<'a> {
+    reader: &'a EntryReader<'a>,
+    writer: Box<dyn NativeWriter + 'a>,
+    /// The edits in effect.
+    edits: HashMap<EntryIx, ContextEdit>,
+    /// Whether an entry is on the path to the leaf, by its index.
+    is_active: Vec<bool>,
+    /// The last entry on that path that the model sees.
+    last_seen: Option<EntryIx>,
+    /// The state after each entry that was written, by its index.
+    states: Vec<Option<BranchState>>,
+    /// The lines of messages on the path to the leaf, each with its entry.
+    active_lines: Vec<(EntryIx, LineIx)>,
+    /// The ids of calls that are taken.
+    call_ids: HashSet<String>,
+    /// The time of the entry that is being written.
+    time_ms: i64,
+}
+
+impl<'a> Walk<'a> {
+    fn new(
+        reader: &'a EntryReader<'a>,
+        target: &NativeTarget,
+        writer: Box<dyn NativeWriter + 'a>,
+    ) -> io::Result<Walk<'a>> {
+        let session = reader.session();
+        Ok(Walk {
+            reader,
+            writer,
+            edits: find_edits(reader, session.leaf)?,
+            is_active: active_mask(session, session.leaf),
+            last_seen: None,
+            states: vec![None; session.entries.len()],
+            active_lines: Vec::new(),
+            call_ids: HashSet::default(),
+            time_ms: target.created_ms,
+        })
+    }
+
+    /// Writes all entries, each after its parent, and otherwise in the order of the file.
+    fn write_all_entries(mut self) -> io::Result<usize> {
+        self.last_seen = self.find_last_seen()?;
+        let session = self.reader.session();
+        for ix in session.entry_indexes() {
+            let mut unwritten = Vec::new();
+            for above in session.ancestors(Some(ix)) {
+                if self.states[above.index()].is_some() {
+                    break;
+                }
+                unwritten.push(above);
+            }
+            for entry in unwritten.into_iter().rev() {
+                self.write_entry(entry)?;
+            }
+        }
+
+        let mut end = self.state_after(session.leaf);
+        if let Some(leaf) = session.leaf {
+            self.close_calls(leaf, &mut end)?;
+        }
+        self.writer.finish(end.line)?;
+        Ok(self.active_lines.len())
+    }
+
+    fn state_after(&self, ix: Option<EntryIx>) -> BranchState {
+        let state = ix.and_then(|ix| self.states[ix.index()].clone());
+        state.unwrap_or_default()
+    }
+
+    fn write_entry(&mut self, ix: EntryIx) -> io::Result<()> {
+        let session = self.reader.session();
+        let line = self.reader.read_line(ix)?;
+        let entry = Raw::from_checked(line.trim_ascii());
+        if let Some(time_ms) = date_from_value(entry.get("timestamp")) {
+            self.time_ms = time_ms;
+        }
+
+        let mut state = self.state_after(session.entry(ix).parent);
+        if self.is_seen_by_agent(ix) {
+            self.write_seen(ix, entry, &mut state)?;
+        } else {
+            self.write_unseen(entry, &state)?;
+        }
+        self.states[ix.index()] = Some(state);
+        Ok(())
+    }
+
+    /// Whether an entry can have lines that the model sees. The agents continue a session at a line
+    /// that no other line follows, and apply the last compaction of the file. So what is below the
+    /// last line of the path is kept beside, and so are compactions of other branches.
+    fn is_seen_by_agent(&self, ix: EntryIx) -> bool {
+        let session = self.reader.session();
+        if self.is_active[ix.index()] {
+            return true;
+        }
+        let is_below_last = session
+            .ancestors(Some(ix))
+            .any(|above| Some(above) == self.last_seen);
+        !is_below_last && session.entry(ix).kind != Kind::Compaction
+    }
+
+    /// Returns the last entry on the path to the leaf that the model sees: marks and other
+    /// bookkeeping may follow it.
+    fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
+        for ix in self.reader.session().ancestors(self.reader.session().leaf) {
+            let Some(message) = self.message_for_model(ix)? else {
+                continue;
+            };
+            let message = Raw::from_checked(&message);
+            let content = message.get("content").unwrap_or(Raw::NULL);
+            let role = message.get_text("role").unwrap_or_default();
+            let is_seen = match role.as_bytes() {
+                b"user" => has_content(content),
+                b"assistant" => is_sent(message),
+                b"toolResult" => true,
+                _ => false,
+            };
+            if is_seen {
+                return Ok(Some(ix));
+            }
+        }
+        Ok(None)
+    }
+
+    fn write_unseen(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
+        self.writer.write_unseen(&self.place(entry, state))
+    }
+
+    /// Writes an entry with what the model sees of it, if that is anything.
+    fn write_seen(&mut self, ix: EntryIx, entry: Raw, state: &mut BranchState) -> io::Result<()> {
+        if self.reader.session().entry(ix).kind == Kind::SessionInfo {
+            return self.write_title(entry, state);
+        }
+        let Some(message) = self.message_for_model(ix)? else {
+            return self.write_unseen(entry, state);
+        };
+        let message = Raw::from_checked(&message);
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let role = message.get_text("role").unwrap_or_default();
+        match role.as_bytes() {
+            b"user" if self.reader.session().entry(ix).kind == Kind::Compaction => {
+                self.write_compaction(ix, entry, content, state)
+            }
+            b"user" if has_content(content) => {
+                let visibility = match entry.get("display").and_then(Raw::bool) {
+                    Some(false) => Visibility::Hidden,
+                    _ => Visibility::Shown,
+                };
+                self.close_calls(ix, state)?;
+                self.write_line(
+                    ix,
+                    entry,
+                    &Seen::User {
+                        content,
+                        visibility,
+                    },
+                    state,
+                )
+            }
+            b"assistant" if is_sent(message) => self.write_response(ix, entry, message, state),
+            b"toolResult" => self.write_result(ix, entry, message, state),
+            _ => self.write_unseen(entry, state),
+        }
+    }
+
+    /// Returns the message that pi sends for an entry, with its edit applied; `None` if it sends
+    /// none.
+    fn message_for_model(&self, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
+        let edit = self.edits.get(&ix).copied();
+        // A compaction may have a system message before its summary.
+        let messages = entry_messages(ix, edit, self.reader)?;
+        let Some(message) = messages.last() else {
+            return Ok(None);
+        };
+        message.with_json(self.reader, |json| {
+            convert_message(json).map(|message| message.into_owned())
+        })
+    }
+
+    fn write_title(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
+        let name = entry.get_text("name").unwrap_or_default();
+        if name.is_blank() {
+            return self.write_unseen(entry, state);
+        }
+        self.writer.write_title(&self.place(entry, state), &name)
+    }
+
+    /// Writes a response. Its calls are open from then on.
+    fn write_response(
+        &mut self,
+        ix: EntryIx,
+        entry: Raw,
+        message: Raw,
+        state: &mut BranchState,
+    ) -> io::Result<()> {
+        self.close_calls(ix, state)?;
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let mut calls = Vec::new();
+        for block in blocks_of_type(content, "toolCall") {
+            let own_id = block.get_text("id").unwrap_or_default().into_owned();
+            let id = self.assign_call_id(&own_id);
+            calls.push(OpenCall { own_id, id });
+        }
+        let seen = Seen::Response {
+            message,
+            calls: &calls,
+        };
+        self.write_line(ix, entry, &seen, state)?;
+        state.open_calls = calls;
+        Ok(())
+    }
+
+    /// Writes a result if its call is open. The APIs refuse any other result.
+    fn write_result(
+        &mut self,
+        ix: EntryIx,
+        entry: Raw,
+        message: Raw,
+        state: &mut BranchState,
+    ) -> io::Result<()> {
+        let id = message.get_text("toolCallId").unwrap_or_default();
+        let Some(answered) = state.open_calls.iter().position(|call| call.own_id == id) else {
+            return self.write_unseen(entry, state);
+        };
+        let call = state.open_calls.remove(answered);
+        let seen = Seen::Result {
+            message,
+            call: &call,
+        };
+        self.write_line(ix, entry, &seen, state)
+    }
+
+    /// Writes a compaction with the lines that it keeps: those of the entries from its first kept
+    /// one on. If that is not above it, it keeps nothing.
+    fn write_compaction(
+        &mut self,
+        ix: EntryIx,
+        entry: Raw,
+        content: Raw,
+        state: &mut BranchState,
+    ) -> io::Result<()> {
+        self.close_calls(ix, state)?;
+        let kept_entries = self.kept_entries(ix, entry.get_text("firstKeptEntryId"));
+        let mut kept = Vec::new();
+        for (entry, line) in &self.active_lines {
+            if kept_entries.contains(entry) {
+                kept.push(*line);
+            }
+        }
+        let seen = Seen::Compaction {
+            content,
+            kept: &kept,
+        };
+        state.line = Some(self.writer.write_seen(&self.place(entry, state), &seen)?);
+        Ok(())
+    }
+
+    /// Returns the entries above a compaction that it keeps, given the id of the first of them.
+    fn kept_entries(&self, compaction: EntryIx, first_kept: Option<Text>) -> HashSet<EntryIx> {
+        let session = self.reader.session();
+        let Some(first_kept) = first_kept.and_then(|id| session.find_entry(&id)) else {
+            return HashSet::default();
+        };
+        let mut kept = HashSet::default();
+        for above in session.ancestors(session.entry(compaction).parent) {
+            kept.insert(above);
+            if above == first_kept {
+                return kept;
+            }
+        }
+        HashSet::default()
+    }
+
+    /// Writes a line that the model sees, unless it is a summary.
+    fn write_line(
+        &mut self,
+        ix: EntryIx,
+        entry: Raw,
+        seen: &Seen,
+        state: &mut BranchState,
+    ) -> io::Result<()> {
+        let line = self.writer.write_seen(&self.place(entry, state), seen)?;
+        self.add_line(ix, line, state);
+        Ok(())
+    }
+
+    /// Records a line, which belongs to an entry, as the last one.
+    fn add_line(&mut self, ix: EntryIx, line: LineIx, state: &mut BranchState) {
+        state.line = Some(line);
+        if self.is_active[ix.index()] {
+            self.active_lines.push((ix, line));
+        }
+    }
+
+    /// Answers the calls that still have no result, because a line of the entry `ix` ends their
+    /// turn.
+    fn close_calls(&mut self, ix: EntryIx, state: &mut BranchState) -> io::Result<()> {
+        for call in std::mem::take(&mut state.open_calls) {
+            let line = self
+                .writer
+                .write_missing_result(state.line, self.time_ms, &call)?;
+            self.add_line(ix, line, state);
+        }
+        Ok(())
+    }
+
+    fn place<'e>(&self, entry: Raw<'e>, state: &BranchState) -> Place<'e> {
+        Place {
+            parent: state.line,
+            time_ms: self.time_ms,
+            entry,
+        }
+    }
+
+    /// Assigns an id that the APIs accept and no other call has: a number is appended to one that
+    /// is taken.
+    fn assign_call_id(&mut self, own_id: &Text) -> Text<'static> {
+        let mut base = String::new();
+        for unit in own_id.to_string_lossy().chars().take(MAX_ID_LEN) {
+            let is_allowed = unit.is_ascii_alphanumeric() || unit == '_' || unit == '-';
+            base.push(if is_allowed { unit } else { '_' });
+        }
+        if base.is_empty() {
+            base.push_str("call");
+        }
+        let mut id = base.clone();
+        let mut number = 1;
+        while !self.call_ids.insert(id.clone()) {
+            number += 1;
+            let suffix = format!("_{number}");
+            id = format!(
+                "{}{suffix}",
+                &base[..base.len().min(MAX_ID_LEN - suffix.len())]
+            );
+        }
+        Text::from(id)
+    }
+}
+
+/// Whether a content has a text that is not blank, or an image. The APIs refuse any other.
+fn has_content(content: Raw) -> bool {
+    match content.text() {
+        Some(text) => !text.is_blank(),
+        None => content
+            .items()
+            .any(|block| is_text(block) || is_block(block, "image")),
+    }
+}
+
+/// Whether pi sends a response: it has not failed, and contains text or calls.
+fn is_sent(message: Raw) -> bool {
+    let [stop_reason, content] = find_members(message, ["stopReason", "content"]);
+    let has_failed = stop_reason.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
+    let content = content.unwrap_or(Raw::NULL);
+    let has_text = content.text().is_some_and(|text| !text.is_blank());
+    let has_block = content
+        .items()
+        .any(|block| is_text(block) || is_block(block, "toolCall"));
+    !has_failed && (has_text || has_block)
+}
+
+/// Whether a block is a text that is not blank.
+pub fn is_text(block: Raw) -> bool {
+    let (kind, text) = type_and_text(block);
+    kind.is_some_and(|kind| kind.is("text")) && text.is_some_and(|text| !text.is_blank())
+}

@@ -1,0 +1,72 @@
+//! The entries of pi in lines that pisess wrote for another agent ([`native`](super::native)).
+//!
+//! ```text
+//! {"type":"user","message":{"content":"Fly."}, … ,"pisess":{"entry":{ … ,"message":{"content":null}}}}
+//! {"type":"pisess", … ,"pisess":{"entry":{"type":"label", … }}}
+//! ```
+//!
+//! The member `entry` is the entry of pi. Its content is `null` if the line has the same content.
+//! The member `pisess` of a line that no entry became has no `entry`.
+
+use pisess_core::session::content::find_members;
+use pisess_json::Raw;
+use pisess_json::edit::with_member;
+use pisess_json::write::Object;
+
+/// The member of a line, and the type of a line that the agents skip.
+pub const RETURNED_KEY: &str = "pisess";
+
+/// What pisess wrote into a line.
+pub struct ReturnedLine<'a> {
+    /// The entry that it was made of, if it was made of one.
+    pub entry: Option<Raw<'a>>,
+}
+
+impl<'a> ReturnedLine<'a> {
+    /// Reads what pisess wrote into a line; `None` if it did not write the line.
+    pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
+        let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
+        Some(ReturnedLine {
+            entry: member.get("entry").filter(|entry| entry.is_object()),
+        })
+    }
+}
+
+/// Builds the member for a line whose content an import converts to `content`. The entry is kept
+/// without its own content if that is the same.
+pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
+    let is_same = content.is_some() && entry_content(entry).map(Raw::bytes) == content;
+    let kept = if is_same {
+        with_content(entry, b"null")
+    } else {
+        entry.bytes().to_vec()
+    };
+    Object::new().json("entry", &kept).finish()
+}
+
+/// Returns an entry that was kept without its content, with `content` as the line has it; `None` if
+/// it has its own.
+pub fn restore_content(entry: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let is_left_out = entry_content(entry).is_some_and(Raw::is_null);
+    match content {
+        Some(content) if is_left_out => Some(with_content(entry, content)),
+        _ => None,
+    }
+}
+
+/// The content of an entry: that of its message, or its own.
+fn entry_content(entry: Raw<'_>) -> Option<Raw<'_>> {
+    let [message, content] = find_members(entry, ["message", "content"]);
+    match message {
+        Some(message) => message.get("content"),
+        None => content,
+    }
+}
+
+/// Returns an entry with another content, in the place of its own.
+fn with_content(entry: Raw, content: &[u8]) -> Vec<u8> {
+    match entry.get("message") {
+        Some(message) => with_member(entry, "message", &with_member(message, "content", content)),
+        None => with_member(entry, "content", content),
+    }
+}

@@ -1,0 +1,115 @@
+//! A fork for Claude Code, in its store.
+
+use super::{Args, is_reported, new_file_path};
+use crate::cli::foreign::agent_root;
+use crate::cli::hook::HookEvent;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::command_line::quote_word;
+use crate::cli::transaction::{Creation, NewContent};
+use crate::import::{NativeTarget, Origin, native_file_path, write_native_session};
+use crate::load::{LoadOptions, load};
+use crate::ops::plan::NewSession;
+use crate::session::read::entry_reader::EntryReader;
+use pisess_json::text::Text;
+use pisess_store as store;
+use std::path::PathBuf;
+
+/// A fork that becomes a session of another agent.
+pub struct NativeFork<'a> {
+    pub args: &'a Args,
+    pub open: &'a OpenSession,
+    pub agent: Origin,
+    /// The fork as a session of pi.
+    pub new_session: &'a NewSession,
+}
+
+impl NativeFork<'_> {
+    /// Converts the fork.
+    pub fn create(
+        &self,
+        editor_text: Option<Text<'static>>,
+        notification: Option<HookEvent>,
+        now_ms: i64,
+        ui: &Ui,
+    ) -> Result<Creation, Failure> {
+        let input = &self.open.input;
+        let copy = store::spool_written(&mut |out| {
+            self.new_session
+                .write(&self.open.session, input.source(), out)
+        })?;
+        let session = load(&copy, &LoadOptions::default())
+            .map_err(|error| Failure::from_load_error(&input.name, error))?;
+
+        let cwd = self.cwd(ui);
+        let target = NativeTarget {
+            agent: self.agent,
+            session_id: &self.new_session.id,
+            cwd: &cwd,
+            created_ms: now_ms,
+        };
+        let reader = EntryReader::new(&session, &copy);
+        let mut message_count = 0;
+        let native = store::spool_written(&mut |out| {
+            message_count = write_native_session(&reader, &target, out)?;
+            Ok(())
+        })?;
+        if message_count == 0 {
+            let agent = self.agent.display_name();
+            let failure = input.failure(format_args!("no message that {agent} could continue"));
+            return Err(failure.with_hint("choose a REF at or below a message"));
+        }
+
+        let in_store = native_file_path(&target);
+        let file_name = in_store.file_name().unwrap_or_default().to_string_lossy();
+        let folder = self.store_folder(ui)?.map(|root| {
+            let path = root.join(&in_store);
+            path.parent().map_or(root, Into::into)
+        });
+        Ok(Creation {
+            content: NewContent::Whole(native),
+            path: new_file_path(self.args, self.open, folder.as_deref(), &file_name),
+            folder,
+            editor_text,
+            notification,
+        })
+    }
+
+    /// Writes the session, and reports how to continue it.
+    pub fn write(&self, creation: Creation, ui: &mut Ui) -> Result<Exit, Failure> {
+        let path = creation.path.clone();
+        let is_in_store = creation.folder.is_some();
+        let exit = self.open.create_session(creation, &self.args.write, ui)?;
+        if is_reported(self.args, &path) && is_in_store && ui.stderr_is_terminal() {
+            let id = quote_word(self.new_session.id.as_ref());
+            ui.print_status(&format!("`pisess resume {id}` continues it"));
+        }
+        Ok(exit)
+    }
+
+    /// Returns the working directory: that of `--cwd`, of the session, or the current one.
+    fn cwd(&self, ui: &Ui) -> Text<'static> {
+        if let Some(cwd) = self.args.absolute_cwd(ui) {
+            return Text::from(cwd.to_string_lossy().into_owned());
+        }
+        match &self.open.session.header.cwd {
+            Some(cwd) => cwd.clone().into_owned(),
+            None => Text::from(ui.current_folder().to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Returns the directory of the agent; `None` if the file is created elsewhere. A session that
+    /// was read from standard input is written to standard output.
+    fn store_folder(&self, ui: &Ui) -> Result<Option<PathBuf>, Failure> {
+        let is_elsewhere = self.args.write.output.is_some() || self.args.dir.is_some();
+        let is_from_stdin = self.open.input.path.is_none();
+        if is_elsewhere || is_from_stdin {
+            return Ok(None);
+        }
+        match agent_root(self.agent, ui) {
+            Some(root) => Ok(Some(root)),
+            None => Err(Failure::invalid("the home directory is unknown")
+                .with_hint("name the new file with -o")),
+        }
+    }
+}
