@@ -473,6 +473,7 @@ impl<'s> RowSearch<'s> {
         let Some(query) = &self.fuzzy else {
             return false;
         };
+        // In the agent's search, the label comes before the other fields, too.
         let mut text = String::new();
         if let Some(label) = label {
             text += &format!("{label} ");

@@ -296,9 +296,11 @@ fn format_size(bytes: f64) -> String {
 fn decode_archived_text(text: &Text) -> Text<'static> {
     static MARK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));
-    let meaning = |mark: &Captures| match &mark[0] {
+    let replace_mark = |mark: &Captures| match &mark[0] {
         b"\x0e" | b"\x0f" => "",
         _ => "\n",
     };
-    elide_data_urls(&Text::from_wtf8(MARK.replace_all(text.as_bytes(), meaning)))
+    elide_data_urls(&Text::from_wtf8(
+        MARK.replace_all(text.as_bytes(), replace_mark),
+    ))
 }

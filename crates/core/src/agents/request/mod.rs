@@ -247,7 +247,8 @@ fn system_messages_and_last_reply(
     needed
 }
 
-/// Returns the model of an assistant message, if its API is the requested one.
+/// Returns the model of an assistant message, if its API is the requested one: another API does not
+/// know the model's id.
 fn author_model(message: Raw, api: Api) -> Option<Model> {
     let [provider, message_api, id] = content::find_members(message, ["provider", "api", "model"]);
     if !message_api?.is(api.name()) {

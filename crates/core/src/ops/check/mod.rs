@@ -235,6 +235,7 @@ impl Checkup<'_> {
         let from = session
             .leaf
             .map(|from| self.links.repaired_id(session, from));
+        // The repair may give entries new ids, and the mark is read after it.
         let to = self.links.repaired_id(session, leaf);
         let id = self.links.free_id(session, session.record_count, |_| false);
         let mut line = new_mark(from.as_ref(), Some(&to), &[])

@@ -117,6 +117,7 @@ impl<'l> BudgetedScan<'l> {
             may_be_title: false,
             without_ids,
         };
+        // A copy of the reference, so that the loop does not borrow `self`, whose budget changes.
         let line = self.line;
         let search_start = position + 1;
         for offset in start_finder.find_iter(&line[search_start..]) {

@@ -44,13 +44,14 @@ pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBr
 }
 
 /// Returns the bookkeeping entries that are still in effect when others are removed: the last label
-/// of each entry that stays, and the last name of the session.
+/// of each entry that stays, and the last name of the session. They are in no order.
 pub(super) fn find_bookkeeping_to_keep(
     session: &Session,
     is_removed: impl Fn(EntryIx) -> bool,
 ) -> Vec<EntryIx> {
     let mut last_labels = foldhash::HashMap::default();
     for change in &session.collected.labels {
+        // A later label of the same entry replaces this one.
         last_labels.insert(session.bytes(change.target), change);
     }
 
