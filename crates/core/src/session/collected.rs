@@ -2,7 +2,7 @@
 //!
 //! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order. For
 //! a new fact, add a line to [`Collected`], and store it where `load` reads the lines. If its type
-//! is a new struct, [`renumber!`] below the struct says which fields change when parts are joined.
+//! is a new struct, `renumber!` below the struct says which fields change when parts are joined.
 
 use super::column::RowColumn;
 use super::entry::{EntryIx, LineNo, Slice, Span};
