@@ -120,32 +120,39 @@ impl Archive {
     /// Reads what an archive contains, but not the contents. Returns `None` if it is not an
     /// archive.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
-        let Some((HEAD, first)) = skippable(source, 0)? else {
+        let Some((HEAD, first_frame)) = read_skippable(source, 0)? else {
             return Ok(None);
         };
-        let mut table = source.read_range(first.clone())?;
-        let end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
-        let rows: Vec<Row> = serde_json::from_slice(&table[..end])
+        // The table is a line, and what a list shows follows it.
+        let mut table = source.read_range(first_frame.clone())?;
+        let table_end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
+        let rows: Vec<Row> = serde_json::from_slice(&table[..table_end])
             .map_err(|_| damaged("its table cannot be read"))?;
+        let head = table.split_off(table_end + 1);
         let Some(session) = rows.first() else {
             return Err(damaged("it contains no session"));
         };
+
         let has_seal = has_seal(source)?;
         if session.is_sealed && !has_seal {
             return Err(damaged("it does not end with its checksum"));
         }
-        let sealed_bytes = if has_seal { SEAL_BYTES } else { 0 };
+        let seal_bytes = if has_seal { SEAL_BYTES } else { 0 };
+
         let mut pieces = Vec::new();
-        let mut at = first.end;
-        while let Some((PIECE, piece)) = skippable(source, at)? {
-            at = piece.end;
+        let mut offset = first_frame.end;
+        while let Some((PIECE, piece)) = read_skippable(source, offset)? {
+            offset = piece.end;
             pieces.push(piece);
         }
+        // The session is everything between the pieces and the seal. In a file that is cut off,
+        // nothing may be there.
+        let session_end = offset.max(source.len() - seal_bytes);
         Ok(Some(Archive {
             members: rows.into_iter().map(|row| row.member).collect(),
-            head: table.split_off(end + 1),
+            head,
             pieces,
-            session: at..at.max(source.len() - sealed_bytes),
+            session: offset..session_end,
             is_sealed: has_seal,
         }))
     }
@@ -153,13 +160,14 @@ impl Archive {
     /// Returns the content of a file other than the session; `None` if there is none of this name.
     pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
         let others = &self.members[1..];
-        let Some(at) = others.iter().position(|member| member.name == name) else {
+        let Some(index) = others.iter().position(|member| member.name == name) else {
             return Ok(None);
         };
+        // The files are one compressed stream, so those before it are decompressed, too.
         let mut stream = decoder(source, &self.pieces);
-        let before = others[..at].iter().map(|member| member.size).sum();
-        io::copy(&mut (&mut stream).take(before), &mut io::sink())?;
-        let mut content = stream.take(others[at].size);
+        let bytes_before = others[..index].iter().map(|member| member.size).sum();
+        io::copy(&mut (&mut stream).take(bytes_before), &mut io::sink())?;
+        let mut content = stream.take(others[index].size);
         let spooled = Spooled::written(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
         if content.limit() == 0 {
             Ok(Some(spooled))
@@ -201,38 +209,42 @@ pub fn begins_with(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool
     Ok(bytes_in_common(file, content)?.is_some())
 }
 
-/// Returns the length of a stream with which a file begins; `None` if it begins with anything
-/// else.
+/// Returns the length of a stream if the file begins with it; `None` if it does not. The stream is
+/// read to its end also after a difference.
 fn bytes_in_common(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<Option<u64>> {
-    let mut ours = vec![0; BUFFER];
-    let mut theirs = vec![0; BUFFER];
-    let mut at = 0;
+    let mut file_buffer = vec![0; BUFFER];
+    let mut stream_buffer = vec![0; BUFFER];
+    let mut offset = 0;
     let mut is_same = true;
     loop {
-        let read = content.read(&mut theirs)?;
+        let read = content.read(&mut stream_buffer)?;
         if read == 0 {
-            return Ok(is_same.then_some(at));
+            return Ok(is_same.then_some(offset));
         }
-        let end = at + read as u64;
-        is_same = is_same && end <= file.len();
+        let end = offset + read as u64;
+        if end > file.len() {
+            is_same = false;
+        }
         if is_same {
-            file.read_exact_at(&mut ours[..read], at)?;
-            is_same = ours[..read] == theirs[..read];
+            file.read_exact_at(&mut file_buffer[..read], offset)?;
+            is_same = file_buffer[..read] == stream_buffer[..read];
         }
-        at = end;
+        offset = end;
     }
 }
 
-/// Returns the content of the session in an archive.
+/// Returns the content of the session in an archive. It is read only as long as it looks like a
+/// session (`is_promising`), so that another file with the same first bytes is not decompressed to
+/// its end.
 pub(super) fn session_in(
     file: &dyn ReadAt,
     path: &Path,
     is_promising: fn(&[u8]) -> bool,
 ) -> Result<Spooled, StoreError> {
     let failed = |error| StoreError::io(Action::Read, path, error);
-    let read =
-        Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
-    let archive = read.map_err(failed)?;
+    let Some(archive) = Archive::read(file).map_err(failed)? else {
+        return Err(failed(damaged("it is cut off")));
+    };
     let size = archive.members[0].size;
     let stream = decoder(file, std::slice::from_ref(&archive.session));
     // One byte more, so that the checksum is compared, and a longer session is noticed.
@@ -242,9 +254,9 @@ pub(super) fn session_in(
         is_promising,
         path,
     )?;
-    // What does not look like a session is not read to its end.
-    let is_whole = session.len() == size || session.len() > MEMORY as u64 && session.len() < size;
-    if is_whole {
+    // What does not look like a session was given up when the memory for it was full.
+    let is_given_up = session.len() > MEMORY as u64 && session.len() < size;
+    if session.len() == size || is_given_up {
         Ok(session)
     } else {
         Err(failed(damaged("the session is not as long as it was")))
@@ -301,6 +313,7 @@ struct Ranges<'a> {
 }
 
 impl Read for Ranges<'_> {
+    /// Reads from the first range that has bytes left. A read may be short where a range ends.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while self.left.first().is_some_and(Range::is_empty) {
             self.left.remove(0);
@@ -322,7 +335,7 @@ fn has_seal(source: &dyn ReadAt) -> io::Result<bool> {
     let Some(start) = source.len().checked_sub(SEAL_BYTES) else {
         return Ok(false);
     };
-    let found = skippable(source, start)?;
+    let found = read_skippable(source, start)?;
     Ok(found == Some((SEAL, start + SKIPPABLE..source.len())))
 }
 
@@ -345,20 +358,24 @@ fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
     }
 }
 
-/// Returns the number of the skippable frame at an offset, and where its content is.
-fn skippable(source: &dyn ReadAt, at: u64) -> io::Result<Option<([u8; 4], Range<u64>)>> {
-    let mut bytes = [0; SKIPPABLE as usize];
-    if at + SKIPPABLE > source.len() {
+/// Returns the number of the skippable frame at an offset, and the range of its content; `None` if
+/// the file ends before that. The bytes of any other frame look like a frame with another number,
+/// so the caller compares it.
+fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<([u8; 4], Range<u64>)>> {
+    let content_start = offset + SKIPPABLE;
+    if content_start > source.len() {
         return Ok(None);
     }
-    source.read_exact_at(&mut bytes, at)?;
+    let mut bytes = [0; SKIPPABLE as usize];
+    source.read_exact_at(&mut bytes, offset)?;
     let [a, b, c, d, length @ ..] = bytes;
     let number = [a, b, c, d];
-    let content = at + SKIPPABLE..at + SKIPPABLE + u64::from(u32::from_le_bytes(length));
-    match number {
-        HEAD | PIECE if content.end > source.len() => Err(damaged("it is cut off")),
-        _ => Ok(Some((number, content))),
+    let content_end = content_start + u64::from(u32::from_le_bytes(length));
+    let is_ours = matches!(number, HEAD | PIECE);
+    if is_ours && content_end > source.len() {
+        return Err(damaged("it is cut off"));
     }
+    Ok(Some((number, content_start..content_end)))
 }
 
 fn damaged(what: &str) -> io::Error {

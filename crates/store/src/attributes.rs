@@ -3,7 +3,7 @@
 
 use super::error::{Action, Cause, StoreError};
 use super::files::{Files, Stat};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -37,27 +37,34 @@ pub(super) fn keep(
     let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
     // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the
     // group bits of the mode.
-    let is_owned = match keep_owner(files, &stat, new) {
-        Err(error) if !force => return Err(lost("the owner", error)),
-        owned => owned.is_ok(),
-    };
-    let mode = if is_owned {
+    let owner_result = keep_owner(files, &stat, new);
+    let mode = if owner_result.is_ok() {
         stat.mode
     } else {
         without_group(stat.mode)
     };
+    if let Err(error) = owner_result
+        && !force
+    {
+        return Err(lost("the owner", error));
+    }
+
     files
         .set_mode(new, mode)
         .map_err(|error| lost("the mode", error))?;
-    match keep_xattrs(files, old, new) {
-        Err((what, error)) if !force => return Err(lost(&what, error)),
-        _ => {}
+    if let Err(Uncopied { what, error }) = keep_xattrs(files, old, new)
+        && !force
+    {
+        return Err(lost(&what, error));
     }
+
     // The agents open the most recently modified session.
-    match files.set_modified(new, stat.modified) {
-        Err(error) if !force => Err(lost("the modification time", error)),
-        _ => Ok(()),
+    if let Err(error) = files.set_modified(new, stat.modified)
+        && !force
+    {
+        return Err(lost("the modification time", error));
     }
+    Ok(())
 }
 
 /// Gives a new file the permissions of `model` (rule 6), without the permissions of the group if the
@@ -68,18 +75,21 @@ pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Resu
         .xattrs(model)?
         .into_iter()
         .find(|(name, _)| name == ACL);
-    let is_grouped = files.stat(new)?.group == stat.group
+    let has_group = files.stat(new)?.group == stat.group
         || files.set_owner(new, None, Some(stat.group)).is_ok();
-    let is_listed = acl.is_none_or(|(name, value)| files.set_xattr(new, &name, &value).is_ok());
+    let has_acl = match acl {
+        Some((name, value)) => files.set_xattr(new, &name, &value).is_ok(),
+        // There is none to set.
+        None => true,
+    };
+
+    // The set-id bits are no permissions.
     let mode = stat.mode & 0o777;
-    files.set_mode(
-        new,
-        if is_grouped && is_listed {
-            mode
-        } else {
-            without_group(mode)
-        },
-    )
+    if has_group && has_acl {
+        files.set_mode(new, mode)
+    } else {
+        files.set_mode(new, without_group(mode))
+    }
 }
 
 /// Permissions of the old group must not apply to a different new group.
@@ -97,29 +107,48 @@ fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
     files.set_owner(new, owner, group)
 }
 
+/// An attribute that could not be copied.
+struct Uncopied {
+    /// The attribute, for the message.
+    what: String,
+    error: io::Error,
+}
+
+/// Copies the extended attributes, except those that the system sets itself.
+///
 /// An attribute that the new file already has with the right value (a security label) is not set
 /// again, because that may not be permitted. An ACL inherited from the directory's default is
 /// removed.
-fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), (String, io::Error)> {
-    let listing = |error| ("its list of extended attributes".to_owned(), error);
-    let wanted = files.xattrs(old).map_err(listing)?;
-    let present = files.xattrs(new).map_err(listing)?;
-    for (name, _) in present.iter().filter(|(name, _)| name == ACL) {
-        if !wanted.iter().any(|(other, _)| other == name) {
-            files
-                .remove_xattr(new, name)
-                .map_err(|error| (described(name), error))?;
-        }
+fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied> {
+    let unlisted = |error| Uncopied {
+        what: "its list of extended attributes".to_owned(),
+        error,
+    };
+    let wanted = files.xattrs(old).map_err(unlisted)?;
+    let present = files.xattrs(new).map_err(unlisted)?;
+
+    let has_acl =
+        |attributes: &[(OsString, Vec<u8>)]| attributes.iter().any(|(name, _)| name == ACL);
+    if has_acl(&present) && !has_acl(&wanted) {
+        let acl = OsStr::new(ACL);
+        files.remove_xattr(new, acl).map_err(|error| Uncopied {
+            what: described(acl),
+            error,
+        })?;
     }
-    for (name, value) in wanted
-        .iter()
-        .filter(|attribute| !present.contains(attribute))
-    {
-        if OF_THE_SYSTEM.iter().all(|skipped| name != skipped) {
-            files
-                .set_xattr(new, name, value)
-                .map_err(|error| (described(name), error))?;
+
+    for attribute in &wanted {
+        let (name, value) = attribute;
+        let is_of_system = OF_THE_SYSTEM.iter().any(|known| name == known);
+        if is_of_system || present.contains(attribute) {
+            continue;
         }
+        files
+            .set_xattr(new, name, value)
+            .map_err(|error| Uncopied {
+                what: described(name),
+                error,
+            })?;
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ impl Disk for OnDisk {
 /// file; symbolic links are not followed. A directory that does not exist has none.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     let mut files = Vec::new();
-    below(folder, &mut |path, is_regular| {
+    walk_below(folder, &mut |path, is_regular| {
         files.push((path, is_regular))
     })?;
     files.sort();
@@ -104,13 +104,21 @@ fn link(path: &Path) -> StoreError {
     )
 }
 
-/// Passes the same files to `file`, and returns the directories, each after the one that it is in.
-fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathBuf>, StoreError> {
-    let (mut folders, mut at) = (vec![folder.to_owned()], 0);
-    while let Some(next) = folders.get(at).cloned() {
-        at += 1;
-        let failed = |error| StoreError::io(Action::ReadFolder, &next, error);
-        let entries = match std::fs::read_dir(&next) {
+/// Calls `take_file` with each file below a directory, and with whether it is a regular one. Returns
+/// the directory and those below it, each after the one that it is in. Links are not followed.
+fn walk_below(
+    folder: &Path,
+    take_file: &mut dyn FnMut(PathBuf, bool),
+) -> Result<Vec<PathBuf>, StoreError> {
+    // The list grows while it is walked.
+    let mut folders = vec![folder.to_owned()];
+    let mut index = 0;
+    while index < folders.len() {
+        let current = folders[index].clone();
+        index += 1;
+        let failed = |error| StoreError::io(Action::ReadFolder, &current, error);
+        let entries = match std::fs::read_dir(&current) {
+            // Another process has removed it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.map_err(failed)?,
         };
@@ -120,7 +128,7 @@ fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathB
             if kind.is_dir() {
                 folders.push(entry.path());
             } else {
-                file(entry.path(), kind.is_file());
+                take_file(entry.path(), kind.is_file());
             }
         }
     }
@@ -132,7 +140,7 @@ fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathB
 /// # Errors
 /// If one of them cannot be read or removed, although it is empty.
 pub fn remove_empty_folders(folder: &Path) -> Result<(), StoreError> {
-    let folders = below(folder, &mut |_, _| ())?;
+    let folders = walk_below(folder, &mut |_, _| ())?;
     for folder in folders.iter().rev() {
         match std::fs::remove_dir(folder) {
             Ok(()) => {}

@@ -57,26 +57,28 @@ pub(super) fn refuse(
     file: &File,
     search: &Search,
 ) -> Result<(), StoreError> {
-    let mut wait = search.wait;
+    let mut wait_left = search.wait;
     let failed = |error| StoreError::io(Action::Read, path, error);
-    let live = |cause| Err(StoreError::new(Action::Write, path, cause));
+    let refused = |cause| Err(StoreError::new(Action::Write, path, cause));
     loop {
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {
+            // A process that was just forked has the file open only until it runs another program.
             files.sleep(FORKING);
             if let Some(Writer { pid }) = files.writer_of(resolved, &stat) {
-                return live(Cause::OpenForWriting { pid });
+                return refused(Cause::OpenForWriting { pid });
             }
         }
+
         let Some(ago) = just_written(files, file, &stat, search).map_err(failed)? else {
             return Ok(());
         };
-        let fades_in = RECENT - ago;
-        if fades_in > wait {
-            return live(Cause::JustWritten { ago });
+        let recent_for = RECENT - ago;
+        if recent_for > wait_left {
+            return refused(Cause::JustWritten { ago });
         }
-        files.sleep(fades_in);
-        wait -= fades_in;
+        files.sleep(recent_for);
+        wait_left -= recent_for;
     }
 }
 

@@ -78,12 +78,18 @@ pub fn send_pieces<'a>(
     let mut pieces = list.peekable();
     let mut is_first = true;
     let batches = std::iter::from_fn(|| {
-        let batch = Batch::take_from(&mut pieces, std::mem::take(&mut is_first));
-        (!batch.pieces.is_empty()).then_some(batch)
+        let batch = Batch::take_from(&mut pieces, is_first);
+        is_first = false;
+        if batch.pieces.is_empty() {
+            None
+        } else {
+            Some(batch)
+        }
     });
     let buffers = Pool::new(PageBuffer::default);
     let read = |batch: Batch<'a>| {
-        let (mut buffer, stored) = (buffers.get(), &batch.stored);
+        let mut buffer = buffers.get();
+        let stored = &batch.stored;
         let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
         source.read_exact_at(space, stored.start)?;
         Ok((batch, buffer))

@@ -52,16 +52,18 @@ impl Source {
             Some(io::ErrorKind::NotFound) => changed(FileChange::Removed),
             _ => error,
         })?;
-        let (old, new) = (&self.seen.stat, &file.snapshot.stat);
+        let old = &self.seen.stat;
+        let new = &file.snapshot.stat;
         if !new.is_same_inode(old) {
-            Err(changed(FileChange::Replaced))
-        } else if new.size > old.size {
-            Err(changed(FileChange::Grown))
-        } else if (new.size, new.modified) != (old.size, old.modified) {
-            Err(changed(FileChange::Edited))
-        } else {
-            Ok(file)
+            return Err(changed(FileChange::Replaced));
         }
+        if new.size > old.size {
+            return Err(changed(FileChange::Grown));
+        }
+        if new.size != old.size || new.modified != old.modified {
+            return Err(changed(FileChange::Edited));
+        }
+        Ok(file)
     }
 
     fn copy(&self, out: &mut dyn Write) -> io::Result<()> {
