@@ -1,31 +1,27 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
+mod check;
+mod report;
+
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
-use crate::cli::named::{FoundSessions, expand_arguments_to_read, take_range};
+use crate::cli::named::take_range;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{LastArgs, WriteArgs};
-use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
-use crate::cli::plan::{PlanTable, RowNoun};
+use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::redaction::{
-    self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, describe_place, join_first_few,
-    redact_to_copy, refuse_left_over, refuse_leftovers, report_redaction,
+    self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, redact_to_copy, refuse_left_over,
+    refuse_leftovers, report_redaction,
 };
-use crate::cli::rollouts::Rollouts;
-use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::pruned_file;
-use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
+use crate::ops::redact::{RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
 use crate::session::entry::LineNo;
-use crate::session::period::Period;
-use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Cause, Reach, ReadAt, StoreError};
+use pisess_json::write::Object;
+use pisess_store::{self as store, Cause, ReadAt, StoreError};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -140,7 +136,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let args = &args;
     if args.check || args.write.change.dry_run {
-        return report_secrets(args, ui);
+        return check::report_secrets(args, ui);
     }
     if args.all {
         return Err(Failure::usage_error("--all requires --check or -n")
@@ -255,299 +251,6 @@ impl Args {
     }
 }
 
-/// Searches sessions for secrets, and reports them without writing anything. The failure of a
-/// single session is returned. A failure among several is reported, and the others are searched.
-/// With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
-fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let sessions = if args.all {
-        &existing_store_roots(ui)
-    } else {
-        &args.sessions
-    };
-    let FoundSessions {
-        mut files,
-        mut failures,
-        ..
-    } = expand_arguments_to_read(sessions, Reach::Whole, ui);
-    let stores = SessionStores::locate(ui);
-    if args.archived {
-        files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
-    } else if args.all {
-        stores.warn_archives_skipped(ArchiveScope::AllProjects, Period::default(), ui);
-    }
-    let is_one = files.len() + failures.len() == 1;
-    if is_one && let Some(failure) = failures.pop() {
-        return Err(failure);
-    }
-    let mut exit = Exit::Done;
-    for failure in &failures {
-        exit = exit.max(ui.report_failure(failure));
-    }
-
-    // The given values are read once, for the first session that can be opened.
-    let mut values = None;
-    let rollouts = Rollouts::default();
-    let mut unsearched_pruned = 0;
-    let mut printer = SecretPrinter {
-        json: args.write.change.json,
-        prints_plan: args.write.change.dry_run,
-        is_one,
-        session_count: 0,
-        secret_count: 0,
-        groups: SecretGroups::default(),
-    };
-    for file in files {
-        // A dry run refuses what the run would refuse: sessions of other agents are only read.
-        let input = if args.check {
-            Input::open_one_to_read(&file.path, &rollouts, ui)
-        } else {
-            Input::open(&file.path, ui)
-        };
-        if let Ok(input) = &input
-            && values.is_none()
-        {
-            values = Some(args.redaction.read_values(input, ui)?);
-        }
-        let search_result = input.and_then(|input| {
-            if let Some(output) = &args.write.output
-                && output != Path::new("-")
-            {
-                let force = args.write.change.force;
-                store::check_create(output, input.file(), force).map_err(copy_error)?;
-            }
-            let values = values.clone().unwrap_or_default();
-            let part = args.select_part(input, values, ui)?;
-            let mut report = find_secrets(args, &part, ui)?;
-            part.restore_lines(&mut report);
-            Ok((part.input, report))
-        });
-        match search_result {
-            Ok((input, report)) => {
-                printer.print_session(&file.path, &input, &report, ui)?;
-                unsearched_pruned += usize::from(has_pruned_file(&input)?);
-            }
-            Err(failure) if failure.is_transcript() && !file.named => {}
-            Err(failure) if is_one => return Err(failure),
-            // Of a session without entries, there is nothing to search.
-            Err(failure) if failure.exit() == Exit::Found => {}
-            Err(failure) => exit = exit.max(ui.report_failure(&failure)),
-        }
-    }
-
-    printer.print_summary(ui)?;
-    if unsearched_pruned > 0 {
-        let sessions = format_count(unsearched_pruned, "session", "sessions");
-        ui.warn(&format!(
-            "what was pruned from {sessions} was not searched (hint: `pisess prune --restore` puts it back)"
-        ));
-    }
-    if printer.secret_count > 0 && !args.write.change.dry_run {
-        exit = exit.max(Exit::Found);
-    }
-    Ok(exit)
-}
-
-/// Whether something was pruned from a session, which is then in a file beside it.
-fn has_pruned_file(input: &Input) -> Result<bool, Failure> {
-    match input.file() {
-        Some(file) => Ok(!store::is_free(&pruned_file(file.resolved()))?),
-        None => Ok(false),
-    }
-}
-
-/// Prints the secrets that are found: a row per secret in a single session, a row per kind and name
-/// of the secrets in several sessions. With `-n`, the rows are a table. JSON has an object per
-/// secret in either case.
-struct SecretPrinter {
-    json: bool,
-    /// Whether the rows are a table with sizes.
-    prints_plan: bool,
-    /// Whether there is a single session.
-    is_one: bool,
-    /// The number of sessions that were searched.
-    session_count: usize,
-    secret_count: usize,
-    groups: SecretGroups,
-}
-
-impl SecretPrinter {
-    /// Prints the secrets of a session, or adds them to the groups that are printed last.
-    fn print_session(
-        &mut self,
-        path: &Path,
-        input: &Input,
-        report: &RedactionReport,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let secrets = report.group_by_secret();
-        for places in &secrets {
-            if self.json {
-                ui.print_json(&secret_json(path, places))?
-            } else if !self.is_one {
-                self.groups.add_secret(input, places);
-            } else if !self.prints_plan {
-                ui.print(&secret_line(input, places))?
-            }
-        }
-        if self.is_one && self.prints_plan && !self.json {
-            print_plan(&secrets, ui)?;
-        }
-        self.session_count += 1;
-        self.secret_count += secrets.len();
-
-        if self.is_one {
-            // The findings come first, also where both streams are one.
-            ui.flush()?;
-            report_redaction(report, input, SecretsOutcome::Found, ui);
-        } else {
-            self.groups.address_count += report.address_count;
-            self.groups.example_count += report.example_count;
-        }
-        Ok(())
-    }
-
-    /// Prints the groups, and the number of secrets if several sessions were searched.
-    fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.prints_plan {
-            self.groups.print_plan(ui)?;
-        } else {
-            self.groups.print_groups(ui)?;
-        }
-        self.groups.print_kept_counts(ui)?;
-        if self.session_count > 1 {
-            let sessions = format_count(self.session_count, "session", "sessions");
-            let secrets = format_count(self.secret_count, "secret", "secrets");
-            ui.print_status(&format!("{sessions} searched: {secrets}"));
-        }
-        Ok(())
-    }
-}
-
-/// Searches a session for secrets, and for the given values.
-fn find_secrets(args: &Args, part: &SelectedPart, ui: &Ui) -> Result<RedactionReport, Failure> {
-    let input = &part.input;
-    let mut redactor = args
-        .redaction
-        .new_redactor(input, part.values.clone(), ui)?;
-    input.map_read_error(redact_session(
-        input.source(),
-        &mut redactor,
-        ui.processor_count(),
-        None,
-    ))
-}
-
-/// The secrets of several sessions, by their kind and the name to which they are assigned: the same
-/// name may be in hundreds of sessions.
-#[derive(Default)]
-struct SecretGroups {
-    groups: BTreeMap<(&'static str, String), SecretGroup>,
-    /// The number of e-mail addresses that are kept, and of example keys.
-    address_count: usize,
-    example_count: usize,
-}
-
-#[derive(Default)]
-struct SecretGroup {
-    /// The session and the place of the first secret.
-    first_place: String,
-    secret_count: usize,
-    session_count: usize,
-    /// The number of bytes of the secrets in all places.
-    bytes: usize,
-    /// The last session with a secret of the group.
-    last_session: String,
-}
-
-impl SecretGroups {
-    /// Adds a secret to its group. `places` are all places of the secret in one session. All
-    /// secrets of a session are added before those of another, so that each session is counted
-    /// once.
-    fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
-        let first_place = places[0];
-        let key = (first_place.secret.kind, first_place.secret.name.clone());
-        let group = self.groups.entry(key).or_default();
-        if group.secret_count == 0 {
-            group.first_place = format!(
-                "{}:{} ({})",
-                input.name,
-                first_place.line.0,
-                describe_place(first_place)
-            );
-        }
-        group.secret_count += 1;
-        group.bytes += count_bytes(places);
-        if group.last_session != input.name {
-            group.session_count += 1;
-            group.last_session.clone_from(&input.name);
-        }
-    }
-
-    /// Prints a line for each group.
-    fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
-        for ((kind, name), group) in &self.groups {
-            let name = if name.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", to_visible(name))
-            };
-            let secrets = format_count(group.secret_count, "secret", "secrets");
-            let sessions = format_count(group.session_count, "session", "sessions");
-            ui.print(&format!(
-                "{kind}{name}: {secrets} in {sessions}, first {}\n",
-                group.first_place
-            ))?;
-        }
-        Ok(())
-    }
-
-    /// Prints a row for each group, with the size of its secrets.
-    fn print_plan(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let columns = [
-            Column::text("kind"),
-            Column::text("name"),
-            Column::number("secrets"),
-            Column::number("sessions"),
-            Column::text("first place").allow_shrink(),
-        ];
-        let noun = RowNoun {
-            one: "kind of secret",
-            many: "kinds of secrets",
-        };
-        let mut plan = PlanTable::new(&columns, noun);
-        for ((kind, name), group) in &self.groups {
-            let cells = vec![
-                plain_cell((*kind).to_owned()),
-                plain_cell(to_visible(name)),
-                plain_cell(group.secret_count.to_string()),
-                plain_cell(group.session_count.to_string()),
-                plain_cell(group.first_place.clone()),
-            ];
-            plan.add_row(group.bytes, cells, ui)?;
-        }
-        plan.print(ui)
-    }
-
-    /// Prints on standard error the numbers of e-mail addresses and of example keys that a copy
-    /// would keep.
-    fn print_kept_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
-        ui.flush()?;
-        if self.address_count > 0 {
-            let addresses = format_count(
-                self.address_count,
-                "e-mail address is",
-                "e-mail addresses are",
-            );
-            ui.print_status(&format!("{addresses} kept"));
-        }
-        if self.example_count > 0 {
-            let examples = format_count(self.example_count, "example key", "example keys");
-            ui.print_status(&format!("{examples} kept"));
-        }
-        Ok(())
-    }
-}
-
 /// Writes the redacted copy to a new file. The copy is searched again before the file appears at
 /// its path: if a secret that was found is left in the copy, the command fails, and there is no
 /// file.
@@ -619,114 +322,6 @@ fn print_copy(
     ui.flush()?;
     report_redaction(&report, input, SecretsOutcome::LeftOut, ui);
     Ok(Exit::Done)
-}
-
-/// Prints a row for each secret of a session, with the size of all its places. `secrets` are the
-/// places of each, at least one.
-fn print_plan(secrets: &[Vec<&FoundSecret>], ui: &mut Ui) -> Result<(), Failure> {
-    let columns = [
-        Column::text("secret"),
-        Column::number("places"),
-        Column::number("line"),
-        Column::text("id"),
-        Column::text("first place").allow_shrink(),
-    ];
-    let noun = RowNoun {
-        one: "secret",
-        many: "secrets",
-    };
-    let mut plan = PlanTable::new(&columns, noun);
-    for places in secrets {
-        let first_place = places[0];
-        let cells = vec![
-            plain_cell(described_placeholder(first_place)),
-            plain_cell(places.len().to_string()),
-            plain_cell(first_place.line.0.to_string()),
-            plain_cell(visible_id(first_place)),
-            plain_cell(describe_place(first_place)),
-        ];
-        plan.add_row(count_bytes(places), cells, ui)?;
-    }
-    plan.print(ui)
-}
-
-/// Returns the number of bytes of a secret in all its places.
-fn count_bytes(places: &[&FoundSecret]) -> usize {
-    places.iter().map(|place| place.secret.length).sum()
-}
-
-/// Returns the id of an entry with a secret; `-` if it has none.
-fn visible_id(place: &FoundSecret) -> String {
-    match &place.id {
-        Some(id) => to_visible(&id.to_string_lossy()),
-        None => "-".to_owned(),
-    }
-}
-
-/// Returns the placeholder of a secret, and the name to which it is assigned.
-fn described_placeholder(place: &FoundSecret) -> String {
-    let secret = &place.secret;
-    if secret.name.is_empty() {
-        secret.placeholder.clone()
-    } else {
-        format!("{} of {}", secret.placeholder, to_visible(&secret.name))
-    }
-}
-
-/// Returns a secret as text: its first place, and if it has several, the lines of all.
-fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
-    let first_place = places[0];
-    let mut all_places = String::new();
-    if places.len() > 1 {
-        let mut lines: Vec<_> = places
-            .iter()
-            .map(|place| place.line.0.to_string())
-            .collect();
-        lines.dedup();
-        all_places = format!(
-            " ({} places, lines {})",
-            places.len(),
-            join_first_few(lines)
-        );
-    }
-    format!(
-        "{}:{}: {} {}, {} bytes: would become {}{all_places}\n",
-        input.name,
-        first_place.line.0,
-        visible_id(first_place),
-        describe_place(first_place),
-        first_place.secret.length,
-        described_placeholder(first_place),
-    )
-}
-
-/// Returns a secret as JSON. `places` are all its places in the session, at least one. The members
-/// `id`, `line` and `field` are those of the first place.
-fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
-    let first_place = places[0];
-    let secret = &first_place.secret;
-    Object::new()
-        .str("path", &path.to_string_lossy())
-        .text_or_null("id", first_place.id.as_ref())
-        .number("line", f64::from(first_place.line.0))
-        .str("field", &secret.field)
-        .str("kind", secret.kind)
-        .str("name", &secret.name)
-        .str("placeholder", &secret.placeholder)
-        .number("length", secret.length as f64)
-        .json(
-            "places",
-            &array(places.iter().map(|place| place_json(place))),
-        )
-        .finish()
-}
-
-fn place_json(place: &FoundSecret) -> Vec<u8> {
-    Object::new()
-        .text_or_null("id", place.id.as_ref())
-        .number("line", f64::from(place.line.0))
-        .str("field", &place.secret.field)
-        .finish()
 }
 
 /// Returns what was written as JSON.

@@ -1,0 +1,89 @@
+//! Which files are listed.
+
+use super::Args;
+use super::repository::repository_of;
+use crate::cli::foreign::{find_arguments, find_foreign_sessions};
+use crate::cli::locate::{ArchiveScope, SessionStores};
+use crate::cli::named::find_sessions;
+use crate::cli::output::{Failure, Ui};
+use crate::session::period::Period;
+use foldhash::HashMap;
+use pisess_store::FoundFile;
+use std::path::{Path, PathBuf};
+
+/// The files of the sessions to list.
+pub(super) struct FilesToRead {
+    pub files: Vec<FoundFile>,
+    /// Whether a path was reported because nothing can be read there.
+    pub has_failures: bool,
+}
+
+/// Finds the files to read: of the agents, or with `--source` of another agent. Reports paths
+/// where nothing can be read. Archives are added with `--archived`. If they are not, and a
+/// period is given, there is a note on those that may have sessions of it.
+pub(super) fn find_files(
+    args: &Args,
+    period: Period,
+    stores: &SessionStores,
+    ui: &mut Ui,
+) -> Result<FilesToRead, Failure> {
+    let paths = &args.sessions.paths;
+    // The sessions of a repository may be in the folders of any projects.
+    let all = args.sessions.all || args.repo && args.lists_cwd();
+    let mut files;
+    let failures;
+    match args.source {
+        Some(source) if paths.is_empty() => {
+            files = find_foreign_sessions(source, ui);
+            failures = Vec::new();
+        }
+        Some(_) => {
+            (files, failures) = find_arguments(paths, ui);
+        }
+        None => {
+            let found = find_sessions(stores, paths, all, ui);
+            files = found.files;
+            failures = found.failures;
+            // Standard input was read before.
+            files.retain(|file| file.path != Path::new("-"));
+        }
+    }
+    for failure in &failures {
+        ui.report_failure(failure);
+    }
+
+    let archive_scope = ArchiveScope::from_all_option(all);
+    let lists_store = paths.is_empty() && args.source.is_none() && !args.repo;
+    if args.sessions.archived {
+        files.extend(stores.find_archive_files(archive_scope)?);
+    } else if lists_store && args.period.is_given() {
+        stores.warn_archives_skipped(archive_scope, period, ui);
+    }
+    Ok(FilesToRead {
+        files,
+        has_failures: !failures.is_empty(),
+    })
+}
+
+/// Keeps the files of sessions whose working directory is in the same git repository as the current
+/// directory. A sub-agent is kept with the session that started it. `repositories` has the
+/// directories that were looked up.
+pub(super) fn retain_same_repository(
+    files: &mut Vec<FoundFile>,
+    repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
+    stores: &SessionStores,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let own_repository = repository_of(ui.current_folder(), repositories).ok_or_else(|| {
+        let failure = Failure::invalid("--repo: the current directory is not in a git repository");
+        failure.with_hint("--all includes all projects")
+    })?;
+    files.retain(|file| {
+        let session = file.owner.as_deref().unwrap_or(&file.path);
+        let Some(cwd) = stores.recorded_cwd(session) else {
+            return false;
+        };
+        repository_of(&cwd, repositories).as_ref() == Some(&own_repository)
+    });
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! Reading the sessions to list.
+
+use super::Args;
+use crate::cli::foreign::{self, convert_file};
+use crate::cli::ids::Ids;
+use crate::cli::open::{Input, refuse_stdout};
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
+use crate::cli::rollouts::Rollouts;
+use crate::import::Origin;
+use crate::load::{LoadError, LoadOptions, WrongFile};
+use crate::ops::list::{
+    FamilyFile, ListedSession, ReadSession, count_new_entries, first_message, read_session,
+    sort_by_start,
+};
+use crate::ops::prune::Restoration;
+use crate::session::period::Period;
+use crate::session::usage::SubAgents;
+use foldhash::HashSet;
+use pisess_json::text::Text;
+use pisess_store::{self as store, FoundFile, Glance, ReadAt};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads the files on all processors, and adds their sessions to the list. Reports those that
+/// cannot be read: as errors if they were named on the command line, else as warnings. Returns
+/// whether there was an error.
+pub(super) fn read_sessions(
+    list: &mut Vec<ListedSession>,
+    files: Vec<FoundFile>,
+    args: &Args,
+    period: Period,
+    ui: &mut Ui,
+) -> bool {
+    let agents = SubAgents::from_files(&files);
+    // An entry that forks share is counted for the session that was started first.
+    let files = if args.forks {
+        sort_by_start(files)
+    } else {
+        let unrelated = |file| FamilyFile {
+            file,
+            is_related: false,
+        };
+        files.into_iter().map(unrelated).collect()
+    };
+    // If there are fewer files than processors, several processors read each file.
+    let parallel_files = files.len().clamp(1, ui.processor_count());
+    let workers_per_file = ui.processor_count() / parallel_files;
+    let is_stdout = ui.stdout_predicate();
+    let origin = args.source;
+    let rollouts = Rollouts::default();
+    let read_file = |FamilyFile { file, is_related }: FamilyFile| {
+        let options = load_options(workers_per_file, is_related, period);
+        let read_result = match origin {
+            Some(origin) => read_foreign_file(&file, origin, &options, &rollouts),
+            None => read_session_file(&file, &options, &agents, is_stdout),
+        };
+        (file, read_result)
+    };
+
+    // The reports wait until all files are read: a line on standard error ends the progress bar.
+    let mut counted_keys = HashSet::default();
+    let mut pruned_failures = Vec::new();
+    let mut failures = Vec::new();
+    ui.map_in_parallel(
+        files,
+        read_file,
+        |_, (file, read_result)| match read_result {
+            Ok(None) => {}
+            Ok(Some(read)) => {
+                list.push(count_new_entries(&mut counted_keys, read.session));
+                pruned_failures.extend(read.pruned_failure);
+            }
+            Err(failure) => failures.push(UnreadFile {
+                is_named: file.named,
+                failure,
+            }),
+        },
+    );
+
+    for failure in &pruned_failures {
+        warn_uncounted(failure, ui);
+    }
+    let mut has_errors = false;
+    for unread in &failures {
+        if unread.is_named {
+            ui.report_failure(&unread.failure);
+            has_errors = true;
+        } else {
+            ui.warn(&unread.failure.to_note());
+        }
+    }
+    has_errors
+}
+
+/// A file that could not be read.
+struct UnreadFile {
+    /// Whether it was named on the command line, and not found by a search.
+    is_named: bool,
+    failure: Failure,
+}
+
+/// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are
+/// listed.
+pub(super) fn read_stdin_session(
+    args: &Args,
+    period: Period,
+    ui: &mut Ui,
+) -> Result<Option<ListedSession>, Failure> {
+    let path = Path::new("-");
+    let reads_stdin = args.sessions.paths.iter().any(|given| given == path);
+    if !reads_stdin || args.source.is_some() {
+        return Ok(None);
+    }
+    let input = Input::open(path, ui)?;
+    let options = load_options(ui.processor_count(), false, period);
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let session = read_once(path, input.source(), now_ms, &options, &input.name)?;
+    Ok(Some(session.listed))
+}
+
+/// Reads a session that cannot be read again later: standard input, or a converted copy. So the
+/// whole of its first user message is kept, not only the start. `name` is for messages.
+fn read_once(
+    path: &Path,
+    source: &dyn ReadAt,
+    modified_ms: i64,
+    options: &LoadOptions,
+    name: &str,
+) -> Result<ReadSession, Failure> {
+    let agents = SubAgents::default();
+    let mut session = read_session(path, source, modified_ms, &agents, None, options)
+        .map_err(|error| Failure::from_load_error(name, error))?;
+    let listed = &mut session.listed;
+    let whole_message =
+        first_message(listed, source).map_err(|error| Failure::from_read_error(name, error))?;
+    if let Some(question) = listed.first_question.as_mut() {
+        question.text = whole_message;
+        question.is_whole = true;
+    }
+    Ok(session)
+}
+
+/// Returns what to collect from a session. A session that shares entries with others
+/// (`is_related`) is read with the keys of its entries, by which they are counted once.
+fn load_options(workers: usize, is_related: bool, period: Period) -> LoadOptions {
+    LoadOptions {
+        workers,
+        entry_keys: is_related,
+        list_stats: Some(period),
+        usage: true,
+        ..LoadOptions::default()
+    }
+}
+
+/// A session that was read from a file.
+struct SessionOfFile {
+    session: ReadSession,
+    /// Why what was pruned from the session could not be read.
+    pruned_failure: Option<Failure>,
+}
+
+/// A session file that is open for reading.
+enum OpenFile {
+    /// Named on the command line, where it may also be a FIFO or an archive.
+    Named(Box<Input>),
+    /// Found by a search.
+    Found(Glance),
+}
+
+impl OpenFile {
+    /// Opens a file, unless standard output goes to it.
+    fn open(file: &FoundFile, is_stdout: &dyn Fn(&File) -> bool) -> Result<OpenFile, Failure> {
+        if file.named {
+            let input = Input::open_path(&file.path, is_stdout)?;
+            return Ok(OpenFile::Named(Box::new(input)));
+        }
+        let glance = Glance::open(&file.path)?;
+        refuse_stdout(&file.path, is_stdout(glance.handle()))?;
+        Ok(OpenFile::Found(glance))
+    }
+
+    fn source(&self) -> &dyn ReadAt {
+        match self {
+            OpenFile::Named(input) => input.source(),
+            OpenFile::Found(glance) => glance,
+        }
+    }
+
+    /// Returns when the file at this path changed last, in milliseconds since 1970.
+    fn modified_ms(&self, path: &Path) -> i64 {
+        match self {
+            OpenFile::Named(_) => store::modified_ms(path).unwrap_or_default(),
+            OpenFile::Found(glance) => glance.modified_ms(),
+        }
+    }
+
+    /// Returns what was pruned from the session at this path, if anything.
+    fn load_pruned(&self, path: &Path) -> Result<Option<Restoration>, Failure> {
+        match self {
+            OpenFile::Named(input) => load_pruned(input),
+            OpenFile::Found(glance) => load_pruned_beside(path, glance),
+        }
+    }
+}
+
+/// Reads one file. Returns `None` if the file is not a session and was not named on the command
+/// line: a directory of sessions may have other files, too. An event stream, or entries without a
+/// header, is a failure even then: somebody may take it for a session.
+fn read_session_file(
+    file: &FoundFile,
+    options: &LoadOptions,
+    agents: &SubAgents,
+    is_stdout: &dyn Fn(&File) -> bool,
+) -> Result<Option<SessionOfFile>, Failure> {
+    let path = &file.path;
+    let open = OpenFile::open(file, is_stdout)?;
+    let (pruned, pruned_failure) = split_result(open.load_pruned(path));
+    let read_result = read_session(
+        path,
+        open.source(),
+        open.modified_ms(path),
+        agents,
+        pruned.as_ref(),
+        options,
+    );
+
+    let error = match read_result {
+        Ok(mut session) => {
+            session.listed.owner.clone_from(&file.owner);
+            return Ok(Some(SessionOfFile {
+                session,
+                pruned_failure,
+            }));
+        }
+        Err(error) => error,
+    };
+    if let LoadError::NotASession { what, .. } = &error
+        && !file.named
+        && !matches!(what, WrongFile::EventStream | WrongFile::EntryFirst)
+    {
+        return Ok(None);
+    }
+    let name = to_visible(&path.to_string_lossy());
+    Err(foreign::load_failure(&name, open.source(), error))
+}
+
+/// Reads a session of another agent, as it would be imported. Returns `None` if the file is not a
+/// session of that agent, or has no messages.
+fn read_foreign_file(
+    file: &FoundFile,
+    origin: Origin,
+    options: &LoadOptions,
+    rollouts: &Rollouts,
+) -> Result<Option<SessionOfFile>, Failure> {
+    let Some((survey, copy)) = convert_file(&file.path, rollouts)? else {
+        return Ok(None);
+    };
+    if survey.origin != origin || survey.message_count == 0 {
+        return Ok(None);
+    }
+    let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
+    let name = to_visible(&file.path.to_string_lossy());
+    let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
+    session.listed.id = Text::from(survey.id.clone());
+    session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
+    // Claude Code keeps sub-agents below their session, Codex names the session in their first line.
+    session.listed.owner = match (&file.owner, &survey.sub_agent) {
+        (None, Some(agent)) => rollouts
+            .find_last_of_thread(&file.path, &agent.session)
+            .map(Arc::from),
+        (owner, _) => owner.clone(),
+    };
+    Ok(Some(SessionOfFile {
+        session,
+        pruned_failure: None,
+    }))
+}
+
+/// Reads the whole of the first user message from the file. `None` if the file has changed since it
+/// was listed, or cannot be read.
+pub(super) fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
+    let input = Input::open_path(&session.path, &|_| false).ok()?;
+    first_message(session, input.source()).ok()
+}

@@ -1,0 +1,168 @@
+//! `pisess redact --check`: a report of the secrets in any number of sessions.
+
+use super::report::SecretPrinter;
+use super::{Args, copy_error};
+use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
+use crate::cli::named::{FoundSessions, expand_arguments_to_read};
+use crate::cli::open::Input;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::rollouts::Rollouts;
+use crate::format::format_count;
+use crate::ops::prune::pruned_file;
+use crate::ops::redact::{RedactionReport, redact_session};
+use crate::redact::values::SecretValue;
+use crate::session::period::Period;
+use pisess_store::{self as store, Reach};
+use std::path::Path;
+
+/// Searches sessions for secrets, and reports them without writing anything. The failure of a
+/// single session is returned. A failure among several is reported, and the others are searched.
+/// With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
+pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let FoundSessions {
+        files,
+        mut failures,
+        ..
+    } = find_sessions_to_search(args, ui)?;
+    let is_one = files.len() + failures.len() == 1;
+    if is_one && let Some(failure) = failures.pop() {
+        return Err(failure);
+    }
+    let mut exit = Exit::Done;
+    for failure in &failures {
+        exit = exit.max(ui.report_failure(failure));
+    }
+
+    // The given values are read once, for the first session that can be opened. If they cannot be
+    // read, no session is searched: a report without them would look as if they were not found.
+    let mut values = None;
+    let rollouts = Rollouts::default();
+    let mut printer = SecretPrinter::new(&args.write.change, is_one);
+    let mut unsearched_pruned = 0;
+    for file in files {
+        let input = open_input(args, &file.path, &rollouts, ui);
+        if let Ok(input) = &input
+            && values.is_none()
+        {
+            values = Some(args.redaction.read_values(input, ui)?);
+        }
+        let search_result = input.and_then(|input| {
+            let values = values.clone().unwrap_or_default();
+            search_input(args, input, values, ui)
+        });
+        match search_result {
+            Ok(SearchedSession { input, report }) => {
+                printer.print_session(&file.path, &input, &report, ui)?;
+                if has_pruned_file(&input)? {
+                    unsearched_pruned += 1;
+                }
+            }
+            Err(failure) => {
+                // A directory of sessions may have other files, too.
+                if failure.is_transcript() && !file.named {
+                    continue;
+                }
+                if is_one {
+                    return Err(failure);
+                }
+                // Of a session without entries, there is nothing to search.
+                if failure.exit() != Exit::Found {
+                    exit = exit.max(ui.report_failure(&failure));
+                }
+            }
+        }
+    }
+
+    printer.print_summary(ui)?;
+    if unsearched_pruned > 0 {
+        let sessions = format_count(unsearched_pruned, "session", "sessions");
+        ui.warn(&format!(
+            "what was pruned from {sessions} was not searched (hint: `pisess prune --restore` puts it back)"
+        ));
+    }
+    if printer.has_secrets() && !args.write.change.dry_run {
+        exit = exit.max(Exit::Found);
+    }
+    Ok(exit)
+}
+
+/// Finds the sessions to search. Archives are among them only with `--archived`, and a note says
+/// that they are not searched if all sessions are.
+fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
+    let sessions = if args.all {
+        &existing_store_roots(ui)
+    } else {
+        &args.sessions
+    };
+    let mut found = expand_arguments_to_read(sessions, Reach::Whole, ui);
+    let stores = SessionStores::locate(ui);
+    if args.archived {
+        let archives = stores.find_archive_files(ArchiveScope::AllProjects)?;
+        found.files.extend(archives);
+    } else if args.all {
+        stores.warn_archives_skipped(ArchiveScope::AllProjects, Period::default(), ui);
+    }
+    Ok(found)
+}
+
+/// Opens a session. A dry run refuses what the run would refuse: the session of another agent,
+/// which `--check` reads.
+fn open_input(
+    args: &Args,
+    path: &Path,
+    rollouts: &Rollouts,
+    ui: &mut Ui,
+) -> Result<Input, Failure> {
+    if args.check {
+        Input::open_one_to_read(path, rollouts, ui)
+    } else {
+        Input::open(path, ui)
+    }
+}
+
+/// A session, and the secrets in it.
+struct SearchedSession {
+    input: Input,
+    report: RedactionReport,
+}
+
+/// Searches a session for secrets, and for the given values. Fails also if the copy that a dry run
+/// announces could not be created.
+fn search_input(
+    args: &Args,
+    input: Input,
+    values: Vec<SecretValue>,
+    ui: &Ui,
+) -> Result<SearchedSession, Failure> {
+    if let Some(output) = &args.write.output
+        && output != Path::new("-")
+    {
+        let force = args.write.change.force;
+        store::check_create(output, input.file(), force).map_err(copy_error)?;
+    }
+
+    let part = args.select_part(input, values, ui)?;
+    let mut redactor = args
+        .redaction
+        .new_redactor(&part.input, part.values.clone(), ui)?;
+    let redacted = redact_session(
+        part.input.source(),
+        &mut redactor,
+        ui.processor_count(),
+        None,
+    );
+    let mut report = part.input.map_read_error(redacted)?;
+    part.restore_lines(&mut report);
+    Ok(SearchedSession {
+        input: part.input,
+        report,
+    })
+}
+
+/// Whether something was pruned from a session, which is then in a file beside it.
+fn has_pruned_file(input: &Input) -> Result<bool, Failure> {
+    match input.file() {
+        Some(file) => Ok(!store::is_free(&pruned_file(file.resolved()))?),
+        None => Ok(false),
+    }
+}

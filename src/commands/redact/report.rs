@@ -1,0 +1,320 @@
+//! The secrets that are found, as rows, as a table or as JSON.
+
+use crate::cli::open::Input;
+use crate::cli::options::ChangeArgs;
+use crate::cli::output::{Column, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, RowNoun};
+use crate::cli::redaction::{SecretsOutcome, describe_place, join_first_few, report_redaction};
+use crate::format::format_count;
+use crate::ops::redact::{FoundSecret, RedactionReport};
+use pisess_json::write::{Object, array};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Prints the secrets that are found: a row per secret in a single session, a row per kind and name
+/// of the secrets in several sessions. With `-n`, the rows are a table. JSON has an object per
+/// secret in either case.
+pub(super) struct SecretPrinter {
+    json: bool,
+    /// Whether the rows are a table with sizes.
+    prints_plan: bool,
+    /// Whether there is a single session.
+    is_one: bool,
+    /// The number of sessions that were searched.
+    session_count: usize,
+    secret_count: usize,
+    groups: SecretGroups,
+}
+
+impl SecretPrinter {
+    /// Returns a printer for a single session (`is_one`) or for several.
+    pub(super) fn new(change: &ChangeArgs, is_one: bool) -> SecretPrinter {
+        SecretPrinter {
+            json: change.json,
+            prints_plan: change.dry_run,
+            is_one,
+            session_count: 0,
+            secret_count: 0,
+            groups: SecretGroups::default(),
+        }
+    }
+
+    pub(super) fn has_secrets(&self) -> bool {
+        self.secret_count > 0
+    }
+
+    /// Prints the secrets of a session, or adds them to the groups that are printed last.
+    pub(super) fn print_session(
+        &mut self,
+        path: &Path,
+        input: &Input,
+        report: &RedactionReport,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let secrets = report.group_by_secret();
+        if self.json {
+            for places in &secrets {
+                ui.print_json(&secret_json(path, places))?;
+            }
+        } else if !self.is_one {
+            for places in &secrets {
+                self.groups.add_secret(input, places);
+            }
+        } else if self.prints_plan {
+            print_plan(&secrets, ui)?;
+        } else {
+            for places in &secrets {
+                ui.print(&secret_line(input, places))?;
+            }
+        }
+        self.session_count += 1;
+        self.secret_count += secrets.len();
+
+        if self.is_one {
+            // The findings come first, also where both streams are one.
+            ui.flush()?;
+            report_redaction(report, input, SecretsOutcome::Found, ui);
+        } else {
+            self.groups.address_count += report.address_count;
+            self.groups.example_count += report.example_count;
+        }
+        Ok(())
+    }
+
+    /// Prints the groups: there are none for JSON and for a single session. If several sessions were
+    /// searched, prints the number of secrets.
+    pub(super) fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.prints_plan {
+            self.groups.print_plan(ui)?;
+        } else {
+            self.groups.print_groups(ui)?;
+        }
+        self.groups.print_kept_counts(ui)?;
+        if self.session_count > 1 {
+            let sessions = format_count(self.session_count, "session", "sessions");
+            let secrets = format_count(self.secret_count, "secret", "secrets");
+            ui.print_status(&format!("{sessions} searched: {secrets}"));
+        }
+        Ok(())
+    }
+}
+
+/// The secrets of several sessions, by their kind and the name to which they are assigned: the same
+/// name may be in hundreds of sessions.
+#[derive(Default)]
+struct SecretGroups {
+    groups: BTreeMap<(&'static str, String), SecretGroup>,
+    /// The number of e-mail addresses that are kept, and of example keys.
+    address_count: usize,
+    example_count: usize,
+}
+
+#[derive(Default)]
+struct SecretGroup {
+    /// The session and the place of the first secret.
+    first_place: String,
+    secret_count: usize,
+    session_count: usize,
+    /// The number of bytes of the secrets in all places.
+    bytes: usize,
+    /// The last session with a secret of the group.
+    last_session: String,
+}
+
+impl SecretGroups {
+    /// Adds a secret to its group. `places` are all places of the secret in one session. All
+    /// secrets of a session are added before those of another, so that each session is counted
+    /// once.
+    fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
+        let first_place = places[0];
+        let key = (first_place.secret.kind, first_place.secret.name.clone());
+        let group = self.groups.entry(key).or_default();
+        if group.secret_count == 0 {
+            group.first_place = format!(
+                "{}:{} ({})",
+                input.name,
+                first_place.line.0,
+                describe_place(first_place)
+            );
+        }
+        group.secret_count += 1;
+        group.bytes += count_bytes(places);
+        if group.last_session != input.name {
+            group.session_count += 1;
+            group.last_session.clone_from(&input.name);
+        }
+    }
+
+    /// Prints a line for each group.
+    fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
+        for ((kind, name), group) in &self.groups {
+            let name = if name.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", to_visible(name))
+            };
+            let secrets = format_count(group.secret_count, "secret", "secrets");
+            let sessions = format_count(group.session_count, "session", "sessions");
+            ui.print(&format!(
+                "{kind}{name}: {secrets} in {sessions}, first {}\n",
+                group.first_place
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Prints a row for each group, with the size of its secrets.
+    fn print_plan(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let columns = [
+            Column::text("kind"),
+            Column::text("name"),
+            Column::number("secrets"),
+            Column::number("sessions"),
+            Column::text("first place").allow_shrink(),
+        ];
+        let noun = RowNoun {
+            one: "kind of secret",
+            many: "kinds of secrets",
+        };
+        let mut plan = PlanTable::new(&columns, noun);
+        for ((kind, name), group) in &self.groups {
+            let cells = vec![
+                plain_cell((*kind).to_owned()),
+                plain_cell(to_visible(name)),
+                plain_cell(group.secret_count.to_string()),
+                plain_cell(group.session_count.to_string()),
+                plain_cell(group.first_place.clone()),
+            ];
+            plan.add_row(group.bytes, cells, ui)?;
+        }
+        plan.print(ui)
+    }
+
+    /// Prints on standard error the numbers of e-mail addresses and of example keys that a copy
+    /// would keep.
+    fn print_kept_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
+        ui.flush()?;
+        if self.address_count > 0 {
+            let addresses = format_count(
+                self.address_count,
+                "e-mail address is",
+                "e-mail addresses are",
+            );
+            ui.print_status(&format!("{addresses} kept"));
+        }
+        if self.example_count > 0 {
+            let examples = format_count(self.example_count, "example key", "example keys");
+            ui.print_status(&format!("{examples} kept"));
+        }
+        Ok(())
+    }
+}
+
+/// Prints a row for each secret of a session, with the size of all its places. `secrets` are the
+/// places of each, at least one.
+fn print_plan(secrets: &[Vec<&FoundSecret>], ui: &mut Ui) -> Result<(), Failure> {
+    let columns = [
+        Column::text("secret"),
+        Column::number("places"),
+        Column::number("line"),
+        Column::text("id"),
+        Column::text("first place").allow_shrink(),
+    ];
+    let noun = RowNoun {
+        one: "secret",
+        many: "secrets",
+    };
+    let mut plan = PlanTable::new(&columns, noun);
+    for places in secrets {
+        let first_place = places[0];
+        let cells = vec![
+            plain_cell(described_placeholder(first_place)),
+            plain_cell(places.len().to_string()),
+            plain_cell(first_place.line.0.to_string()),
+            plain_cell(visible_id(first_place)),
+            plain_cell(describe_place(first_place)),
+        ];
+        plan.add_row(count_bytes(places), cells, ui)?;
+    }
+    plan.print(ui)
+}
+
+/// Returns the number of bytes of a secret in all its places.
+fn count_bytes(places: &[&FoundSecret]) -> usize {
+    places.iter().map(|place| place.secret.length).sum()
+}
+
+/// Returns the id of an entry with a secret; `-` if it has none.
+fn visible_id(place: &FoundSecret) -> String {
+    match &place.id {
+        Some(id) => to_visible(&id.to_string_lossy()),
+        None => "-".to_owned(),
+    }
+}
+
+/// Returns the placeholder of a secret, and the name to which it is assigned.
+fn described_placeholder(place: &FoundSecret) -> String {
+    let secret = &place.secret;
+    if secret.name.is_empty() {
+        secret.placeholder.clone()
+    } else {
+        format!("{} of {}", secret.placeholder, to_visible(&secret.name))
+    }
+}
+
+/// Returns a secret as text: its first place, and if it has several, the lines of all.
+fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
+    let first_place = places[0];
+    let mut all_places = String::new();
+    if places.len() > 1 {
+        let mut lines: Vec<_> = places
+            .iter()
+            .map(|place| place.line.0.to_string())
+            .collect();
+        lines.dedup();
+        all_places = format!(
+            " ({} places, lines {})",
+            places.len(),
+            join_first_few(lines)
+        );
+    }
+    format!(
+        "{}:{}: {} {}, {} bytes: would become {}{all_places}\n",
+        input.name,
+        first_place.line.0,
+        visible_id(first_place),
+        describe_place(first_place),
+        first_place.secret.length,
+        described_placeholder(first_place),
+    )
+}
+
+/// Returns a secret as JSON. `places` are all its places in the session, at least one. The members
+/// `id`, `line` and `field` are those of the first place.
+fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
+    let first_place = places[0];
+    let secret = &first_place.secret;
+    Object::new()
+        .str("path", &path.to_string_lossy())
+        .text_or_null("id", first_place.id.as_ref())
+        .number("line", f64::from(first_place.line.0))
+        .str("field", &secret.field)
+        .str("kind", secret.kind)
+        .str("name", &secret.name)
+        .str("placeholder", &secret.placeholder)
+        .number("length", secret.length as f64)
+        .json(
+            "places",
+            &array(places.iter().map(|place| place_json(place))),
+        )
+        .finish()
+}
+
+/// Returns a place of a secret as JSON.
+fn place_json(place: &FoundSecret) -> Vec<u8> {
+    Object::new()
+        .text_or_null("id", place.id.as_ref())
+        .number("line", f64::from(place.line.0))
+        .str("field", &place.secret.field)
+        .finish()
+}
