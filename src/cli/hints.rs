@@ -290,6 +290,7 @@ fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option
         (ErrorKind::InvalidValue, Some(ContextValue::String(value))) => value,
         _ => unknown_option(error)?,
     };
+    // `-20` means `-n 20`, as for `head`.
     let number = typed_value.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
     let typed = if is_count { "-n" } else { typed_value };

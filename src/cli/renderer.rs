@@ -65,11 +65,11 @@ impl RendererArgs {
             .filter(|&ix| is_custom_entry(&open.session, ix))
             .collect();
         for renderer in &self.renderers {
-            let (lines, requested) = renderer.build_input(open, &custom)?;
-            if requested.is_empty() {
+            let input = renderer.build_input(open, &custom)?;
+            if input.requested.is_empty() {
                 continue;
             }
-            match renderer.run(open, lines, &requested, ui) {
+            match renderer.run(open, input, ui) {
                 Ok(answers) => rendered.extend(answers),
                 Err(failure) => ui.warn(&failure.to_line()),
             }
@@ -91,14 +91,21 @@ impl RendererArgs {
     }
 }
 
+/// The standard input of a renderer.
+#[derive(Default)]
+struct RendererInput {
+    /// The lines of the entries to render.
+    lines: Vec<u8>,
+    /// These entries. An answer for another one is refused.
+    requested: HashSet<EntryIx>,
+}
+
 impl Renderer {
-    /// Runs the command with the lines of the entries on its standard input, and returns the
-    /// Markdown that it replied for each.
+    /// Runs the command, and returns the Markdown that it replied for each entry.
     fn run(
         &self,
         open: &OpenSession,
-        lines: Vec<u8>,
-        requested: &HashSet<EntryIx>,
+        input: RendererInput,
         ui: &mut Ui,
     ) -> Result<Vec<(EntryIx, String)>, Failure> {
         let shell = ShellCommand {
@@ -110,28 +117,26 @@ impl Renderer {
             hint: "--renderer TYPE='cat >&2' prints what it receives",
         };
         let _spinner = ui.start_spinner("waiting for the renderer");
-        let output = shell.run(lines)?;
-        parse_answers(&output, &open.session, requested).map_err(|what| shell.failure(&what))
+        let output = shell.run(input.lines)?;
+        parse_answers(&output, &open.session, &input.requested).map_err(|what| shell.failure(&what))
     }
 
-    /// Returns the input of the command: the lines of those entries whose type it renders, and
-    /// these entries.
+    /// Returns the input of the command: those of the entries whose type it renders.
     fn build_input(
         &self,
         open: &OpenSession,
         custom: &[EntryIx],
-    ) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
+    ) -> Result<RendererInput, Failure> {
         let reader = open.entry_reader();
-        let mut lines = Vec::new();
-        let mut requested = HashSet::default();
+        let mut input = RendererInput::default();
         for &ix in custom {
-            let added = reader.with_line(ix, |line| self.add_entry(line, &mut lines));
+            let added = reader.with_line(ix, |line| self.add_entry(line, &mut input.lines));
             let is_added = open.input.map_read_error(added)?;
             if is_added {
-                requested.insert(ix);
+                input.requested.insert(ix);
             }
         }
-        Ok((lines, requested))
+        Ok(input)
     }
 
     /// Adds the line of an entry to the input if this renders its custom type. That is a member of

@@ -77,32 +77,31 @@ impl Rollouts {
         find_last_readable(&rollouts).map(|last| last.path.clone())
     }
 
-    /// Returns the rollouts in the store of a file; without a store, those in its directory.
+    /// Returns the rollouts in the store of a file; without a store, those in its directory. Each
+    /// place is searched once: others wait for the thread that searches.
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
         let store_folder = path.ancestors().find(|folder| {
             let name = folder.file_name().unwrap_or_default();
             STORE_FOLDERS.iter().any(|known| name == *known)
         });
-        let (place, folders, reach) = match store_folder.and_then(Path::parent) {
-            Some(root) => {
-                let folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
-                (root, folders, Reach::Whole)
-            }
-            None => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                // `find` takes an empty path for none.
-                (folder, vec![Path::new(".").join(folder)], Reach::Own)
-            }
-        };
+        let store_root = store_folder.and_then(Path::parent);
+        let place = store_root.or(path.parent()).unwrap_or(Path::new(""));
 
         let mut by_store = self.by_store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = by_store.get(place) {
             return Arc::clone(known);
         }
-        let mut existing = folders;
-        existing.retain(|folder| folder.is_dir());
+        let found = if let Some(root) = store_root {
+            let mut folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
+            folders.retain(|folder| folder.is_dir());
+            store::find(&folders, Reach::Whole)
+        } else {
+            // `find` takes an empty path for none.
+            let folder = Path::new(".").join(place);
+            store::find(&[folder], Reach::Own)
+        };
         let mut rollouts = Vec::new();
-        for file in store::find(&existing, reach).files {
+        for file in found.files {
             if let Some(name) = RolloutName::parse(&file.path) {
                 rollouts.push(Rollout {
                     name,

@@ -155,21 +155,27 @@ impl<'s> EntryView<'s> {
         let block_type = block_type.and_then(Raw::text).unwrap_or_default();
         let text = text.filter(|value| value.is_string());
         let thinking = thinking.filter(|value| value.is_string());
+        let is_thinking = matches!(block_type.as_bytes(), b"thinking" | b"redactedThinking");
+        if is_thinking && cuts.omits_thinking {
+            // What the user asked to leave out needs no remark.
+            if self.source.contents.omits_thinking_for_size() {
+                self.markup
+                    .push_text_element(Tag::Note, "Left out here: thinking");
+            }
+            return;
+        }
+
         match (block_type.as_bytes(), text, thinking) {
             (b"text", Some(text), _) => self.push_string(text, author),
-            (b"toolCall", ..) if is_reply && cuts.omits_tools => {}
-            (b"toolCall", ..) if is_reply => self.push_call(block),
-            (b"thinking" | b"redactedThinking", ..) if cuts.omits_thinking => {
-                // What the user asked to leave out needs no remark.
-                if self.source.contents.omits_thinking_for_size() {
-                    self.markup
-                        .push_text_element(Tag::Note, "Left out here: thinking");
-                }
-            }
             (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
             (b"redactedThinking", ..) => {
                 self.markup
                     .push_text_element(Tag::Note, "Thinking, encrypted by the provider");
+            }
+            (b"toolCall", ..) if is_reply => {
+                if !cuts.omits_tools {
+                    self.push_call(block);
+                }
             }
             (b"image", ..) => self.push_image(block),
             (b"", ..) => self.push_json("block", block),

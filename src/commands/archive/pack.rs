@@ -215,11 +215,12 @@ impl Packer<'_> {
                 archive.remove_if_new(to)?;
                 return Ok((Some(stale), sizes));
             }
-            Err(unremoved) if unremoved.is_undone => {
-                archive.remove_if_new(to)?;
-                return Err(unremoved.error.into());
-            }
             Err(unremoved) => {
+                if unremoved.is_undone {
+                    archive.remove_if_new(to)?;
+                    return Err(unremoved.error.into());
+                }
+                // The files are hidden: the archive is the only copy with a name.
                 folder.keep();
                 return Err(hidden_failure(unremoved.error, to));
             }
@@ -331,14 +332,9 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
             _ => Err(io::Error::other("the archive differs from the session")),
         }
     };
-    let created = store::create_checked(
-        to,
-        None,
-        false,
-        &mut |out| write_archive(facts, sources, out),
-        &mut check,
-    );
-    let mut created = match created {
+    let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
+    let mut created = match store::create_checked(to, None, false, &mut write, &mut check) {
+        Ok(created) => created,
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
             if check(&Glance::open(to)?).is_err() {
                 return Err(exists_failure(to));
@@ -348,18 +344,18 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
                 is_new: false,
             });
         }
-        result => result?,
+        Err(error) => return Err(error.into()),
     };
 
     let archive = PlacedArchive {
         bytes,
         is_new: true,
     };
-    let Some(unsynced) = created.troubles.pop() else {
-        return Ok(archive);
-    };
-    archive.remove_if_new(to)?;
-    Err(unsynced.into())
+    if let Some(unsynced) = created.troubles.pop() {
+        archive.remove_if_new(to)?;
+        return Err(unsynced.into());
+    }
+    Ok(archive)
 }
 
 /// Returns the failure for an archive in the way that holds something else than the session. It may

@@ -265,24 +265,24 @@ impl<'a> Mover<'a> {
             let change_result = input.and_then(|input| {
                 headers.change_header(&input, &[parent_session_change(&plan.to)])
             });
-            match change_result {
-                Ok(()) => {}
-                // Another process has moved or deleted the fork meanwhile.
-                Err(failure) if failure.is_missing_file => {}
-                Err(failure) if self.change.force => failures.push(
-                    failure
-                        .after_writing("the session it was forked from is moved")
-                        .with_hint("later, `pisess relocate` of that session completes it"),
-                ),
-                Err(failure) => {
-                    let name = &plan.open.input.name;
-                    return Err(failure
-                        .with_context(format_args!("{name}: its fork cannot name the new path"))
-                        .with_hint(
-                            "the session stays where it is; --force moves it nevertheless",
-                        ));
-                }
+            let Err(failure) = change_result else {
+                continue;
+            };
+            // Another process has moved or deleted the fork meanwhile.
+            if failure.is_missing_file {
+                continue;
             }
+            if !self.change.force {
+                let name = &plan.open.input.name;
+                return Err(failure
+                    .with_context(format_args!("{name}: its fork cannot name the new path"))
+                    .with_hint("the session stays where it is; --force moves it nevertheless"));
+            }
+            failures.push(
+                failure
+                    .after_writing("the session it was forked from is moved")
+                    .with_hint("later, `pisess relocate` of that session completes it"),
+            );
         }
         Ok(failures)
     }

@@ -626,24 +626,25 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars and the connector of a row, a level for each. If there are more than
-    /// `max_levels`, an ellipsis replaces the others.
+    /// Appends the bars and the connector of a row, a level for each. `bars` has a bit for each level
+    /// at which a later row continues. If there are more than `max_levels`, an ellipsis replaces the
+    /// others.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
         let is_folded = group.kind == GroupKind::Branch;
-        let connector = match (tree_row.has_connector, tree_row.is_last) {
-            (true, true) if is_folded => glyphs.folded_corner,
-            (true, false) if is_folded => glyphs.folded_tee,
-            (true, true) => glyphs.corner,
-            (true, false) => glyphs.tee,
-            (false, _) => "",
+        let connector = match (tree_row.is_last, is_folded) {
+            _ if !tree_row.has_connector => "",
+            (true, true) => glyphs.folded_corner,
+            (true, false) => glyphs.corner,
+            (false, true) => glyphs.folded_tee,
+            (false, false) => glyphs.tee,
         };
         let connector_levels = usize::from(tree_row.has_connector);
         let levels = tree_row.level as usize - connector_levels;
         let shown_levels = levels.min(self.max_levels - connector_levels);
         for level in 0..shown_levels {
-            let has_bar = bars >> level & 1 == 1;
+            let has_bar = bars & (1 << level) != 0;
             rows.push_str(if has_bar { glyphs.bar } else { "   " });
         }
         if shown_levels < levels {
