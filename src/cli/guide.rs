@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     (
         "1",
-        "negative answer, such as no match or nothing to compact; or a check found something",
+        "negative answer, such as no match, nothing to compact, or a hook that cancels; or a check found something",
     ),
     (
         "2",
@@ -23,11 +23,11 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ),
     (
         "3",
-        "busy: the session is locked, or another program changed it; nothing was written",
+        "busy: the session is locked, an agent may have it open, or another program changed it; nothing was written",
     ),
     (
         "4",
-        "the change is saved; something after it failed. Do not run the command again unless the hint says so",
+        "the change is saved; something after it failed. Do not run the command again unless the hint of the message says so",
     ),
 ];
 
@@ -35,10 +35,9 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 15] = [
     (
         "@",
-        "the entry where the conversation is now; labels, names, settings and marks of `switch` after \
-         it are skipped",
+        "the entry where the conversation is now; labels, names, settings and the marks that `switch` writes after it are skipped",
     ),
-    ("-", "the previous leaf, as in `switch -`"),
+    ("-", "the leaf before the last move, as in `switch -`"),
     (
         "root",
         "the position before the first entry (an empty conversation)",
@@ -49,7 +48,7 @@ pub const REFERENCES: [GuideRow; 15] = [
     ("label:X", "the entry labelled X"),
     (
         "X",
-        "the entry with id X; else with the label X; else whose id begins with X (at least 4 characters)",
+        "the entry with id X; else the entry labelled X; else the entry whose id begins with X (at least 4 characters)",
     ),
     (
         "@^, @~3",
@@ -71,7 +70,7 @@ pub const REFERENCES: [GuideRow; 15] = [
     ("REF..REF2", "a range: the entries after REF, up to REF2"),
     (
         "REF..",
-        "a range: the entries after REF, up to the end of its branch",
+        "a range: the entries after REF, up to the leaf if REF is on its path, otherwise to the end of the newest branch below REF",
     ),
 ];
 
@@ -210,14 +209,16 @@ pub const TOPICS: [Section; 10] = [
              tried as an id or label. Only then are suffixes such as `^` and `~3` read, starting \
              at the right. References are case-sensitive. An unknown or ambiguous reference is an \
              error (exit 2), and the message lists the candidates.",
-            "`@` is the same entry in every command. It is usually the leaf, the last entry of \
-             the file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is \
-             the nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` \
-             count only entries of the conversation. New entries are always appended after the \
-             leaf. `@^{label}` also finds the labels, names and settings after `@`.",
-            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. Both \
-             ends of a range must be on one path. `REF..` and `REF+3` follow the path to the leaf if \
-             REF is on it, otherwise the newest branch below REF. `--last 20` is the range `@~20..`.",
+            "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
+             file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
+             nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \
+             only entries of the conversation. New entries are always appended after the leaf. \
+             `@^{label}` and `@^{model_change}` start at the leaf, so they also find the labels, \
+             names and settings after `@`.",
+            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. \
+             Both ends of a range must be on one path. `REF..` and `REF+3` follow the path to the \
+             leaf if REF is on it, otherwise the newest branch below REF. The range `@~20..` can \
+             also be written `--last 20`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -247,13 +248,14 @@ pub const TOPICS: [Section; 10] = [
              start of the short id that `list` shows. It can also be the name set with `append \
              --name`, or the start of that name, ignoring case. An exact name comes first. \
              Sessions for the current directory are looked up first, then all others. An existing \
-             path always wins. If a name matches several sessions, the command fails and lists \
-             them. A command that changes a session found by name reports its path on standard \
-             error.",
-            "A command that only reads a session also takes words of its title, as `list` shows it, \
-             or of its first message, in any case and order: `pisess tree 'tide gaps'`. The start \
-             of a word is enough, and one of them must have at least 3 characters. Standard error \
-             tells which session has the title. A command that changes a session suggests that session instead.",
+             path always wins. If the name matches several sessions there, the command fails and \
+             lists them. A command that changes a session found by name reports its path on \
+             standard error.",
+            "A command that only reads a session also takes words of its title, as `list` shows \
+             it, or of its first message, in any case and order: `pisess tree 'tide gaps'`. The \
+             start of a word is enough, and one of them must have at least 3 characters. Standard \
+             error names the session that has the title. A command that changes a session does not \
+             take such words, but its error names that session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
@@ -262,9 +264,10 @@ pub const TOPICS: [Section; 10] = [
              these, pisess prints a numbered list of the 20 newest and reads a number. If nothing \
              is chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
-             prints the chosen row. The name is the path of a session, or a reference to an entry of \
-             the session in `PISESS_SESSION`. If the command is cancelled, pisess exits with the \
-             command's exit code, such as 130.",
+             prints the chosen row. In a list of sessions, the name is a path. In a list of \
+             entries, it is a reference, and the variable `PISESS_SESSION` has the path of the \
+             session. If the command is cancelled, pisess exits with the command's exit code, such \
+             as 130.",
             "A command that takes several sessions also takes directories. Reading commands \
              (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or \
              `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
@@ -415,10 +418,10 @@ pub const TOPICS: [Section; 10] = [
              by another program stays in the file. But until pi opens the session again, it \
              continues from the leaf that it knows, on a branch beside the new entry. Close pi, \
              or reopen the session in it, before you continue.",
-            "A running oh-my-pi rewrites its file from time to time, and fails if the file \
-             changed underneath it. Changes are refused (exit 3) while oh-my-pi may still use the \
-             file. It may if its lock file is held, if it has the file open, or if it wrote a \
-             moment ago and has not recorded its exit. Use `--force` to write anyway.",
+            "A running oh-my-pi rewrites its file from time to time, and fails if the file changed \
+             underneath it. Changes are refused (exit 3) while oh-my-pi may still use the file: \
+             its lock file is held, it has the file open, or it wrote a moment ago and has not \
+             recorded its exit. Use `--force` to write anyway.",
         ],
     ),
     Section::new(
@@ -544,6 +547,17 @@ impl Guide {
 /// Whether a command changes files, and so may exit with 3 or 4.
 pub fn writes_files(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == "dry_run")
+}
+
+/// Whether a command takes a range of entries after its sessions.
+pub fn takes_range(command: &Command) -> bool {
+    command.get_arguments().any(|arg| arg.get_id() == "range")
+}
+
+/// Whether a command takes times.
+pub fn takes_time(command: &Command) -> bool {
+    let mut ids = command.get_arguments().map(|arg| arg.get_id().as_str());
+    ids.any(|id| ["since", "older_than"].contains(&id))
 }
 
 /// Whether a command takes references.

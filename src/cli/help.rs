@@ -3,7 +3,7 @@
 //! The help of a command begins with its examples. Options that several commands share follow its
 //! own, a line each, without the blank lines that clap puts between options.
 
-use super::guide::{Guide, GuideRow, REFERENCES, TOPICS, takes_reference};
+use super::guide::{Guide, GuideRow, REFERENCES, TOPICS, takes_range, takes_reference, takes_time};
 use super::output::{Column, Table};
 use clap::builder::Styles;
 use clap::{Arg, Command};
@@ -179,9 +179,13 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
             rows.push([topic.name.to_owned(), topic.about.to_owned()]);
         }
     }
-    if takes_reference(command) {
+    if takes_reference(command) || takes_range(command) {
         let forms = "REF: @ (where the conversation is), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
         rows.push(["references".to_owned(), forms.to_owned()]);
+    }
+    if takes_time(command) {
+        let forms = "TIME: an age such as 7d, a date, a month, a year, a weekday; and what a period includes";
+        rows.push(["times".to_owned(), forms.to_owned()]);
     }
     let codes = match guide.found_meaning() {
         Some(found) => format!("1 here means: {found}"),

@@ -31,7 +31,7 @@ pub enum LinkChoice {
 /// Options of a command that changes a session, or writes the result elsewhere.
 #[derive(Args, Clone, Debug)]
 pub struct WriteArgs {
-    /// Write the result to PATH (- for standard output), not to the session
+    /// Write the result to PATH (- for standard output) instead of changing the session
     #[arg(short, long, value_name = "PATH", help_heading = "Writing")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

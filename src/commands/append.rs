@@ -62,8 +62,13 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entry to append under
-    #[arg(long, value_name = "REF", default_value = "@")]
+    /// Entry to append under (default: the leaf)
+    #[arg(
+        long,
+        value_name = "REF",
+        default_value = "@",
+        hide_default_value = true
+    )]
     pub at: String,
     /// Read entries as JSON lines from FILE (- for standard input)
     #[arg(long, value_name = "FILE")]
@@ -72,7 +77,7 @@ pub struct Args {
     /// Set the name of the session; an empty NAME clears it
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
-    /// Use this model (for the replies that follow)
+    /// Use this model (appends a change of the model, which applies to the replies that follow)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = parse_model, help_heading = "Entries")]
     pub model: Option<(String, String)>,
     /// Change the thinking level for the replies that follow
@@ -101,8 +106,8 @@ pub struct Args {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message by the current model; the path must contain an earlier reply
-    /// from the same provider
+    /// Append an assistant message by the current model; the path must contain an earlier reply of
+    /// the model's provider, whose API is copied
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
     #[command(flatten)]

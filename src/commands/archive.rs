@@ -45,8 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Moves each session to the directory `sessions.archive`, beside the agent's directory of
 /// sessions. Agents do not list it. Each archive is one file, compressed with zstd. The archive
-/// also contains the files of sub-agents and SESSION.pruned. oh-my-pi stores large images in files
-/// of their own; a copy of each that the session refers to is included. The archive is read again
+/// also contains the files of sub-agents and SESSION.pruned. oh-my-pi stores large images in
+/// separate files; the archive has copies of those that the session uses. The archive is read again
 /// and compared before the session is removed.
 ///
 /// Give sessions or directories, or choose sessions by options. Without SESSION, the options choose
@@ -62,12 +62,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// -n prints a table with the title, project and age of each session. Without -n, the table is only
 /// printed on a terminal; a pipe gets the new path of each session.
 ///
-/// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
-/// archive given by its path. `zstd -dc` prints the session in it.
+/// `list`, `grep`, `stats`, `blame` and `redact --check` include archived sessions with --archived.
+/// Every command reads an archive given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to its old path, with its modification time. If the old path has
-/// a file that begins with the archived session, that file is kept, with any lines added since. If
-/// any other file is there, --restore fails.
+/// --restore moves a session back to its old path, with its modification time. If the file at the
+/// old path still begins with all bytes of the archived session, that file is kept, with any lines
+/// added since. If any other file is there, --restore fails.
 ///
 /// If the command is killed, a session is either in its place with all its files, or renamed so
 /// that agents do not list it. The archive of a renamed session is complete, and --restore puts the
@@ -85,7 +85,7 @@ pub struct Args {
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     pub sessions: Vec<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
-    /// 2026-10; the day or month itself is not included
+    /// 2026-10 (before that day or month)
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
@@ -100,7 +100,7 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long)]
     pub all: bool,
-    /// Include subdirectories (-n always lists them)
+    /// Include subdirectories (-n lists them in any case)
     #[arg(short, long)]
     pub recursive: bool,
     /// Print a list, and change nothing (lists archived sessions)

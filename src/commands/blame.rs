@@ -46,13 +46,13 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
-/// are reported as `not written by an agent`. Lines such as `}`, and text that occurs several
-/// times, are reported in the same way. Failed calls are ignored.
+/// are reported as `not written by an agent`. So are lines with fewer than three letters or digits,
+/// such as `}`, and text that occurs several times. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A call also
-/// matches if it wrote the same path relative to the session's directory as FILE has relative to
-/// the current directory. So a moved or cloned project matches, too.
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. So that a moved or
+/// cloned project matches, too, relative paths are compared as well: the path of the call below the
+/// session's directory, and the path of FILE below the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -59,7 +59,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// An error means that data is lost, that an agent hangs, or that the session does not open. A
 /// warning means that the session opens incomplete or is displayed wrongly. A note is only
-/// informational, and does not affect the exit code. -q suppresses notes.
+/// informational, and does not affect the exit code. -q suppresses both these notes and messages of
+/// pisess on standard error that are not errors.
 ///
 /// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
 /// a directory, it repairs the *.jsonl files directly in it; -r includes its subdirectories, except
@@ -87,10 +88,11 @@ pub struct Args {
     /// Include subdirectories (without --repair, they always are)
     #[arg(short, long)]
     pub recursive: bool,
-    /// Print notes and consequences, too (on a terminal)
+    /// On a terminal, also print notes, and the consequence of each finding (a pipe always gets
+    /// both)
     #[arg(short, long)]
     pub verbose: bool,
-    /// Apply unambiguous repairs; requires -o or --backup
+    /// Apply unambiguous repairs; requires -o, --backup or -n
     #[arg(long)]
     pub repair: bool,
     /// Keep the old file, with SUFFIX appended to its name (repairs in place)

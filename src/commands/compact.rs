@@ -52,17 +52,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Replace the older part of the context with a summary.
 ///
 /// Appends a compaction under the leaf. From then on, a model sees the summary, the most recent
-/// entries, and whatever follows. Nothing is deleted. The cut between summarized and kept entries
-/// is where the agent itself would make it.
+/// entries, and whatever follows. Nothing is deleted. pisess chooses the cut between summarized and
+/// kept entries by the rule of the agent.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// The summary lists the requests, the work done, the files concerned, the failures and what
 /// remains to be done. Prints the id of the new entry. The size of the context before and after is
 /// reported on standard error, also with -n.
 ///
-/// --keep-recent-tokens limits the text to keep. In sessions of pi, the limit applies to the
-/// agent's estimate of the text. In sessions of oh-my-pi, it applies to the provider's count: if
-/// that is five times the estimate, 20k keeps text estimated at 4k.
+/// --keep-recent-tokens sets about how much is kept, as the agent estimates the size of messages.
+/// oh-my-pi scales its estimate to the provider's count of the context. If the provider counted
+/// five times as many tokens as oh-my-pi estimated, 20k keeps text that is estimated at 4k.
 ///
 /// --if-over compares TOKENS with the size that the provider reported, which includes system prompt
 /// and tools. If the provider reported none, TOKENS is compared with the agent's estimate. After

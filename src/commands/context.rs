@@ -68,10 +68,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The context is what the session's agent builds from the entries up to REF: the settings, and the
 /// messages that the model would receive. Summaries replace the entries that were compacted.
 ///
-/// --tokens --by prints the tokens of each role, tool, file or entry, as the agent estimates them.
-/// With --by entry, rows show ids, which `edit` accepts. The last row is the difference between the
-/// size of the context and all these estimates. The difference includes a system prompt and tools
-/// that the session does not record. With --json, it may be negative.
+/// --tokens --by prints the tokens of each role, tool, file or entry. They are estimates of the
+/// agent, as no provider counts them. With --by entry, rows show ids, which `edit` accepts. The
+/// last row is what remains: the size of the context minus the sum of the other rows. It includes a
+/// system prompt and tools that the session does not record. With --json, it may be negative.
 ///
 /// Given a range, prints only the messages in the range. --tokens then prints the sum of the
 /// estimates of these messages.
@@ -105,7 +105,8 @@ pub struct Args {
     /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k
     #[arg(long, value_name = "TOKENS", value_parser = parse_positive_amount)]
     pub max_tokens: Option<u64>,
-    /// Print the size of the context in tokens, as the agent estimates it
+    /// Print the size of the context in tokens: the provider's last count, plus the agent's
+    /// estimate of what followed
     #[arg(long)]
     pub tokens: bool,
     /// Print a row for each KEY (role, tool, file or entry, the largest first)
@@ -118,8 +119,8 @@ pub struct Args {
     pub by: Option<PartKey>,
     #[command(flatten)]
     pub hook: HookArgs,
-    /// Print JSON (the context always is)
-    #[arg(long, hide = true)]
+    /// Print the result as JSON (with --tokens --by: an object per row; the context is always JSON)
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -128,7 +129,8 @@ pub struct Args {
 pub enum ContextFormat {
     /// The agent's messages and settings, as JSON
     Messages,
-    /// The messages with the roles of a model API, as JSON
+    /// The messages as the agent hands them to a model API, with only the roles of that API, as
+    /// JSON
     Llm,
     /// The transcript that the agent's summarizer receives, with long tool results truncated
     Text,

@@ -67,7 +67,8 @@ pub struct Args {
     /// Entry at which the second path ends
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Use what the model would see (and print the difference as a unified diff)
+    /// Use what the model would see (in place of the entries, and print the difference as a unified
+    /// diff)
     #[arg(long)]
     pub context: bool,
     /// Print only how much differs, on one line

@@ -74,21 +74,21 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Export a session as a page or a document.
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
-/// the right. The file is named after the session, in the current directory. Its path is printed.
-/// An earlier page of the same session is replaced. To replace any other file, a page that was
-/// changed, or a page with an attached session, use --force. To replace a redacted page by a page
-/// with secrets, use --force as well.
+/// the right. The file is written to the current directory, and named after the session's file. Its
+/// path is printed. An earlier page of the same session is replaced. To replace any other file, a
+/// page that was changed, or a page with an attached session, use --force. To replace a redacted
+/// page by a page with secrets, use --force as well.
 ///
 /// Only you can read the new file; use `chmod` to let others read it. A file that replaces another
 /// gets the permissions of that file.
 ///
 /// --as markdown and --static write a document. A document contains only one path, and says how
-/// many branches it leaves out. A page contains all branches; with REF, it contains only the path
-/// to REF, too. With a range or --last, an export contains only these entries. The extension of the
-/// file selects the format: `-o x.md` writes Markdown.
+/// many branches it leaves out. A page contains all branches, or with REF, like a document, only
+/// the path to REF. With a range or --last, an export contains only these entries. The extension of
+/// the file selects the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
-/// typed; only fences, code spans and URLs are marked. Markdown leaves out settings, bookkeeping
+/// typed; only fences, code spans and URLs are formatted. Markdown leaves out settings, bookkeeping
 /// and hidden messages, unless --filter asks for them.
 ///
 /// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
@@ -108,13 +108,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// sessions or directories are given.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
-/// current one. Pages and documents are named after the day and the title of the session. Existing
-/// exports with the same content are kept. So if a run is interrupted, the same command completes
-/// it.
+/// current one. These pages and documents are named after the day and the title of the session.
+/// Existing exports with the same content are kept. So if a run is interrupted, the same command
+/// completes it.
 ///
-/// --redact redacts the session first, as `pisess redact` does. The export is then read again,
-/// decompressed, and searched for every secret that was found. If a secret is left, the export is
-/// deleted, and the command fails.
+/// --redact redacts the session first, as `pisess redact` does. The export is then read again, with
+/// the compressed parts of a page, and searched for every secret that was found. If a secret is
+/// left, the export is deleted, and the command fails. --env-file, --secret-file, --paths and
+/// --keep-images apply only with --redact.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; or a directory of
@@ -131,10 +132,11 @@ pub struct Args {
     /// Output format (by default, from the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
     pub format: Option<Rendition>,
-    /// Include all branches (with --as messages, a line for each)
+    /// Include all branches (only with --as messages: writes a line for each)
     #[arg(long, conflicts_with = "at")]
     pub branches: bool,
-    /// Use what the model would see (with --as messages: summaries replace compacted entries)
+    /// Use what the model would see (in place of the whole path, with --as messages: summaries
+    /// replace compacted entries)
     #[arg(long)]
     pub context: bool,
     /// Write HTML of one path, without scripts

@@ -74,13 +74,13 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Writes the new session to a file beside the original. With --cwd or --for, the file is created
 /// where the agent lists the sessions of the project. The path is printed; with --before, the text
-/// of REF follows. On a terminal, the title and the id of the new session are reported, and the
-/// command that continues it, unless -o names the file. The new session has a new id, records its
+/// of REF follows. On a terminal, unless -o names the file, standard error has the title and the id
+/// of the new session, and the command that continues it. The new session has a new id, records its
 /// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
-/// format lacks are kept inside custom entries. The model's context stays the same, as far as the
-/// two agents allow. Converting the session back restores the original entries.
+/// format lacks are kept inside custom entries. The model's context stays the same, as far as both
+/// agents can send it. Converting the session back restores the original entries.
 ///
 /// `--for claude` writes a session of Claude Code into its store, from any session that pisess reads.
 /// Calls of tools that Claude Code also has get its names. Everything that it lacks is kept beside:

@@ -49,7 +49,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess grep departs session.jsonl green..",
     ),
     Example::new(
-        "Wait until a running session mentions a word",
+        "Return as soon as a session mentions a word, or at once if it does already",
         "pisess grep --follow --since 2026 -m 1 midnight session.jsonl",
     ),
     Example::new(
@@ -94,9 +94,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// and `:LINE` as REF. For a tool result, the tool and its command, path or pattern replace ROLE,
 /// as in `bash cargo test`.
 ///
-/// On a terminal, `(failed)` ends the row of a tool call, command or reply that failed. `(other
-/// branch)` ends the row of an entry that is not on the path to the leaf: the conversation went on
-/// elsewhere. `--active` leaves such entries out.
+/// On a terminal, `(failed)` ends the row of a failed reply, tool call, or command that the user
+/// ran. `(other branch)` ends the row of an entry that is not on the path to the leaf: the
+/// conversation went on elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
@@ -107,11 +107,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// it first prints matches that are already there. If the conversation moved to another branch
-/// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. With `-m
-/// N` and one SESSION, the search ends after N matching entries.
+/// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. If `-m
+/// N` is given too, with one SESSION, following ends after N matching entries.
 ///
-/// `--pruned` also searches the entries that `prune` moved to SESSION.pruned, and prints their old
-/// line numbers. `pisess show` prints such an entry.
+/// `--pruned` also searches what `prune` moved to SESSION.pruned, and prints the old line numbers
+/// of moved entries. `pisess show` prints such an entry.
 ///
 /// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
 /// last N entries of each conversation.
@@ -185,7 +185,7 @@ pub struct Args {
     /// Search only the current conversation: the path to the leaf
     #[arg(long)]
     pub active: bool,
-    /// Search only tool calls, commands and replies that failed
+    /// Search only what failed: tool calls, commands that the user ran, and replies
     #[arg(long)]
     pub failed: bool,
     /// Search only entries with an image
@@ -201,7 +201,7 @@ pub struct Args {
     /// Search every string of an entry, including signatures, image data, details and ids
     #[arg(long)]
     pub raw: bool,
-    /// Also search the entries that `prune` moved to SESSION.pruned
+    /// Also search what `prune` moved to SESSION.pruned
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
     /// Sort sessions by KEY (path, or time: latest change first; default: time on a terminal,

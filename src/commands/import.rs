@@ -46,12 +46,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Import sessions of Claude Code and Codex.
 ///
 /// Converts each session to a new session of pi, or of the agent given by --for. The new session is
-/// stored where that agent lists it. Branches, side chains, compactions, tool calls, thinking,
-/// images, usage and times are kept. Data without a counterpart is kept in custom entries. The
-/// source is not changed.
+/// stored where that agent lists it. Branches, side chains (conversations of sub-agents in the file
+/// of the session that started them), compactions, tool calls, thinking, images, usage and times
+/// are kept. Data without a counterpart is kept in custom entries. The source is not changed.
 ///
-/// A sub-agent becomes a session below the session that started it. The files of a Codex thread are
-/// one session.
+/// A sub-agent becomes a session below the session that started it. The files of a Codex thread (a
+/// conversation that was continued from an earlier turn) become one session.
 ///
 /// A SOURCE is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
 /// part of its id. Directories are searched recursively. If a directory contains no such sessions,
@@ -65,8 +65,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the imported session. If the imported session was continued, too, a new session is created
 /// beside it. A source that was edited or became shorter is refused.
 ///
-/// The path of each session that was written is printed. On a terminal, the title and the id of the
-/// new session are reported, and the command that continues it, unless -o is given.
+/// The path of each session that was written is printed. On a terminal, unless -o is given,
+/// standard error has the title and the id of the new session, and the command that continues it.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]

@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess list --all --larger-than 10M --sort size",
     ),
     Example::new(
-        "Count the entries of each session below a directory",
+        "Count the lines of each session below a directory",
         "pisess list -0 sessions | xargs -0 wc -l",
     ),
     Example::new(
@@ -77,23 +77,23 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   several
 /// - the numbers of messages and branches
 /// - the size of the file
-/// - the size of the context at the leaf, in tokens, as the agent counts it (`~`:
-///   an estimate, because the provider's count is less than a quarter of it)
+/// - the size of the context at the leaf, in tokens: the provider's last count, plus an estimate of
+///   what followed. If that is less than a quarter of the agent's estimate of all messages, the
+///   estimate is shown instead, marked with `~`
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
-/// Sessions of sub-agents and advisors are listed below the session that
+/// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the session that
 /// started them.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. If a
-/// fork has the newest message, it comes last, with an arrow and no indent: the
-/// conversation continues there. --json and --files always list the oldest fork
-/// first.
+/// --forks lists the forks of a session below it, indented, oldest first. If the newest message of
+/// a session and its forks is in a fork, that fork comes last, with an arrow and no indent: the
+/// conversation continues there. --json and --files always list the oldest fork first.
 ///
-/// Rows are sorted by the last message. The column that --sort names is always
-/// shown. `*` marks the session that `last` refers to: the one whose file changed
-/// most recently. A label counts as a change, so the first row may be another
-/// session. If --limit leaves out that session, a note names it.
+/// Rows are sorted by the time of the last user or assistant message, which --sort calls
+/// `modified`. The column that --sort names is always shown. `*` marks the session that `last`
+/// refers to: the one whose file changed most recently. A label counts as a change, so the first
+/// row may be another session. If --limit leaves out that session, a note names it.
 ///
 /// `●` marks a running session: another process has its file open for writing,
 /// or an agent wrote to it within the last minute.
@@ -105,17 +105,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session no longer exists, its nearest parent directory that exists counts
 /// instead.
 ///
-/// If many first messages have the same beginning, such as `[cron:ID …]` of a
-/// scheduler, `…` replaces the beginning, even if ids and numbers in it differ.
-/// --json prints the beginning, too. On a terminal, only the end of a project's
-/// path is shown, as far as it is needed to distinguish the projects.
+/// If many first messages begin alike, apart from ids and numbers, `…` replaces the beginning. An
+/// example is the `[cron:ID …]` of a scheduler. --json prints the beginning, too. On a terminal,
+/// only the end of a project's path is shown, as far as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Group sessions by git repository, with all its worktrees
+    /// List the sessions of this git repository, in all its worktrees (with --all or SESSION: group
+    /// sessions by repository)
     #[arg(long)]
     pub repo: bool,
     /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them

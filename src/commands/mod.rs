@@ -72,8 +72,8 @@ struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
-    /// When to print paths as links: always, never, or auto (on a terminal known to support links;
-    /// the same as no WHEN)
+    /// When to print paths as links: always, never (default), or auto (on a terminal known to
+    /// support links; also the meaning of the option without WHEN)
     #[arg(
         long,
         global = true,
@@ -90,7 +90,7 @@ struct Cli {
     /// Do not pipe long output into a pager on a terminal
     #[arg(long, global = true)]
     no_pager: bool,
-    /// Choose the session from a list; if SESSION is given, choose the entry
+    /// Choose what the command lacks from a list: the session, or if SESSION is given, the entry
     #[arg(long, global = true)]
     choose: bool,
     /// List all commands, including the programs pisess-* on your PATH

@@ -28,10 +28,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// kept. The ids of the copies are printed; the last copy becomes the leaf.
 ///
 /// A tool call and its results are always copied together, even if you list only one of them; a
-/// note names the others. Labels stay on the originals, because a label names one entry. Where one
-/// copied entry refers to another, its copy refers to the other's copy. An entry is refused if its
-/// copy would refer to an entry that is not on the new path. Entries are copied as stored: to copy
-/// an edit of an entry, pick the edit, too.
+/// note names the others. Labels stay on the originals, because a label names one entry. A
+/// reference from one copied entry to another becomes a reference between their copies. An entry is
+/// refused if its copy would refer to an entry that is not on the new path. Entries are copied as
+/// stored: to copy an edit of an entry, pick the edit, too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -39,8 +39,13 @@ pub struct Args {
     /// Entries to copy
     #[arg(value_name = "REF", required = true)]
     pub entries: Vec<String>,
-    /// Entry to append under
-    #[arg(long, value_name = "REF", default_value = "@")]
+    /// Entry to append under (default: the leaf)
+    #[arg(
+        long,
+        value_name = "REF",
+        default_value = "@",
+        hide_default_value = true
+    )]
     pub at: String,
     #[command(flatten)]
     pub write: WriteArgs,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
-        "Undo the last user message, and print it for editing",
+        "Take back the last user message, and print it for editing",
         "pisess pop session.jsonl",
     ),
     Example::new(
@@ -24,13 +24,14 @@ pub const GUIDE: Guide = Guide::new(&[
 ])
 .with_found("no user message precedes the leaf, or a hook cancelled the operation");
 
-/// Undo the last user message, leaving a summary of what followed.
+/// Take back the last user message, leaving a summary of what followed.
 ///
 /// The session continues from before the last user message. With REF, it continues from REF; if REF
-/// is a user message, from before REF. A summary of the branch you leave is appended there, so that
-/// the model knows what was tried. The text of the user message is printed, so that you can edit
-/// and send it again. Run `pop` again to go back one more user message. `--back 2` goes back two
-/// user messages at once, with one summary.
+/// is a user message or a custom message, from before REF. A summary of the branch you leave is
+/// appended there, so that the model knows what was tried. If the session continues from before a
+/// user message, the text of that message is printed, so that you can edit and send it again. Run
+/// `pop` again to go back one more user message. `--back 2` goes back two user messages at once,
+/// with one summary.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
 /// the message has no reply yet, there is nothing to summarize, and `pop` appends a mark, as

@@ -67,14 +67,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
 /// other labels and the session's name stay. If the branch contains further branches, the command
-/// lists them and requires --force. It also requires --force to remove the current branch; the
+/// lists them and requires --force. Removing the current branch also requires --force; the
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
-/// If an agent may have the session open, --compacted and --branch refuse it (exit 3). A running pi
-/// could continue from an entry that is gone. Payloads of a session of pi are moved even then, but
-/// only if you name the session. A session of oh-my-pi is refused (exit 3). Sessions found in a
-/// directory, or by --all or --project, are skipped instead. --force overrides each of these rules.
+/// A named session that an agent may have open is refused (exit 3); only payloads of a session of
+/// pi are moved nevertheless. (A running pi could continue from an entry that --compacted or
+/// --branch removed.) Open sessions that were found in a directory, or by --all or --project, are
+/// skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since. Deleting SESSION.pruned instead removes for good what
@@ -100,13 +100,13 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
-    /// 2026-10; the day or month itself is not included
+    /// 2026-10 (before that day or month)
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
     pub larger_than: Option<u64>,
-    /// Include subdirectories (-n always lists them)
+    /// Include subdirectories (-n lists them in any case)
     #[arg(short, long)]
     pub recursive: bool,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M (default: 64k; with

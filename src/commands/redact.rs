@@ -76,11 +76,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails and names the place.
 ///
-/// A session is never redacted in place. To replace one, write the copy beside it with -o, and remove
-/// the old file with `pisess archive PATH` and `pisess archive --delete PATH`.
+/// A session is never redacted in place. To replace one, write the copy beside it with -o. Then
+/// remove the old file with `pisess archive SESSION` and `pisess archive --delete ARCHIVE`; the
+/// first command reports the path ARCHIVE.
 ///
-/// The archive also contains the sub-agents of the session and SESSION.pruned, which --delete
-/// removes with it: the copy contains neither.
+/// The archive also contains the sub-agents of the session, and SESSION.pruned. Deleting the
+/// archive deletes both, and the copy contains neither.
 ///
 /// --check also reads sessions of Claude Code and Codex, and archives. With --all, it reads the
 /// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
@@ -113,7 +114,8 @@ pub struct Args {
     pub last: LastArgs,
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Change nothing; report what there is to do, and exit 1 if there is anything (here: secrets)
+    /// Change nothing; report what there is to do, and exit 1 if there is anything (reports
+    /// secrets)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
     /// Accepted, because other programs want it; directories are searched in any case.

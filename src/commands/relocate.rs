@@ -38,17 +38,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
 /// moves to the store's directory for DIR, without overwriting any file. The other files of the
 /// session move, too: SESSION.pruned, and the files that oh-my-pi keeps beside a session, including
-/// sub-agents. A session elsewhere is not moved. Forks in the stores get the new path in their
-/// headers. Other files whose names begin with the session's name, such as backups, stay and are
-/// reported. A store directory that is empty afterwards stays, too.
+/// sub-agents. If a session is not in its agent's store, only its header is changed. Forks in the
+/// stores get the new path in their headers. Other files whose names begin with the session's name,
+/// such as backups, stay and are reported. A store directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
 /// and the fork is reported (exit 4). If a session is in DIR already, its forks are updated if
 /// their headers still name an old path.
 ///
-/// Given two directories, or with --moved-from, moves all sessions of the first and of its
-/// subdirectories. Use this form after you moved or renamed a directory. The last argument is its
-/// new path.
+/// `relocate OLD NEW` and `relocate --moved-from OLD NEW` move all sessions of the project
+/// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the

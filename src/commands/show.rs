@@ -104,8 +104,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// On a terminal, lines are wrapped between words, and prose is at most 100 columns wide.
 ///
-/// --all-fields prints the other fields of messages and summaries. Signatures and image data are
-/// always omitted; --json prints them.
+/// --all-fields prints every field of messages and summaries, except signatures and image data;
+/// --json prints these, too.
 ///
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
@@ -126,18 +126,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
-/// directory or the current one. --files lists the files, and how much of the content of each is
-/// known: `whole`, `part`, `nothing` or `outdated`. A file is outdated if an edit no longer
-/// applies, or if the result of an edit is not recorded in a known form. Changes made by commands
-/// are not known.
+/// directory or the current one. --files lists the files, and whether the content of each is known:
+/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known, but that a
+/// later edit does not fit it, or that the result of an edit is not recorded in a known form.
+/// Changes made by commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
-/// diff for `git apply`. Each file is compared before its first change and at the end; changes made
-/// by commands are included only if a later read shows them. A file whose first call is a write
-/// counts as new. If the content of a file is only partly known, the diffs that its edits recorded
-/// are printed, with a note. If an edit recorded no diff, the file is left out, and the exit code
-/// is 1. Paths are relative to the session's directory; a file outside of that directory has its
-/// absolute path.
+/// diff for `git apply`. The diff of a file is between its content before the first change and its
+/// content at the end. Changes made by commands are included only if a later read shows them. A
+/// file whose first call is a write counts as new. If the content of a file is only partly known,
+/// the diffs that its edits recorded are printed, with a note. If an edit recorded no diff, the
+/// file is left out, and the exit code is 1. Paths are relative to the session's directory; a file
+/// outside of that directory has its absolute path.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -194,7 +194,7 @@ pub struct Args {
     pub patch: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,
-    /// Print the result as JSON (the entries, in version 3 form)
+    /// Print the result as JSON (the entries, in version 3 of the format, the current one)
     #[arg(long)]
     pub json: bool,
 }

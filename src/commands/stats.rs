@@ -67,21 +67,21 @@ pub const GUIDE: Guide = Guide::new(&[
 /// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
 /// row for each file and session.
 ///
-/// Entries with the same id and timestamp in several files, as after a fork, count once. So does a
-/// response with the same id, as in two imports of a session, with what was copied before it. `--by
-/// entry` prints every copy, and also each tool result that reports the usage of sub-agents.
-/// Messages copied by `pisess pick` cost nothing.
+/// Entries with the same id and timestamp in several files, as after a fork, count once. Copies of
+/// a response (with the same response id, as in two imports of a session) also count once, and so
+/// do the entries copied before it. `--by entry` prints every copy, and also each tool result that
+/// reports the usage of sub-agents. Messages copied by `pisess pick` cost nothing.
 ///
-/// Time is the sum of all turns. A turn lasts from the request to the first reply without tool
-/// calls; gaps of over an hour are not counted. The number of files includes files that `write` or
-/// `edit` changed, but not files that only commands changed. Days are local, and weeks begin on
-/// Monday. The usage of sub-agents comes from their sessions if these are read, too; otherwise it
-/// comes from the tool results that report it.
+/// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
+/// tool calls; gaps of over an hour are not counted. The number of files includes files that
+/// `write` or `edit` changed, but not files that only commands changed. Days are local, and weeks
+/// begin on Monday. The usage of sub-agents comes from their sessions if these are read, too;
+/// otherwise it comes from the tool results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
-/// time from a request or a result to the next reply. TOOLS is the time from the previous entry to
-/// each result. WAITING is the rest, mostly between a reply and the next message. All times are
-/// differences between the timestamps of entries.
+/// time from a user message or a result to the next reply. TOOLS is the time from the entry before
+/// each result to the result. WAITING is the rest, mostly from a reply to the user's next message.
+/// All times are differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -99,7 +99,8 @@ pub struct Args {
         hide_possible_values = true
     )]
     pub by: Vec<GroupKey>,
-    /// Estimate costs that are not recorded, with the prices in FILE, a JSON file of LiteLLM
+    /// Estimate costs that are not recorded, with the prices in FILE: LiteLLM's
+    /// model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     #[command(flatten)]

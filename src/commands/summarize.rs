@@ -20,7 +20,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess summarize session.jsonl '@~4'",
     ),
     Example::new(
-        "Undo the last user message and print it, with a summary by a model",
+        "Take back the last user message and print it, with a summary by a model",
         "pisess summarize --summarizer 'llm -m MODEL' session.jsonl '@^{user}'",
     ),
     Example::new(
@@ -40,10 +40,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --print, prints the summary that would be appended, and writes nothing. A printed summary lacks
 /// the fixed sentence with which the agents introduce each summary.
 ///
-/// With REF alone, the session continues from REF, and a summary of the branch you leave is
-/// appended there. The summary covers the entries from the branch point to the leaf. If REF is a
-/// user message, the session continues from before the message. Its text is printed, so that you
-/// can edit and send it again.
+/// With REF alone, the session continues from REF, as with `pisess switch --summarize`: a summary
+/// of the branch you leave is appended there. The summary covers the entries from the branch point
+/// to the leaf. If REF is a user message or a custom message, the session continues from before it.
+/// Its text is printed, so that you can edit and send it again.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// After a move, the id of the new entry is printed.
@@ -58,7 +58,7 @@ pub struct Args {
     /// Print the summary, and write nothing (default without REF)
     #[arg(long, conflicts_with_all = ["label", "output"])]
     pub print: bool,
-    /// Entry to leave
+    /// Summarize up to this entry, instead of the leaf
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
     #[command(flatten)]

@@ -18,7 +18,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch session.jsonl label:green",
     ),
     Example::new(
-        "Undo the last user message, and print it for editing",
+        "Take back the last user message, and print it for editing",
         "pisess switch session.jsonl '@^{user}'",
     ),
     Example::new(
@@ -39,9 +39,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Switch to another branch or entry.
 ///
 /// Agents continue from the last entry of the file, so `switch` appends an entry, the mark, under
-/// REF. No model sees a mark. If REF is a user message, the session continues from before the
-/// message. Its text is printed, so that you can edit and send it again. If REF is already the
-/// leaf, nothing is written; to undo a user message at the leaf, use `pisess pop`.
+/// REF. No model sees a mark. If REF is a user message or a custom message, the session continues
+/// from before it. Its text is printed, so that you can edit and send it again. If REF is already
+/// the leaf, nothing is written; to undo a user message at the leaf, use `pisess pop`.
 ///
 /// As REF, `-` is the leaf before the last move, even if another program made the move. A second
 /// `switch -` returns. (To name an entry with the id `-`, use `id:-`.)
@@ -60,7 +60,8 @@ pub struct Args {
     /// Entry to continue from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Append a summary of the branch you leave (the built-in one, unless another source is set)
+    /// Append a summary of the branch you leave (extracted without a model, unless a summary option
+    /// is given)
     #[arg(long)]
     pub summarize: bool,
     #[command(flatten)]

@@ -73,17 +73,18 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
 /// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
-/// rule is a compaction: from there on, the model sees a summary of everything above.
+/// rule is a compaction: from there on, the model sees a summary of what is above, except the most
+/// recent entries.
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
-/// indented, with the oldest at the top. Then the path continues. The first row of an unfolded
-/// branch ends with the number of messages in the branch and the age of the newest message.
-/// Bookkeeping is not counted.
+/// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
+/// with the number of messages in the branch and the age of the newest message. Labels, names and
+/// marks of `switch` are not counted.
 ///
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
-/// last entry, the number of messages, the last label, the first user message and the age.
-/// `pisess tree SESSION ID`, with this id, draws the tree as if the branch were the current one.
-/// --unfold unfolds all branches and runs of tool calls. On a terminal, a note names both.
+/// last entry, the number of messages, the last label, the first user message and the age. `pisess
+/// tree SESSION ID`, with this id, draws the tree as if the branch were the current one. --unfold
+/// shows every row. On a terminal, a note names both ways.
 ///
 /// Given a range, draws only its entries.
 ///
@@ -94,16 +95,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
 /// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
 /// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
-/// row says how many. On a terminal, the session's project, size and cost precede the tree, and the
-/// pager `less` opens at the leaf.
+/// row says how many. On a terminal, a line with the project, the number of entries, and the tokens
+/// and cost of all requests precedes the tree, and the pager `less` opens at the leaf.
 ///
 /// --follow prints a row for each new entry that another program writes, until Ctrl-C. Labels and
 /// moves to another branch are printed, too. The first row after a move ends with `(after ID)`; ID
 /// is the parent of the new entry. If the file is replaced or truncated, only entries with new ids
 /// are printed.
 ///
-/// --filter shows the entries that the session's agent shows in a mode with the same name; `all`
-/// shows every entry. The agents have no modes `failed` and `images`. With --json, no rows are
+/// --filter selects entries as the agent's own tree does in the mode with the same name; `all`
+/// shows every entry. `failed` and `images` are modes of pisess only. With --json, no rows are
 /// folded; rows have the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -123,7 +124,8 @@ pub struct Args {
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
-    /// Show the N preceding and the N following entries (of the leaf, and no others)
+    /// Show the N preceding and the N following entries (rows before and after the leaf or REF; all
+    /// other rows are left out)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
     /// Show every row, instead of folding abandoned branches and consecutive tool results

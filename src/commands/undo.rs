@@ -37,7 +37,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch session.jsonl root && pisess append session.jsonl --name Ferry && pisess undo session.jsonl 2",
     ),
     Example::new(
-        "Undo a switch; `switch -` would go there again",
+        "Undo a switch; a later `switch -` would repeat it",
         "pisess switch session.jsonl root && pisess undo session.jsonl",
     ),
 ])
@@ -47,8 +47,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `undo` reverses what the last entry of the file did, whichever program wrote the entry. For a
 /// label, a name or a context edit, it restores the old state. For a compaction, a branch summary,
-/// a switch, or entries that `pick` or `append` wrote, it moves back to the leaf before. Entries
-/// written together count as one operation.
+/// a switch, or entries that `pick` or `append` wrote, it moves back to the leaf before the
+/// operation. Entries written together count as one operation.
 ///
 /// Run `undo` again to go further back, past changes of other programs too. `undo SESSION 3` undoes
 /// three operations in one write. If fewer than three can be undone, nothing is undone. --list
@@ -61,7 +61,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`. Instead, `prune
 /// --restore` restores pruned parts, and `relocate` moves a session back. `migrate --backup` and
 /// `check --repair --backup` keep the old file. If the last operation was `prune` or `check
-/// --repair`, undo refuses unless --force is given.
+/// --repair`, undo refuses. With --force, it undoes what was appended before that operation.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

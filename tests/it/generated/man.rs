@@ -96,7 +96,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     }
     page.options(command);
     page.examples(guide.examples);
-    if guide::takes_reference(command) {
+    if guide::takes_reference(command) || guide::takes_range(command) {
         page.heading("REFERENCES");
         page.paragraph("`pisess(1)` lists the forms of REF, as does `pisess help references`.");
     }

@@ -14,13 +14,22 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("DIR", "a directory"),
     ("FILE", "a file to read, `-` for standard input"),
-    ("FORMAT", "a format of the output"),
+    (
+        "FORMAT",
+        "a format of the output; the help of the command lists all",
+    ),
     ("JSON", "a JSON value"),
     ("LANG", "a programming language, as a fence names it"),
-    ("KEY", "what rows are grouped or sorted by"),
+    (
+        "KEY",
+        "what rows are grouped or sorted by; the help of the command lists all",
+    ),
     ("LAYOUT", "how branches are drawn: `trunk` or `pi`"),
     ("LEVEL", "a thinking level"),
-    ("MODE", "which entries are shown"),
+    (
+        "MODE",
+        "which entries are shown; the help of the command lists all",
+    ),
     ("N", "a number"),
     ("NAME", "a label, or the name of a session"),
     ("PATH", "a file to write, `-` for standard output"),
@@ -105,6 +114,10 @@ fn value(arg: &Arg) -> Option<String> {
 }
 
 fn default(arg: &Arg) -> String {
+    if arg.is_hide_default_value_set() {
+        return String::new();
+    }
+
     let values = arg
         .get_default_values()
         .iter()
@@ -119,15 +132,38 @@ fn default(arg: &Arg) -> String {
         .collect()
 }
 
-/// Returns the different texts that the uses of an option have, separated by `or`.
-fn merged(uses: &[Use], text: impl Fn(&Arg) -> String) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for text in uses.iter().map(|(_, arg)| text(arg)) {
-        if !texts.contains(&text) {
-            texts.push(text);
+/// Returns the default of an option. If it differs, each is followed by the commands that have it.
+fn defaults(uses: &[Use]) -> String {
+    let mut commands_by_default: Vec<(String, Vec<String>)> = Vec::new();
+    for (verb, arg) in uses {
+        let default = default(arg);
+        let command = format!("`{verb}`");
+        match commands_by_default
+            .iter_mut()
+            .find(|(known, _)| *known == default)
+        {
+            Some((_, commands)) => commands.push(command),
+            None => commands_by_default.push((default, vec![command])),
         }
     }
-    texts.join(" or ")
+    if let [(default, _)] = &commands_by_default[..] {
+        return default.clone();
+    }
+    let texts = commands_by_default.iter().map(|(default, commands)| {
+        let default = if default.is_empty() { "none" } else { default };
+        format!("{default} ({})", commands.join(" "))
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Divides the uses of an option into those with and those without a value.
+fn by_value<'a>(uses: &[Use<'a>]) -> Vec<Vec<Use<'a>>> {
+    let (with_value, without_value): (Vec<_>, Vec<_>) =
+        uses.iter().partition(|(_, arg)| value(arg).is_some());
+    [with_value, without_value]
+        .into_iter()
+        .filter(|uses| !uses.is_empty())
+        .collect()
 }
 
 /// Returns an option as it is typed: `-o`, `--output PATH`.
@@ -151,13 +187,17 @@ pub fn page() -> String {
     let verbs = verbs();
     let mut page = String::from(
         "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
-         An option means the same everywhere; each command's help adds details. A name can be shortened as long as it is \
+         A long option means the same everywhere; each command's help adds details. In `grep`, `-o` and `-v` mean something else. A name can be shortened as long as it is \
          unambiguous. The names that an option had in earlier versions still work.\n\n\
          - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
          ## All options\n\n\
          | option | meaning | default | commands |\n| --- | --- | --- | --- |\n",
     );
-    for (name, uses) in options(&verbs) {
+    let options = options(&verbs);
+    let rows = options
+        .iter()
+        .flat_map(|(name, uses)| by_value(uses).into_iter().map(move |uses| (*name, uses)));
+    for (name, uses) in rows {
         let is_common = COMMON.contains(&name);
         let commands: Vec<_> = uses.iter().map(|(verb, _)| format!("`{verb}`")).collect();
         let commands = if is_common {
@@ -171,12 +211,12 @@ pub fn page() -> String {
         } else {
             meaning(uses[0].1)
         };
-        let has_default = uses.iter().any(|(_, arg)| !default(arg).is_empty());
-        let defaults = merged(&uses, |arg| match default(arg) {
-            text if text.is_empty() && has_default => "none".to_owned(),
-            text => text,
-        });
-        let cells = [typed(name, uses[0].1), escaped(&text), defaults, commands];
+        let cells = [
+            typed(name, uses[0].1),
+            escaped(&text),
+            defaults(&uses),
+            commands,
+        ];
         page += &format!("| {} |\n", cells.join(" | "));
     }
     page += "\n## Commands\n\n| command | options |\n| --- | --- |\n";
