@@ -82,9 +82,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// format lacks are kept inside custom entries. The model's context stays the same, as far as both
 /// agents can send it. Converting the session back restores the original entries.
 ///
-/// `--for claude` writes a session of Claude Code into its store, from any session that pisess reads.
-/// Calls of tools that Claude Code also has get its names. Everything that it lacks is kept beside:
-/// `pisess import` restores the entries.
+/// `--for claude` and `--for codex` write a session of Claude Code or Codex into its store, from any
+/// session that pisess reads. Calls of tools that the agent also has get its names. Everything that
+/// it lacks is kept beside: `pisess import` restores the entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was
@@ -133,6 +133,8 @@ pub enum TargetAgent {
     OhMyPi,
     /// Claude Code
     Claude,
+    /// Codex
+    Codex,
 }
 
 impl Args {
@@ -140,7 +142,7 @@ impl Args {
     /// because its session is made of that copy.
     fn target_dialect(&self) -> Option<Dialect> {
         match self.agent? {
-            TargetAgent::Pi | TargetAgent::Claude => Some(Dialect::Pi),
+            TargetAgent::Pi | TargetAgent::Claude | TargetAgent::Codex => Some(Dialect::Pi),
             TargetAgent::OhMyPi => Some(Dialect::OhMyPi),
         }
     }
@@ -150,6 +152,7 @@ impl Args {
         match self.agent? {
             TargetAgent::Pi | TargetAgent::OhMyPi => None,
             TargetAgent::Claude => Some(Origin::Claude),
+            TargetAgent::Codex => Some(Origin::Codex),
         }
     }
 
@@ -171,7 +174,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    // A fork for Claude Code may be one of a session of Claude Code or Codex itself.
+    // A fork for Claude Code or Codex may be one of a session of such an agent.
     let open = if args.native_agent().is_some() {
         OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?
     } else {
@@ -232,8 +235,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             agent,
             new_session: &new_session,
         };
-        let creation = native.create(editor_text, notification, ids.now_ms(ui), ui)?;
-        return native.write(creation, ui);
+        let now_ms = ids.now_ms(ui);
+        let creation = native.create(editor_text, notification, now_ms, ui)?;
+        return native.write(creation, now_ms, ui);
     }
 
     let folder = project_folder(args, &open, ui);

@@ -51,7 +51,12 @@ fn commands_and_options() {
     );
     assert_eq!(
         offered(&d, &["fork", "last", "--for", ""]),
-        ["pi\tpi", "omp\toh-my-pi", "claude\tClaude Code"]
+        [
+            "pi\tpi",
+            "omp\toh-my-pi",
+            "claude\tClaude Code",
+            "codex\tCodex"
+        ]
     );
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
     assert_eq!(

@@ -158,6 +158,7 @@ const WRITING: &[&str] = &[
     "fork F --branches --for omp",
     "fork F --for pi",
     "fork F --for claude",
+    "fork F --for codex",
 ];
 
 /// Commands that change a session only with `-o`, or write another one.

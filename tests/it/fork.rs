@@ -746,9 +746,8 @@ fn for_claude_code_reports_and_refuses() {
     assert_snapshot!(homeless.fails(2), @"the home directory is unknown (hint: name the new file with -o)");
 }
 
-/// Every kind of entry: what the model sees is as pi sends it, and the rest is kept beside.
-#[test]
-fn for_claude_code_every_kind_of_entry() {
+/// Returns a session with every kind of entry.
+fn every_kind_of_entry() -> String {
     let lines = [
         r#"{"type":"model_change","id":"a0000001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","provider":"openai","modelId":"gpt-5"}"#,
         r#"{"type":"message","id":"a0000002","parentId":"a0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"Old."}}"#,
@@ -767,8 +766,15 @@ fn for_claude_code_every_kind_of_entry() {
         r#"{"type":"label","id":"a000000f","parentId":"a000000e","timestamp":"2026-01-01T00:00:15.000Z","targetId":"a000000e","label":"here"}"#,
         r#"{"type":"message","id":"a0000010","parentId":"a000000f","timestamp":"2026-01-01T00:00:16.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c3","name":"bash","arguments":{"command":"ls"}}],"api":"openai-responses","provider":"openai","model":"gpt-5","stopReason":"toolUse"}}"#,
     ];
+    lines.join("\n")
+}
+
+/// What the model sees is as pi sends it, and the rest is kept beside.
+#[test]
+fn for_claude_code_every_kind_of_entry() {
+    let lines = every_kind_of_entry();
     let s = Sandbox::new();
-    s.put("s.jsonl", session(&lines));
+    s.put("s.jsonl", session(&[&lines]));
     s.run("fork -q --branches --for claude ./s.jsonl -o ./claude.jsonl");
     let native = s.text("claude.jsonl");
     let mut short = String::new();
@@ -820,7 +826,7 @@ fn for_claude_code_every_kind_of_entry() {
     a0000010  • assistant: (calls bash)
     7153766c  • custom: foreign_session_import  ← active
     ");
-    assert_eq!(brought_back(&s, "claude.jsonl"), lines.join("\n"));
+    assert_eq!(brought_back(&s, "claude.jsonl"), lines);
 }
 
 /// Other branches are branches there, too. What is below the leaf would be continued in its place, so
@@ -905,6 +911,36 @@ fn what_claude_code_adds_follows() {
     ");
 }
 
+/// Codex looks for names in a list, to which it appends, too.
+#[test]
+fn for_codex_the_title_is_listed() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[every_kind_of_entry()]));
+    let list = ".codex/session_index.jsonl";
+    let fork = |form: &str| {
+        let line = format!("fork --for codex ./s.jsonl {form}");
+        s.pisess(&line).at_home().done()
+    };
+    assert_eq!(fork("-n").code, 0);
+    fork("-o ./new").quiet();
+    assert!(!s.path(list).exists());
+    fork("").quiet();
+    assert_snapshot!(s.text(list), @r#"{"id":"019df2dc-0a00-726b-9b5c-564f5be49767","thread_name":"Kites","updated_at":"2026-05-04T12:00:00.000Z"}"#);
+
+    s.put(list, "{\"id\":\"other\"}");
+    fork("--force").quiet();
+    assert_snapshot!(s.text(list), @r#"
+    {"id":"other"}
+    {"id":"019df2dc-0a00-726b-9b5c-564f5be49767","thread_name":"Kites","updated_at":"2026-05-04T12:00:00.000Z"}
+    "#);
+    std::fs::remove_file(s.path(list)).unwrap();
+    std::fs::create_dir(s.path(list)).unwrap();
+    assert_snapshot!(fork("--force"), @r"
+    ./.codex/sessions/2026/05/04/rollout-2026-05-04T12-00-00-019df2dc-0a00-726b-9b5c-564f5be49767.jsonl
+    2> pisess: note: the title is not listed: cannot read ~/.codex/session_index.jsonl: it is a directory
+    ");
+}
+
 /// Returns a line of Claude Code without the members that all have.
 fn shorten_claude_line(line: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -933,7 +969,7 @@ fn brought_back(s: &Sandbox, name: &str) -> String {
 }
 
 #[test]
-fn for_claude_code_and_back_nothing_is_lost() {
+fn for_another_agent_and_back_nothing_is_lost() {
     for name in [
         "two-branches",
         "tour",
@@ -947,11 +983,125 @@ fn for_claude_code_and_back_nothing_is_lost() {
         let s = Sandbox::new();
         s.put("s.jsonl", fixture(&format!("{name}.jsonl")));
         s.run("fork -q --branches --for pi ./s.jsonl -o ./pi.jsonl");
-        s.run("fork -q --branches --for claude ./s.jsonl -o ./claude.jsonl");
-        assert_eq!(
-            brought_back(&s, "claude.jsonl"),
-            s.lines_from("pi.jsonl", 2).trim_end(),
-            "{name}"
-        );
+        for agent in ["claude", "codex"] {
+            let line = format!("fork -q --branches --for {agent} ./s.jsonl -o ./new.jsonl --force");
+            s.run(&line);
+            assert_eq!(
+                brought_back(&s, "new.jsonl"),
+                s.lines_from("pi.jsonl", 2).trim_end(),
+                "{name} {agent}"
+            );
+        }
     }
+}
+
+#[test]
+fn for_codex_into_its_store() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s
+        .pisess("fork -q --for codex ./two-branches.jsonl")
+        .at_home()
+        .done();
+    assert_snapshot!(done.quiet(), @"./.codex/sessions/2026/05/04/rollout-2026-05-04T12-00-00-019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
+    let path = ".codex/sessions/2026/05/04/rollout-2026-05-04T12-00-00-019df2dc-0a00-726b-9b5c-564f5be49767.jsonl";
+    assert_snapshot!(s.text(path), @r#"
+    {"timestamp":"2026-05-04T12:00:00.000Z","type":"session_meta","payload":{"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","originator":"pisess","cli_version":"0.171.0","source":"cli"},"pisess":{}}
+    {"timestamp":"2026-01-01T00:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Which paper for a kite?"}]},"pisess":{"entry":{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}}}
+    {"timestamp":"2026-01-01T00:00:01.000Z","type":"event_msg","payload":{"type":"user_message","message":"Which paper for a kite?"},"pisess":{}}
+    {"timestamp":"2026-01-01T00:00:02.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Tissue paper is light, washi is strong."}]},"pisess":{"entry":{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":null,"stopReason":"stop"}}}}
+    {"timestamp":"2026-01-01T00:00:02.000Z","type":"event_msg","payload":{"type":"agent_message","message":"Tissue paper is light, washi is strong."},"pisess":{}}
+    {"timestamp":"2026-01-01T00:00:06.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Washi then. How big?"}]},"pisess":{"entry":{"type":"message","id":"1a2b3c06","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"Washi then. How big?"}}}}
+    {"timestamp":"2026-01-01T00:00:06.000Z","type":"event_msg","payload":{"type":"user_message","message":"Washi then. How big?"},"pisess":{}}
+    {"timestamp":"2026-01-01T00:00:07.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A metre and more, with a bamboo spar."}]},"pisess":{"entry":{"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":null,"stopReason":"stop"}}}}
+    {"timestamp":"2026-01-01T00:00:07.000Z","type":"event_msg","payload":{"type":"agent_message","message":"A metre and more, with a bamboo spar."},"pisess":{}}
+    {"timestamp":"2026-01-01T00:00:03.000Z","type":"pisess","pisess":{"entry":{"type":"label","id":"27aa2424","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}}}
+    "#);
+
+    let elsewhere = s
+        .pisess("fork -q --for codex ./two-branches.jsonl")
+        .env("CODEX_HOME", "store")
+        .done();
+    assert_snapshot!(elsewhere.quiet(), @"./store/sessions/2026/05/04/rollout-2026-05-04T12-00-00-019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
+    assert_snapshot!(s.unchanged("fork --for codex ./two-branches.jsonl root -o ./new").fails(2), @"./two-branches.jsonl: no message that Codex could continue (hint: choose a REF at or below a message)");
+}
+
+/// What the model sees is as pi sends it, and the rest is kept beside.
+#[test]
+fn for_codex_every_kind_of_entry() {
+    let lines = every_kind_of_entry();
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[&lines]));
+    s.run("fork -q --branches --for codex ./s.jsonl -o ./codex.jsonl");
+    let mut short = String::new();
+    for line in s.text("codex.jsonl").lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let entry = &line["pisess"]["entry"];
+        let content = match &entry["message"]["content"] {
+            serde_json::Value::Null if entry["message"].is_object() => " without content",
+            _ => "",
+        };
+        let kind = line["type"].as_str().unwrap();
+        short += &format!("{kind} {} of {}{content}\n", line["payload"], entry["id"]);
+    }
+    assert_snapshot!(short, @r#"
+    session_meta {"cli_version":"0.171.0","cwd":"/home/u","id":"019df2dc-0a00-726b-9b5c-564f5be49767","originator":"pisess","source":"cli","timestamp":"2026-05-04T12:00:00.000Z"} of null
+    pisess null of "a0000001"
+    response_item {"content":[{"text":"Old.","type":"input_text"}],"role":"user","type":"message"} of "a0000002"
+    event_msg {"message":"Old.","type":"user_message"} of null
+    response_item {"content":[{"text":"Look. [image]","type":"input_text"}],"role":"user","type":"message"} of "a0000003"
+    event_msg {"message":"Look. [image]","type":"user_message"} of null
+    response_item {"content":[{"text":"I look.","type":"output_text"}],"role":"assistant","type":"message"} of "a0000004"
+    response_item {"arguments":"{\"cmd\":\"ls\"}","call_id":"call_1","name":"exec_command","type":"function_call"} of null
+    response_item {"arguments":"{\"cmd\":\"sed -n '2,$p' 'a'\"}","call_id":"call_1_2","name":"exec_command","type":"function_call"} of null
+    response_item {"call_id":"c3","input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"} of null
+    response_item {"call_id":"c4","input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n@@\n-p\n+q\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"} of null
+    response_item {"call_id":"c5","input":"*** Begin Patch\n*** Add File: b\n+z\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"} of null
+    response_item {"arguments":"{\"add\":\"fly\"}","call_id":"c6","name":"todo","type":"function_call"} of null
+    event_msg {"message":"I look.","type":"agent_message"} of null
+    response_item {"call_id":"call_1","output":"a","type":"function_call_output"} of "a0000005" without content
+    response_item {"call_id":"call_1_2","output":[{"image_url":"data:image/png;base64,aGk=","type":"input_image"}],"type":"function_call_output"} of "a0000006" without content
+    pisess null of "a0000007"
+    response_item {"call_id":"c3","output":"No result provided","type":"custom_tool_call_output"} of null
+    response_item {"call_id":"c4","output":"No result provided","type":"custom_tool_call_output"} of null
+    response_item {"call_id":"c5","output":"No result provided","type":"custom_tool_call_output"} of null
+    response_item {"call_id":"c6","output":"No result provided","type":"function_call_output"} of null
+    response_item {"content":[{"text":"Other.","type":"output_text"}],"role":"assistant","type":"message"} of "a0000008"
+    event_msg {"message":"Other.","type":"agent_message"} of null
+    pisess null of "a0000009"
+    response_item {"content":[{"text":"Ran `pwd`\n```\n/\n```","type":"input_text"}],"role":"user","type":"message"} of "a000000a" without content
+    event_msg {"message":"Ran `pwd`\n```\n/\n```","type":"user_message"} of null
+    response_item {"content":[{"text":"Wind.","type":"input_text"}],"role":"user","type":"message"} of "a000000b"
+    pisess null of "a000000c"
+    event_msg {"thread_id":"019df2dc-0a00-726b-9b5c-564f5be49767","thread_name":"Kites","type":"thread_name_updated"} of "a000000d"
+    compacted {"message":"The conversation history before this point was compacted into the following summary:\n\n<summary>\nMuch.\n</summary>","replacement_history":[{"content":[{"text":"The conversation history before this point was compacted into the following summary:\n\n<summary>\nMuch.\n</summary>","type":"input_text"}],"role":"user","type":"message"},{"content":[{"text":"Look. [image]","type":"input_text"}],"role":"user","type":"message"},{"content":[{"text":"I look.","type":"output_text"}],"role":"assistant","type":"message"},{"arguments":"{\"cmd\":\"ls\"}","call_id":"call_1","name":"exec_command","type":"function_call"},{"arguments":"{\"cmd\":\"sed -n '2,$p' 'a'\"}","call_id":"call_1_2","name":"exec_command","type":"function_call"},{"call_id":"c3","input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"},{"call_id":"c4","input":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n@@\n-p\n+q\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"},{"call_id":"c5","input":"*** Begin Patch\n*** Add File: b\n+z\n*** End Patch","name":"apply_patch","status":"completed","type":"custom_tool_call"},{"arguments":"{\"add\":\"fly\"}","call_id":"c6","name":"todo","type":"function_call"},{"call_id":"call_1","output":"a","type":"function_call_output"},{"call_id":"call_1_2","output":[{"image_url":"data:image/png;base64,aGk=","type":"input_image"}],"type":"function_call_output"},{"call_id":"c3","output":"No result provided","type":"custom_tool_call_output"},{"call_id":"c4","output":"No result provided","type":"custom_tool_call_output"},{"call_id":"c5","output":"No result provided","type":"custom_tool_call_output"},{"call_id":"c6","output":"No result provided","type":"function_call_output"},{"content":[{"text":"Other.","type":"output_text"}],"role":"assistant","type":"message"},{"content":[{"text":"Ran `pwd`\n```\n/\n```","type":"input_text"}],"role":"user","type":"message"},{"content":[{"text":"Wind.","type":"input_text"}],"role":"user","type":"message"}]} of "a000000e"
+    pisess null of "a000000f"
+    response_item {"arguments":"{\"cmd\":\"ls\"}","call_id":"c3_2","name":"exec_command","type":"function_call"} of "a0000010"
+    response_item {"call_id":"c3_2","output":"No result provided","type":"function_call_output"} of null
+    "#);
+    assert_eq!(brought_back(&s, "codex.jsonl"), lines);
+}
+
+/// What Codex writes after the lines of pisess follows, and a rollback goes back to a turn of pi.
+#[test]
+fn what_codex_adds_follows() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork -q --for codex ./two-branches.jsonl -o ./codex.jsonl");
+    let added = [
+        r#"{"timestamp":"2026-06-01T00:00:00.000Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#,
+        r#"{"timestamp":"2026-06-01T00:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Fly."}]}}"#,
+    ];
+    s.put(
+        "codex.jsonl",
+        s.text("codex.jsonl") + "\n" + &added.join("\n") + "\n",
+    );
+    assert_snapshot!(s.run("tree ./codex.jsonl --filter all"), @r"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
+    1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
+    27aa2424  │  label: start
+    3569d4ad  • custom: codex.event_msg.thread_rolled_back
+    858728ad  • user: Fly.
+    70f85fcc  • custom: foreign_session_import  ← active
+    ");
 }

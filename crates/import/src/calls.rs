@@ -4,7 +4,7 @@
 //! ```text
 //! pi       bash            read            write           edit
 //! Claude   Bash            Read            Write           Edit, MultiEdit
-//! Codex    shell, …        -               -               apply_patch
+//! Codex    exec_command    exec_command    apply_patch     apply_patch
 //! ```
 //!
 //! A call of any other tool, or one with other arguments, has no counterpart.
@@ -124,6 +124,66 @@ impl<'a> CommonCall<'a> {
             arguments: arguments.finish(),
         }
     }
+
+    /// Returns the command with which Codex does the same: it reads files in the shell, too. `None`
+    /// for a change of a file.
+    pub fn command_for_codex(&self) -> Option<Text<'static>> {
+        match self {
+            CommonCall::Shell { command, .. } => Some(command.clone().into_owned()),
+            CommonCall::Read {
+                path,
+                offset,
+                limit,
+            } => {
+                let first = offset.and_then(Raw::as_index).unwrap_or(1).max(1);
+                let path = quote_for_shell(path);
+                let command = match limit.and_then(Raw::as_index) {
+                    Some(limit) => format!("sed -n '{first},{}p' {path}", first + limit - 1),
+                    None if first > 1 => format!("sed -n '{first},$p' {path}"),
+                    None => format!("cat {path}"),
+                };
+                Some(Text::from(command))
+            }
+            CommonCall::Write { .. } | CommonCall::Edit { .. } => None,
+        }
+    }
+
+    /// Returns the patch with which Codex changes a file in the same way; `None` if the call changes
+    /// none.
+    pub fn patch_for_codex(&self) -> Option<Text<'static>> {
+        let mut patch = Text::from("*** Begin Patch\n".to_owned());
+        match self {
+            CommonCall::Shell { .. } | CommonCall::Read { .. } => return None,
+            CommonCall::Write { path, content } => {
+                patch.push_all(&[&"*** Add File: ", path, &"\n"]);
+                push_patch_lines(&mut patch, "+", content);
+            }
+            CommonCall::Edit { path, replacements } => {
+                patch.push_all(&[&"*** Update File: ", path, &"\n"]);
+                for Replacement { old, new } in replacements {
+                    patch.push_str("@@\n");
+                    push_patch_lines(&mut patch, "-", old);
+                    push_patch_lines(&mut patch, "+", new);
+                }
+            }
+        }
+        patch.push_str("*** End Patch");
+        Some(patch)
+    }
+}
+
+/// Appends the lines of a text to a patch, each after a mark.
+fn push_patch_lines(patch: &mut Text, mark: &str, text: &Text) {
+    let text = text.to_string_lossy();
+    for line in text.lines() {
+        patch.push_str(mark);
+        patch.push_str(line);
+        patch.push_str("\n");
+    }
+}
+
+fn quote_for_shell(path: &Text) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }
 
 impl Replacement<'_> {
@@ -184,4 +244,60 @@ fn read_replacement(edit: Raw<'_>) -> Option<Replacement<'_>> {
             .get_text("newText")
             .or_else(|| edit.get_text("new_string"))?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codex(name: &str, arguments: &str) -> Option<String> {
+        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
+        let call = CommonCall::read(&Text::from(name), arguments)?;
+        let text = call.command_for_codex().or_else(|| call.patch_for_codex());
+        text.map(|text| text.to_string())
+    }
+
+    #[test]
+    fn calls_of_all_agents_as_codex_makes_them() {
+        for (name, arguments, expected) in [
+            ("bash", r#"{"command":"ls"}"#, Some("ls")),
+            ("Bash", r#"{"command":"ls","description":"d"}"#, Some("ls")),
+            (
+                "shell",
+                r#"{"command":["bash","-lc","ls | wc"]}"#,
+                Some("ls | wc"),
+            ),
+            ("shell", r#"{"command":["ls","-l"]}"#, None),
+            ("read", r#"{"path":"it's"}"#, Some(r"cat 'it'\''s'")),
+            (
+                "Read",
+                r#"{"file_path":"a","offset":3}"#,
+                Some("sed -n '3,$p' 'a'"),
+            ),
+            (
+                "read",
+                r#"{"path":"a","offset":3,"limit":2}"#,
+                Some("sed -n '3,4p' 'a'"),
+            ),
+            (
+                "write",
+                r#"{"path":"a","content":"x\ny\n"}"#,
+                Some("*** Begin Patch\n*** Add File: a\n+x\n+y\n*** End Patch"),
+            ),
+            (
+                "MultiEdit",
+                r#"{"file_path":"a","edits":[{"old_string":"x","new_string":""},{"old_string":"y","new_string":"z"}]}"#,
+                Some("*** Begin Patch\n*** Update File: a\n@@\n-x\n@@\n-y\n+z\n*** End Patch"),
+            ),
+            ("edit", r#"{"path":"a","edits":[]}"#, None),
+            ("write", r#"{"path":"a"}"#, None),
+            ("todo", r#"{"path":"a"}"#, None),
+        ] {
+            assert_eq!(
+                codex(name, arguments).as_deref(),
+                expected,
+                "{name} {arguments}"
+            );
+        }
+    }
 }

@@ -18,17 +18,20 @@ mod line;
 mod reply;
 mod tools;
 mod usage;
+pub mod write;
 
 use super::joined::{Junction, SourceLayout};
 use super::lines::for_each_object;
 use super::parts::{kept_line_members, non_empty_text, parse_time_ms};
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{EarlierImports, Origin, SourceReader};
-use content::item_fingerprints;
+use crate::returned::{ReturnedLine, restore_content};
+use content::{item_content, item_fingerprints};
 use foldhash::{HashMap, HashSet};
 use history::History;
 use junctions::{Bookmark, places_of_junctions};
 use line::{CodexLine, LineKind};
+use pisess_core::session::content::{find_members, member_is};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -145,6 +148,14 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
         // A line without a time has that of the line before it.
         self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
+        if let Some(returned) = ReturnedLine::read(raw) {
+            self.release_reply()?;
+            return match returned.entry {
+                Some(entry) => self.add_returned(&line, entry),
+                // Such as an event that repeats the item before it.
+                None => Ok(()),
+            };
+        }
         let conversion = match line.kind {
             LineKind::Item => self.add_item(&line)?,
             LineKind::Event => self.add_event(&line)?,
@@ -197,6 +208,38 @@ impl CodexReader<'_> {
             Some(held) => held.followers.push(draft),
             None => self.leaf = Some(self.writer.add_child(self.leaf, draft)?),
         }
+        Ok(())
+    }
+
+    /// Adds the entry that pisess wrote into a line.
+    fn add_returned(&mut self, line: &CodexLine, entry: Raw) -> io::Result<()> {
+        let content = item_content(line.payload);
+        let restored = restore_content(entry, content.as_deref());
+        let entry = restored.as_deref().map_or(entry, Raw::from_checked);
+
+        let names = ["type", "name", "modelId", "thinkingLevel", "message"];
+        let [kind, name, model, level, message] = find_members(entry, names);
+        let message = message.unwrap_or(Raw::NULL);
+        let is_user_message = member_is(message, "role", "user");
+        if line.kind == LineKind::Item && is_user_message {
+            self.turns_on_path.push(TurnStart {
+                leaf_before: self.leaf,
+                last_user_text: self.history.last_user_text,
+            });
+            self.history
+                .add_user_text(message.get("content").unwrap_or(Raw::NULL));
+        }
+        if kind.is_some_and(|kind| kind.is("session_info")) {
+            let name = name.and_then(Raw::text).filter(|name| !name.is_blank());
+            self.writer.name = name.map(Text::into_owned);
+        }
+        if let Some(model) = model.or(message.get("model")).and_then(Raw::text) {
+            self.model = model.into_owned();
+        }
+        if let Some(level) = level.and_then(Raw::text) {
+            self.thinking_level = Some(level.into_owned());
+        }
+        self.leaf = Some(self.writer.add_returned(line.offset, entry)?);
         Ok(())
     }
 

@@ -27,7 +27,7 @@ mod writer;
 
 pub use convert::{EarlierImports, ImportTarget, emit_new_entries, write_converted_session};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
-pub use native::{NativeTarget, native_file_path, write_native_session};
+pub use native::{NativeTarget, TitleList, native_file_path, title_list, write_native_session};
 pub use record::ImportRecord;
 pub use survey::{SubAgent, Survey, sha256_hex, survey_source};
 

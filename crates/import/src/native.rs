@@ -1,7 +1,7 @@
-//! Sessions of pi, written as sessions of Claude Code: the way back from an import.
+//! Sessions of pi, written as sessions of Claude Code and Codex: the way back from an import.
 //!
 //! ```text
-//! entries of pi ── walk: what the model sees of each ──> NativeWriter: claude::write ──> lines
+//! entries of pi ── walk: what the model sees of each ── claude::write, codex::write ──> lines
 //! ```
 //!
 //! The walk is the same for every agent. It follows the rules of pi: failed turns are left out,
@@ -13,8 +13,9 @@
 //! of the type `pisess`, which the agents skip.
 
 use crate::claude::write::ClaudeWriter;
+use crate::codex::write::CodexWriter;
 use crate::parts::type_and_text;
-use crate::{Origin, claude};
+use crate::{Origin, claude, codex};
 use foldhash::{HashMap, HashSet};
 use pisess_core::agents::pi::context::entry_messages;
 use pisess_core::agents::pi::edits::ContextEdit;
@@ -53,7 +54,7 @@ pub fn write_native_session(
 ) -> io::Result<usize> {
     let writer: Box<dyn NativeWriter + '_> = match target.agent {
         Origin::Claude => Box::new(ClaudeWriter::new(target, out)),
-        Origin::Codex => return Err(io::ErrorKind::Unsupported.into()),
+        Origin::Codex => Box::new(CodexWriter::new(target, out)?),
     };
     Walk::new(reader, target, writer)?.write_all_entries()
 }
@@ -62,12 +63,32 @@ pub fn write_native_session(
 pub fn native_file_path(target: &NativeTarget) -> PathBuf {
     match target.agent {
         Origin::Claude => claude::write::file_path(target),
-        Origin::Codex => PathBuf::new(),
+        Origin::Codex => codex::write::file_path(target),
+    }
+}
+
+/// A line of the list in which an agent looks for the titles of sessions.
+pub struct TitleList {
+    /// The file, in the directory of the agent.
+    pub file_name: &'static str,
+    /// The line for the session, with its newline.
+    pub line: Vec<u8>,
+}
+
+/// Returns the line that lists the title of a session; `None` if the agent finds titles in the
+/// sessions themselves.
+pub fn title_list(target: &NativeTarget, title: &Text) -> Option<TitleList> {
+    match target.agent {
+        Origin::Claude => None,
+        Origin::Codex => Some(codex::write::title_list(target, title)),
     }
 }
 
 /// Writes lines of an agent.
 pub trait NativeWriter {
+    /// Whether the agent has branches. Otherwise, those of the session are kept beside.
+    fn has_branches(&self) -> bool;
+
     /// Writes what the model sees of an entry. Returns the line that later lines follow.
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx>;
 
@@ -254,6 +275,9 @@ impl<'a> Walk<'a> {
         let session = self.reader.session();
         if self.is_active[ix.index()] {
             return true;
+        }
+        if !self.writer.has_branches() {
+            return false;
         }
         let is_below_last = session
             .ancestors(Some(ix))

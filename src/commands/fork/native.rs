@@ -1,4 +1,4 @@
-//! A fork for Claude Code, in its store.
+//! A fork for Claude Code or Codex, in its store.
 
 use super::{Args, is_reported, new_file_path};
 use crate::cli::foreign::agent_root;
@@ -7,13 +7,13 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::transaction::{Creation, NewContent};
-use crate::import::{NativeTarget, Origin, native_file_path, write_native_session};
+use crate::import::{NativeTarget, Origin, native_file_path, title_list, write_native_session};
 use crate::load::{LoadOptions, load};
 use crate::ops::plan::NewSession;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
-use pisess_store as store;
-use std::path::PathBuf;
+use pisess_store::{self as store, Attempt, SessionFile, StoreError, WriteOptions};
+use std::path::{Path, PathBuf};
 
 /// A fork that becomes a session of another agent.
 pub struct NativeFork<'a> {
@@ -76,15 +76,42 @@ impl NativeFork<'_> {
     }
 
     /// Writes the session, and reports how to continue it.
-    pub fn write(&self, creation: Creation, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn write(&self, creation: Creation, now_ms: i64, ui: &mut Ui) -> Result<Exit, Failure> {
         let path = creation.path.clone();
         let is_in_store = creation.folder.is_some();
         let exit = self.open.create_session(creation, &self.args.write, ui)?;
+        if is_in_store && !self.args.write.change.dry_run {
+            self.list_title(now_ms, ui);
+        }
         if is_reported(self.args, &path) && is_in_store && ui.stderr_is_terminal() {
             let id = quote_word(self.new_session.id.as_ref());
             ui.print_status(&format!("`pisess resume {id}` continues it"));
         }
         Ok(exit)
+    }
+
+    /// Adds the title to the list in which Codex looks for it. The session is there already, so a
+    /// failure is only reported.
+    fn list_title(&self, now_ms: i64, ui: &mut Ui) {
+        let Some(title) = self.open.session.name() else {
+            return;
+        };
+        let Some(root) = agent_root(self.agent, ui) else {
+            return;
+        };
+        let target = NativeTarget {
+            agent: self.agent,
+            session_id: &self.new_session.id,
+            cwd: &Text::default(),
+            created_ms: now_ms,
+        };
+        let Some(list) = title_list(&target, &title) else {
+            return;
+        };
+        let path = root.join(list.file_name);
+        if let Err(error) = append_line(&path, &list.line) {
+            ui.warn(&format!("the title is not listed: {error}"));
+        }
     }
 
     /// Returns the working directory: that of `--cwd`, of the session, or the current one.
@@ -111,5 +138,25 @@ impl NativeFork<'_> {
             None => Err(Failure::invalid("the home directory is unknown")
                 .with_hint("name the new file with -o")),
         }
+    }
+}
+
+/// Appends a line to a file of the agent, which is created if it is missing. The agent appends to it,
+/// too.
+fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
+    if !path.exists() {
+        store::create(path, None, false, &mut |out| out.write_all(line))?;
+        return Ok(());
+    }
+    let file = SessionFile::open(path)?;
+    let mut locked = store::lock(&file, &WriteOptions::default())?;
+    loop {
+        if locked.is_stale() {
+            locked.reopen()?;
+        }
+        locked = match locked.append(line)? {
+            Attempt::Done(_) => return Ok(()),
+            Attempt::Stale(again) => *again,
+        };
     }
 }

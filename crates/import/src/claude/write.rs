@@ -225,6 +225,10 @@ impl<'a> ClaudeWriter<'a> {
 }
 
 impl NativeWriter for ClaudeWriter<'_> {
+    fn has_branches(&self) -> bool {
+        true
+    }
+
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
         let marks = LineMarks::default();
         match *seen {

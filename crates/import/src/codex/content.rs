@@ -2,10 +2,10 @@
 
 use crate::parts::{image_block, non_empty_text, type_and_text};
 use foldhash::fast::FixedState;
-use pisess_core::session::content::{find_members, text_block};
+use pisess_core::session::content::{find_members, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::text::{Text, join_with};
-use pisess_json::write::Object;
+use pisess_json::write::{Object, array};
 use std::hash::BuildHasher;
 
 /// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It
@@ -131,6 +131,20 @@ pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
         }
     }
     blocks
+}
+
+/// Converts the content of an item that becomes one message: the parts of a message, or the output
+/// of a call. `None` for any other item.
+pub fn item_content(item: Raw) -> Option<Vec<u8>> {
+    let [item_type, content, output] = find_members(item, ["type", "content", "output"]);
+    if item_type?.is("message") {
+        return Some(array(convert_content_blocks(content?)));
+    }
+    let output = output?;
+    match output.text() {
+        Some(text) => Some(text_content(&text)),
+        None => Some(array(convert_content_blocks(output))),
+    }
 }
 
 /// Converts an image whose base64 data is in its `data:` URL; `None` for any other URL.

@@ -1,0 +1,369 @@
+//! Writes sessions of Codex.
+//!
+//! ```text
+//! entry          lines
+//! user, …        response_item (message), and the event with which Codex lists and shows it
+//! response       response_item for each text and call, and an event for each text
+//! result         response_item (…_output)
+//! compaction     compacted, with the summary and the items that it keeps
+//! name           event_msg (thread_name_updated)
+//! other          pisess
+//! ```
+//!
+//! Codex has no branches: entries of other branches are kept beside. Its reasoning is encrypted for
+//! an account and a model, so thinking is left out.
+
+use super::content::item_content;
+use crate::calls::CommonCall;
+use crate::native::{
+    LineIx, MISSING_RESULT, NativeTarget, NativeWriter, OpenCall, Place, Seen, TitleList,
+    Visibility, is_text,
+};
+use crate::returned::{RETURNED_KEY, returned_member};
+use foldhash::HashSet;
+use pisess_core::session::content::{is_block, join_text};
+use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The version of Codex whose lines these are.
+const VERSION: &str = "0.171.0";
+
+/// A session in progress.
+pub struct CodexWriter<'a> {
+    session_id: &'a str,
+    /// The items of each line that the model sees, without brackets: what a compaction keeps is
+    /// written again.
+    items: Vec<Vec<u8>>,
+    /// The calls whose input is a text, which have results of another type.
+    custom_calls: HashSet<Text<'static>>,
+    out: &'a mut dyn Write,
+}
+
+/// Returns where Codex looks for a session, below its own directory.
+pub fn file_path(target: &NativeTarget) -> PathBuf {
+    let time = iso_string(target.created_ms);
+    let (date, _) = time.split_once('T').unwrap_or((&time, ""));
+    let seconds = time.split('.').next().unwrap_or_default();
+    let name = format!(
+        "rollout-{}-{}.jsonl",
+        seconds.replace(':', "-"),
+        target.session_id
+    );
+    let mut path = PathBuf::from("sessions");
+    for part in date.split('-') {
+        path.push(part);
+    }
+    path.join(Path::new(&name))
+}
+
+/// Returns the line for `session_index.jsonl`, where Codex looks for the names of sessions.
+pub fn title_list(target: &NativeTarget, title: &Text) -> TitleList {
+    let mut line = Object::new()
+        .str("id", target.session_id)
+        .text("thread_name", title)
+        .str("updated_at", &iso_string(target.created_ms))
+        .finish();
+    line.push(b'\n');
+    TitleList {
+        file_name: "session_index.jsonl",
+        line,
+    }
+}
+
+impl<'a> CodexWriter<'a> {
+    /// Begins the file with the line that names the session.
+    pub fn new(target: &NativeTarget<'a>, out: &'a mut dyn Write) -> io::Result<CodexWriter<'a>> {
+        let mut writer = CodexWriter {
+            session_id: target.session_id,
+            items: Vec::new(),
+            custom_calls: HashSet::default(),
+            out,
+        };
+        let payload = Object::new()
+            .str("id", target.session_id)
+            .str("timestamp", &iso_string(target.created_ms))
+            .text("cwd", target.cwd)
+            .str("originator", "pisess")
+            .str("cli_version", VERSION)
+            .str("source", "cli");
+        writer.write_line(target.created_ms, "session_meta", &payload.finish(), b"{}")?;
+        Ok(writer)
+    }
+
+    fn write_line(
+        &mut self,
+        time_ms: i64,
+        kind: &str,
+        payload: &[u8],
+        returned: &[u8],
+    ) -> io::Result<()> {
+        let line = Object::new()
+            .str("timestamp", &iso_string(time_ms))
+            .str("type", kind)
+            .json("payload", payload)
+            .json(RETURNED_KEY, returned);
+        self.out.write_all(&line.finish())?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes the items of an entry. The entry is kept in the first of them, without its content if
+    /// there is only one and it has the same.
+    fn write_items(&mut self, place: &Place, items: &[Vec<u8>]) -> io::Result<LineIx> {
+        let content = match items {
+            [only] => item_content(Raw::from_checked(only)),
+            _ => None,
+        };
+        let mut returned = returned_member(place.entry, content.as_deref());
+        for item in items {
+            self.write_line(place.time_ms, "response_item", item, &returned)?;
+            returned = b"{}".to_vec();
+        }
+        Ok(self.remember_items(items))
+    }
+
+    fn remember_items(&mut self, items: &[Vec<u8>]) -> LineIx {
+        self.items.push(items.join(&b','));
+        LineIx(u32::try_from(self.items.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Writes the event with which Codex shows a text.
+    fn write_event(&mut self, place: &Place, kind: &str, text: &Text) -> io::Result<()> {
+        let payload = Object::new()
+            .str("type", kind)
+            .text("message", text)
+            .finish();
+        self.write_line(place.time_ms, "event_msg", &payload, b"{}")
+    }
+
+    fn write_response(
+        &mut self,
+        place: &Place,
+        message: Raw,
+        calls: &[OpenCall],
+    ) -> io::Result<LineIx> {
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let mut items = Vec::new();
+        let mut texts = Vec::new();
+        if let Some(text) = content.text() {
+            texts.push(text.clone());
+            items.push(message_item("assistant", &output_text(&text)));
+        }
+        let mut calls = calls.iter();
+        for block in content.items() {
+            if is_text(block) {
+                let text = block.get_text("text").unwrap_or_default();
+                items.push(message_item("assistant", &output_text(&text)));
+                texts.push(text);
+            } else if is_block(block, "toolCall")
+                && let Some(call) = calls.next()
+            {
+                items.push(self.call_item(block, call));
+            }
+        }
+        let line = self.write_items(place, &items)?;
+        for text in &texts {
+            self.write_event(place, "agent_message", text)?;
+        }
+        Ok(line)
+    }
+
+    /// Returns a call as an item. One of a tool that Codex has under another name is a call of that
+    /// tool. Any other keeps its name: Codex sends it as it is.
+    fn call_item(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
+        let name = block.get_text("name").unwrap_or_default();
+        let arguments = block
+            .get("arguments")
+            .filter(|arguments| arguments.is_object())
+            .unwrap_or(Raw::from_checked(b"{}"));
+        let own_patch = if name == *"apply_patch" {
+            arguments.get_text("input").map(Text::into_owned)
+        } else {
+            None
+        };
+        let common = CommonCall::read(&name, arguments);
+        let patch = own_patch.or_else(|| common.as_ref().and_then(CommonCall::patch_for_codex));
+        if let Some(patch) = patch {
+            self.custom_calls.insert(call.id.clone());
+            return Object::new()
+                .str("type", "custom_tool_call")
+                .str("status", "completed")
+                .text("call_id", &call.id)
+                .str("name", "apply_patch")
+                .text("input", &patch)
+                .finish();
+        }
+
+        let command = common.and_then(|common| common.command_for_codex());
+        let item = Object::new().str("type", "function_call");
+        let item = match command {
+            // A call of Codex itself has more arguments.
+            Some(command) if name != *"exec_command" => {
+                let arguments = Object::new().text("cmd", &command).finish();
+                item.str("name", "exec_command")
+                    .text("arguments", &js::stringify(Raw::from_checked(&arguments)))
+            }
+            _ => item
+                .text("name", &name)
+                .text("arguments", &js::stringify(arguments)),
+        };
+        item.text("call_id", &call.id).finish()
+    }
+
+    fn result_item(&self, call: &OpenCall, output: &[u8]) -> Vec<u8> {
+        let kind = if self.custom_calls.contains(&call.id) {
+            "custom_tool_call_output"
+        } else {
+            "function_call_output"
+        };
+        Object::new()
+            .str("type", kind)
+            .text("call_id", &call.id)
+            .json("output", output)
+            .finish()
+    }
+
+    /// Writes a compaction. What it keeps follows the summary, as in pi.
+    fn write_compaction(
+        &mut self,
+        place: &Place,
+        content: Raw,
+        kept: &[LineIx],
+    ) -> io::Result<LineIx> {
+        let summary = message_item("user", &array(content.items().filter_map(input_part)));
+        let mut history = vec![summary.clone()];
+        for line in kept {
+            history.push(self.items[line.0 as usize].clone());
+        }
+        let payload = Object::new()
+            .text("message", &join_text(Some(content), "\n"))
+            .json("replacement_history", &array(history));
+        let returned = returned_member(place.entry, None);
+        self.write_line(place.time_ms, "compacted", &payload.finish(), &returned)?;
+        Ok(self.remember_items(&[summary]))
+    }
+}
+
+impl NativeWriter for CodexWriter<'_> {
+    fn has_branches(&self) -> bool {
+        false
+    }
+
+    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
+        match *seen {
+            Seen::User {
+                content,
+                visibility,
+            } => {
+                let item = message_item("user", &input_parts(content));
+                let line = self.write_items(place, &[item])?;
+                if visibility == Visibility::Shown {
+                    self.write_event(place, "user_message", &join_text(Some(content), "\n"))?;
+                }
+                Ok(line)
+            }
+            Seen::Response { message, calls } => self.write_response(place, message, calls),
+            Seen::Result { message, call } => {
+                let content = message.get("content").unwrap_or(Raw::NULL);
+                let item = self.result_item(call, &output_content(content));
+                self.write_items(place, &[item])
+            }
+            Seen::Compaction { content, kept } => self.write_compaction(place, content, kept),
+        }
+    }
+
+    fn write_unseen(&mut self, place: &Place) -> io::Result<()> {
+        let line = Object::new()
+            .str("timestamp", &iso_string(place.time_ms))
+            .str("type", RETURNED_KEY)
+            .json(RETURNED_KEY, &returned_member(place.entry, None));
+        self.out.write_all(&line.finish())?;
+        self.out.write_all(b"\n")
+    }
+
+    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()> {
+        let payload = Object::new()
+            .str("type", "thread_name_updated")
+            .str("thread_id", self.session_id)
+            .text("thread_name", name);
+        let returned = returned_member(place.entry, None);
+        self.write_line(place.time_ms, "event_msg", &payload.finish(), &returned)
+    }
+
+    fn write_missing_result(
+        &mut self,
+        _: Option<LineIx>,
+        time_ms: i64,
+        call: &OpenCall,
+    ) -> io::Result<LineIx> {
+        let item = self.result_item(call, format!("\"{MISSING_RESULT}\"").as_bytes());
+        self.write_line(time_ms, "response_item", &item, b"{}")?;
+        Ok(self.remember_items(&[item]))
+    }
+
+    fn finish(self: Box<Self>, _: Option<LineIx>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns a message as an item. `content` is JSON.
+fn message_item(role: &str, content: &[u8]) -> Vec<u8> {
+    Object::new()
+        .str("type", "message")
+        .str("role", role)
+        .json("content", content)
+        .finish()
+}
+
+fn output_text(text: &Text) -> Vec<u8> {
+    let part = Object::new().str("type", "output_text").text("text", text);
+    array([part.finish()])
+}
+
+/// Returns the parts of a message of the user: texts that are not blank, and images.
+fn input_parts(content: Raw) -> Vec<u8> {
+    match content.text() {
+        Some(text) => array([input_text(&text)]),
+        None => array(content.items().filter_map(input_part)),
+    }
+}
+
+fn input_text(text: &Text) -> Vec<u8> {
+    Object::new()
+        .str("type", "input_text")
+        .text("text", text)
+        .finish()
+}
+
+fn input_part(block: Raw) -> Option<Vec<u8>> {
+    if is_text(block) {
+        return block.get_text("text").map(|text| input_text(&text));
+    }
+    if !is_block(block, "image") {
+        return None;
+    }
+    let mime = block.get_text("mimeType")?;
+    let data = block.get_text("data")?;
+    let url = format!(
+        "data:{};base64,{}",
+        mime.to_string_lossy(),
+        data.to_string_lossy()
+    );
+    let part = Object::new()
+        .str("type", "input_image")
+        .str("image_url", &url);
+    Some(part.finish())
+}
+
+/// Returns the output of a result: a string, or parts if it has an image.
+fn output_content(content: Raw) -> Vec<u8> {
+    let has_image = content.items().any(|block| is_block(block, "image"));
+    if has_image {
+        return input_parts(content);
+    }
+    let text = join_text(Some(content), "\n");
+    pisess_json::string::encode_to_vec(&text)
+}
