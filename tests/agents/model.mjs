@@ -1,4 +1,5 @@
-// A model that answers by script: Anthropic's Messages API on a port of the loopback interface.
+// A model that answers by script: Anthropic's Messages API and OpenAI's Responses API on a port of the loopback
+// interface.
 //
 // The last text of the user decides the answer: `run: COMMAND` makes a call of the shell tool that the agent offers,
 // `run: COMMAND; COMMAND` two calls in one response, `think: TEXT` thinking before the text. Anything else is answered
@@ -25,6 +26,10 @@ function answer(model, request, data, response) {
   if (path.endsWith("/messages")) {
     model.requests.push(body);
     return answerMessages(body, model.requests.length, response);
+  }
+  if (path.endsWith("/responses")) {
+    model.requests.push(body);
+    return answerResponses(body, model.requests.length, response);
   }
   // Agents also ask for counts of tokens and lists of models, which none of them needs.
   response.writeHead(200, { "content-type": "application/json" });
@@ -67,6 +72,42 @@ function answerMessages(body, number, response) {
   events.push({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } });
   events.push({ type: "message_stop" });
 
+  sendEvents(events, response);
+}
+
+function answerResponses(body, number, response) {
+  const last = body.input.at(-1);
+  const prompt = (last.content ?? []).map((part) => part.text ?? "").join("\n");
+  const planned = plan(prompt, /_output$/.test(last.type ?? ""), body.tools ?? []);
+  const output = planned.map((block, index) => {
+    if (block.call) {
+      const call = { type: "function_call", id: `fc_${number}_${index}`, call_id: `call_${number}_${index}`, name: block.call };
+      return { ...call, arguments: JSON.stringify(block.input) };
+    }
+    if (block.thinking) {
+      return { type: "reasoning", id: `rs_${number}`, summary: [{ type: "summary_text", text: block.thinking }] };
+    }
+    const content = [{ type: "output_text", text: block.text, annotations: [] }];
+    return { type: "message", id: `msg_${number}_${index}`, role: "assistant", status: "completed", content };
+  });
+  const id = `resp_${number}`;
+  const usage = {
+    input_tokens: 100,
+    input_tokens_details: { cached_tokens: 90 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 105,
+  };
+  const events = [{ type: "response.created", response: { id } }];
+  output.forEach((item, output_index) => {
+    events.push({ type: "response.output_item.added", output_index, item });
+    events.push({ type: "response.output_item.done", output_index, item });
+  });
+  events.push({ type: "response.completed", response: { id, status: "completed", output, usage } });
+  sendEvents(events, response);
+}
+
+function sendEvents(events, response) {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   response.end();
