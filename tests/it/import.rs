@@ -5,11 +5,14 @@ use insta::assert_snapshot;
 use std::process::Command;
 
 /// The fixtures of Claude Code.
-const CLAUDE: [&str; 5] = ["plain", "tree", "parallel", "damaged", "cleared"];
+const CLAUDE: [&str; 6] = [
+    "plain", "tree", "parallel", "damaged", "cleared", "returned",
+];
 
 /// The fixtures of Codex.
-const CODEX: [&str; 9] = [
+const CODEX: [&str; 10] = [
     "plain",
+    "returned",
     "rollback",
     "encrypted",
     "2025",
@@ -1116,15 +1119,16 @@ fn list_shows_what_could_be_imported() {
         h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
     }
     let before = h.0.files();
-    assert_snapshot!(h.run("list --all --source claude").quiet(), @"
+    assert_snapshot!(h.run("list --all --source claude").quiet(), @r"
     age  id        msgs  br    size  context  name or first user message
     2mo  000000a5    10   2  7.4 kB     9.1k  Which spar for a kite?
+    4mo  5be49767     6   1  7.1 kB        8  Kites
     7mo  000000a4     3   1  2.1 kB    12.9k  How long a line?
     7mo  000000a3     8   1  9.3 kB    12.9k  Spars
     7mo  000000a2    12   3  8.2 kB    12.9k  A washi kite
     7mo  000000a1     8   1  6.1 kB    12.9k  Which paper for a kite?
     ");
-    assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @"
+    assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @r"
      age  id        msgs  br    size  context  name or first user message
      5mo  000000b6    10   2  8.2 kB      173  How long is the tail?
      2mo  000000c1     9   1   24 kB    10.5k  Compare the two spars.
@@ -1132,6 +1136,7 @@ fn list_shows_what_could_be_imported() {
      2mo  000000e1     8   1   22 kB    10.4k  Look at my notes.
      2mo  000000b1     8   1  5.6 kB     9.4k  Paper for a kite
      2mo  000000b5     6   1  1.8 kB       26  Say it in events.
+     4mo  5be49767     6   1  5.5 kB        8  Kites
     10mo  6098ae0e     6   1  1.3 kB       99  Which paper for a kite?
      2mo  000000e2     4   1   13 kB     7.6k  Look at my notes.
      2mo  000000b3     4   1  2.1 kB       16  A long question.
@@ -1305,11 +1310,11 @@ fn a_batch_reports_each_file() {
     let done = h.run("import ./all ./tour.jsonl ./none.jsonl");
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), CLAUDE.len());
-    assert_snapshot!(done.stderr, @"
+    assert_snapshot!(done.stderr, @r"
     pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions)
     pisess: ~/tour.jsonl: not a session of Claude Code or Codex
     pisess: note: ~/all/damaged.jsonl: its last line is torn, and is left for the next import
-    pisess: 5 sessions created, 0 appended to, 0 unchanged, 1 failed
+    pisess: 6 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
     let rows = h.run("import --json ./all ./tour.jsonl").text();
     let rows: Vec<serde_json::Value> = rows
@@ -1323,7 +1328,7 @@ fn a_batch_reports_each_file() {
     assert_eq!(
         actions,
         [
-            "failed", "nothing", "nothing", "nothing", "nothing", "nothing"
+            "failed", "nothing", "nothing", "nothing", "nothing", "nothing", "nothing"
         ]
     );
     // Sessions of one project are in one directory; `list` shows them.

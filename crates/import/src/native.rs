@@ -54,7 +54,7 @@ pub fn write_native_session(
 ) -> io::Result<usize> {
     let writer: Box<dyn NativeWriter + '_> = match target.agent {
         Origin::Claude => Box::new(ClaudeWriter::new(target, out)),
-        Origin::Codex => Box::new(CodexWriter::new(target, out)?),
+        Origin::Codex => Box::new(CodexWriter::new(target, reader.session(), out)?),
     };
     Walk::new(reader, target, writer)?.write_all_entries()
 }

@@ -23,13 +23,22 @@ pub struct ReturnedLine<'a> {
 }
 
 impl<'a> ReturnedLine<'a> {
-    /// Reads what pisess wrote into a line; `None` if it did not write the line.
+    /// Reads what pisess wrote into a line; `None` if it did not write the line, or what it wrote is
+    /// no entry any more.
     pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
         let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
-        Some(ReturnedLine {
-            entry: member.get("entry").filter(|entry| entry.is_object()),
-        })
+        let entry = member.get("entry");
+        if entry.is_some_and(|entry| !is_entry(entry)) {
+            return None;
+        }
+        Some(ReturnedLine { entry })
     }
+}
+
+/// Whether a value is an entry: a header would begin another session.
+fn is_entry(value: Raw) -> bool {
+    let entry_type = value.get_text("type");
+    entry_type.is_some_and(|name| name != *"session" && name != *"title")
 }
 
 /// Builds the member for a line whose content an import converts to `content`. The entry is kept
@@ -68,5 +77,47 @@ fn with_content(entry: Raw, content: &[u8]) -> Vec<u8> {
     match entry.get("message") {
         Some(message) => with_member(entry, "message", &with_member(message, "content", content)),
         None => with_member(entry, "content", content),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_entry_comes_back() {
+        for (line, is_read) in [
+            (r#"{"pisess":{}}"#, true),
+            (r#"{"pisess":{"entry":{"type":"label"}}}"#, true),
+            (r#"{"pisess":{"entry":{"type":"session"}}}"#, false),
+            (r#"{"pisess":{"entry":{"type":"title"}}}"#, false),
+            (r#"{"pisess":{"entry":{}}}"#, false),
+            (r#"{"pisess":{"entry":5}}"#, false),
+            (r#"{"pisess":5}"#, false),
+            ("{}", false),
+        ] {
+            let read = ReturnedLine::read(Raw::parse(line.as_bytes()).unwrap());
+            assert_eq!(read.is_some(), is_read, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_content_that_the_line_has_is_left_out_and_restored() {
+        for entry in [
+            r#"{"id":"a","message":{"content":[1],"role":"user"},"x":1}"#,
+            r#"{"id":"a","content":[1],"display":false}"#,
+        ] {
+            let raw = Raw::parse(entry.as_bytes()).unwrap();
+            let member = returned_member(raw, Some(b"[1]"));
+            let kept = Raw::from_checked(&member).get("entry").unwrap();
+            assert!(kept.bytes().len() < entry.len() + 2, "{entry}");
+            let restored = restore_content(kept, Some(b"[1]")).unwrap();
+            assert_eq!(restored, entry.as_bytes());
+
+            let member = returned_member(raw, Some(b"[2]"));
+            let kept = Raw::from_checked(&member).get("entry").unwrap();
+            assert_eq!(kept.bytes(), entry.as_bytes());
+            assert_eq!(restore_content(kept, Some(b"[2]")), None);
+        }
     }
 }

@@ -21,7 +21,9 @@ use crate::native::{
 };
 use crate::returned::{RETURNED_KEY, returned_member};
 use foldhash::HashSet;
+use pisess_core::session::Session;
 use pisess_core::session::content::{is_block, join_text};
+use pisess_core::session::entry::Kind;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, array};
@@ -35,9 +37,11 @@ const VERSION: &str = "0.171.0";
 /// A session in progress.
 pub struct CodexWriter<'a> {
     session_id: &'a str,
-    /// The items of each line that the model sees, without brackets: what a compaction keeps is
-    /// written again.
+    /// The items of each line that the model sees, without brackets, if a compaction may keep them:
+    /// it writes them again.
     items: Vec<Vec<u8>>,
+    line_count: u32,
+    has_compaction: bool,
     /// The calls whose input is a text, which have results of another type.
     custom_calls: HashSet<Text<'static>>,
     out: &'a mut dyn Write,
@@ -76,10 +80,16 @@ pub fn title_list(target: &NativeTarget, title: &Text) -> TitleList {
 
 impl<'a> CodexWriter<'a> {
     /// Begins the file with the line that names the session.
-    pub fn new(target: &NativeTarget<'a>, out: &'a mut dyn Write) -> io::Result<CodexWriter<'a>> {
+    pub fn new(
+        target: &NativeTarget<'a>,
+        session: &Session,
+        out: &'a mut dyn Write,
+    ) -> io::Result<CodexWriter<'a>> {
         let mut writer = CodexWriter {
             session_id: target.session_id,
             items: Vec::new(),
+            line_count: 0,
+            has_compaction: session.has_kind(Kind::Compaction),
             custom_calls: HashSet::default(),
             out,
         };
@@ -126,8 +136,11 @@ impl<'a> CodexWriter<'a> {
     }
 
     fn remember_items(&mut self, items: &[Vec<u8>]) -> LineIx {
-        self.items.push(items.join(&b','));
-        LineIx(u32::try_from(self.items.len() - 1).unwrap_or(u32::MAX))
+        if self.has_compaction {
+            self.items.push(items.join(&b','));
+        }
+        self.line_count += 1;
+        LineIx(self.line_count - 1)
     }
 
     /// Writes the event with which Codex shows a text.
