@@ -1,12 +1,15 @@
 //! Failures: which are still open, and what is known of them.
 
 use super::budget::*;
-use super::quote::{clip, quote_line, sanitize};
+use super::quote::{clip, code_span, display_width, first_chars, quote_line, sanitize};
+use super::referents::shares_word;
 use super::shell::CommandStep;
 use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, collect_removals, describe_call};
 use super::turns::Turn;
 use crate::format::format_count;
+use regex::Regex;
 use std::collections::vec_deque;
+use std::sync::LazyLock;
 
 /// The failures that no later call settled.
 #[derive(Default)]
@@ -33,8 +36,8 @@ impl ToolHistory {
     /// newest of each group comes first. If the user only remarked on a failure in the next turn,
     /// the remark is quoted.
     ///
-    /// A step that names a path which was removed since is left out: it cannot be run again. So is a probe of an
-    /// answered turn that may be over.
+    /// A step that names a path which was removed since is left out: it cannot be run again. So are
+    /// a step that the user gave up in reply, and a probe of an answered turn that may be over.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
@@ -53,14 +56,14 @@ impl ToolHistory {
                 continue;
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);
-            let mut failure = self.describe_failure(run, step, turn, later_runs);
             let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
             let next_turn = later_turns.min_by_key(|turn| turn.number);
-            if let Some(next_turn) = next_turn
-                && next_turn.number != self.turn_number
-                && next_turn.is_aside()
-            {
-                let words = quote_line(&next_turn.request, OLDEST);
+            if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
+                continue;
+            }
+            let mut failure = self.describe_failure(run, step, turn, later_runs);
+            if let Some(remark) = turn.and_then(|turn| self.user_remark(turn, next_turn)) {
+                let words = quote_line(remark, OLDEST);
                 failure.point.push_str(&format!("; then the user: {words}"));
             }
             // A probe looks whether something is there, and fails without a consequence.
@@ -75,6 +78,17 @@ impl ToolHistory {
             is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
             points: failures.into_iter().map(|failure| failure.point).collect(),
         }
+    }
+
+    /// Returns what the user said to the reply of a turn, if this called for no work: a nod, or the
+    /// request of an earlier turn that is an aside.
+    fn user_remark<'t>(&self, turn: &'t Turn, next_turn: Option<&'t Turn>) -> Option<&'t str> {
+        if let Some(nod) = turn.unworked_nod() {
+            return Some(nod);
+        }
+        let next_turn = next_turn?;
+        let is_remark = next_turn.number != self.turn_number && next_turn.is_aside();
+        is_remark.then_some(&*next_turn.request)
     }
 
     /// Describes a failed step of a run, given the turn of the run and the runs after it.
@@ -103,10 +117,17 @@ impl ToolHistory {
 
         let call = describe_call(&run.call);
         let state = run.describe_outcome();
-        let since = describe_since(step, later_runs);
+        let changed_file = find_changed_file(&run.output, later_runs.clone());
+        let mut since = describe_since(step, later_runs);
+        if let Some(file) = changed_file {
+            since.push_str(&format!("; {} was changed since", code_span(file, COMMAND)));
+        }
         let point = if is_open {
             let output = quote_line(&run.output, POINT);
             format!("{call}: {state}: {output} ({since})")
+        } else if is_recent && !run.output.is_empty() {
+            let output = quote_line(&run.output, OLDEST);
+            format!("{call}: {state}: {output} ({since}; may be over)")
         } else {
             format!("{call}: {state} ({since}; may be over)")
         };
@@ -131,6 +152,40 @@ fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) 
         let calls = format_count(later_count, "tool call", "tool calls");
         format!("not run again since, in {calls}")
     }
+}
+
+/// Returns the file that a later run changed and that the output of a failed one names.
+fn find_changed_file<'r>(
+    output: &str,
+    later_runs: vec_deque::Iter<'r, ToolRun>,
+) -> Option<&'r str> {
+    let mut targets = later_runs
+        .filter(|run| run.changes_file())
+        .map(|run| &*run.call.target);
+    targets.find(|target| {
+        let name = target.rsplit('/').next().unwrap_or_default();
+        !name.is_empty() && output.contains(name)
+    })
+}
+
+/// The words with which a user gives up what failed.
+const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind|no\ need
+    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
+    | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
+
+/// Whether the user gave up, in reply to a turn, what failed in it: in few words, or in words of the
+/// reply. As long as the reply to that is not complete, the failure may still be what is worked on.
+fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
+    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| Regex::new(GIVES_UP).expect("a constant"));
+    let message = match (turn.unworked_nod(), next_turn) {
+        (Some(nod), _) => nod,
+        (None, Some(next_turn)) if next_turn.is_answered() => {
+            first_chars(&next_turn.request, POINT)
+        }
+        (None, _) => return false,
+    };
+    let is_reply = display_width(message) < REMARK || shares_word(turn.last_words(), message);
+    turn.is_replied_to() && is_reply && GIVE_UP.is_match(message)
 }
 
 /// The maximum number of lines that are quoted of the output of a failed call.

@@ -305,7 +305,7 @@ impl SummaryBuilder {
         let is_running = match turn.reply_end {
             ReplyEnd::ToolUse => true,
             // A message that was added during the work, and has no reply yet.
-            ReplyEnd::NoReply => turn.call_count > 0,
+            ReplyEnd::NoReply => turn.has_new_calls(),
             ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
         };
         let proposal = turn.proposal();

@@ -124,13 +124,19 @@ impl CommandStep {
     /// Reads a part of a command line, without its operator; `None` if it has no program. The
     /// program has no directory, and the step none yet.
     fn parse(part: &str) -> Option<Self> {
-        let mut from_program = part
-            .split_whitespace()
-            .skip_while(|word| precedes_command(word));
-        let program = from_program.next()?.rsplit('/').next()?;
+        let all_words: Vec<&str> = part.split_whitespace().collect();
+        let (path, mut from_arguments) = skip_prefixes(&all_words).split_first()?;
+        let mut program = path.rsplit('/').next()?;
+        // `python -m pytest` runs `pytest`.
+        if program.starts_with("python")
+            && let ["-m", module, rest @ ..] = from_arguments
+        {
+            program = module;
+            from_arguments = rest;
+        }
         let mut words = vec![program.to_owned()];
-        let arguments = from_program.filter(|word| is_argument(word));
-        words.extend(arguments.take(MOST_PATHS).map(str::to_owned));
+        let arguments = from_arguments.iter().filter(|word| is_argument(word));
+        words.extend(arguments.take(MOST_PATHS).map(|word| (*word).to_owned()));
         let mut step = CommandStep {
             words,
             folder: String::new(),
@@ -141,16 +147,27 @@ impl CommandStep {
         Some(step)
     }
 
-    /// Whether the outcome of one says whether the other still fails: it is the same program, with
-    /// the same arguments and directory as far as both have them.
+    /// Whether the outcome says whether the other step, which ran before, still fails: it is the
+    /// same program, with the same arguments and directory as far as both have them, or with more
+    /// arguments between them.
     pub fn is_like(&self, other: &CommandStep) -> bool {
-        let same_words = self
-            .words
-            .iter()
-            .zip(&other.words)
-            .all(|(own, other)| own == other);
         let is_anywhere = self.folder.is_empty() || other.folder.is_empty();
-        same_words && (is_anywhere || self.folder == other.folder)
+        if !is_anywhere && self.folder != other.folder {
+            return false;
+        }
+        let mut pairs = self.words.iter().zip(&other.words);
+        pairs.all(|(own, other)| own == other) || self.has_all_words_of(other)
+    }
+
+    /// Whether the step has the program and all arguments of the other one in their order, versions
+    /// apart: `pip install --only-binary :all: shap` has those of `pip install shap==0.44`.
+    fn has_all_words_of(&self, other: &CommandStep) -> bool {
+        if self.words.first() != other.words.first() {
+            return false;
+        }
+        let mut own_words = self.words.iter().map(|word| without_version(word));
+        let mut other_words = other.words.iter().map(|word| without_version(word));
+        other_words.all(|word| own_words.any(|own| own == word))
     }
 
     /// Returns the paths that the step removes, renames or moves. A pattern is no path.
@@ -182,6 +199,36 @@ impl CommandStep {
             let name = word.rsplit('/').next().unwrap_or_default();
             name.len() > 1 && lower.contains(&name.to_lowercase())
         })
+    }
+}
+
+/// Returns the words from the program on. Prefixes such as `sudo` may have options, and these values.
+fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+    let mut start = 0;
+    while start < words.len() {
+        let word = words[start];
+        let is_option = start > 0 && word.starts_with('-') && word.len() > 1;
+        if is_option && PREFIX_OPTIONS.contains(&word) {
+            start += 2;
+        } else if is_option || precedes_command(word) {
+            start += 1;
+        } else {
+            return &words[start..];
+        }
+    }
+    &[]
+}
+
+/// The options of prefixes that have a value, as the user of `sudo -u`.
+const PREFIX_OPTIONS: [&str; 3] = ["-u", "-g", "-C"];
+
+/// Returns the name of a package without its version: `shap==0.44`, `left-pad@1.3`.
+fn without_version(word: &str) -> &str {
+    let name = word.split(['=', '<', '>', '~']).next().unwrap_or(word);
+    match name.find('@') {
+        // The name of a scope begins with it.
+        None | Some(0) => name,
+        Some(at) => &name[..at],
     }
 }
 

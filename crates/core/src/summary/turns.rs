@@ -23,6 +23,10 @@ pub(super) struct Turn {
     pub call_count: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
+    /// The last message that was added to the request after it was replied to, as an answer.
+    pub nod: String,
+    /// The number of calls before the last message that was added.
+    pub calls_before_addition: usize,
     /// The number of values that were measured, once the turn has ended.
     pub value_count: usize,
     /// How often the same request was made before.
@@ -65,6 +69,10 @@ impl Turn {
         } else {
             "(Added while it was being worked on:)"
         };
+        if self.is_answered() {
+            text.clone_into(&mut self.nod);
+        }
+        self.calls_before_addition = self.call_count;
         self.reply_end = ReplyEnd::NoReply;
         let request = format!("{}\n\n{lead}\n{text}", self.request);
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
@@ -93,6 +101,22 @@ impl Turn {
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
         self.reply_end == ReplyEnd::Done
+    }
+
+    /// Whether there were calls since the request, or since the last message that was added to it.
+    pub fn has_new_calls(&self) -> bool {
+        self.call_count > self.calls_before_addition
+    }
+
+    /// Whether the assistant completed a reply, also if the user then added an answer to it.
+    pub fn is_replied_to(&self) -> bool {
+        self.is_answered() || !self.nod.is_empty()
+    }
+
+    /// Returns the user's answer to the reply, if it called for no work and has no reply.
+    pub fn unworked_nod(&self) -> Option<&str> {
+        let is_unworked = self.reply_end == ReplyEnd::NoReply && !self.has_new_calls();
+        (is_unworked && !self.nod.is_empty()).then_some(&*self.nod)
     }
 
     /// Returns what the reply proposes, if it is complete.

@@ -56,8 +56,7 @@ fn a_blocker_does_not_vanish_behind_what_follows() {
             && full.contains("code 128"),
         "{full}"
     );
-    let over =
-        "- `./scratch.sh`: exited with code 3 (not run again since, in 1 tool call; may be over)";
+    let over = "- `./scratch.sh`: exited with code 3: \"oops\" (not run again since, in 1 tool call; may be over)";
     assert!(full.ends_with(over), "{full}");
     for at in 0..12 {
         messages.push(user(&format!("What is the weather on day {at}?")));
@@ -373,4 +372,103 @@ fn what_the_user_says_to_a_failure_is_quoted_with_it() {
         let words = format!("; then the user: \"{aside}\"");
         assert_eq!(blocked.ends_with(&words), is_quoted, "{blocked}");
     }
+}
+
+#[test]
+fn a_success_by_another_form_of_the_command_settles_a_failure() {
+    let blocked = |failed: &str, later: &str| {
+        let error = Some("error: it does not work\n\nCommand exited with code 1");
+        let messages = [
+            user("Draw the ferry lines."),
+            bash(failed, error),
+            bash(later, None),
+        ];
+        section(messages, "### Blocked")
+    };
+    for (failed, later) in [
+        ("pip install tides", "pip install --only-binary :all: tides"),
+        ("pip install tides", "python3 -m pip install tides==2.1"),
+        (
+            "php bin/console cache:clear",
+            "sudo -u www-data php bin/console cache:clear",
+        ),
+        ("npm install left-pad", "npm install --force left-pad@1.3"),
+    ] {
+        assert_eq!(blocked(failed, later), "- (none)", "{later}");
+    }
+    for (failed, later) in [
+        (
+            "pip install tides",
+            "pip install --only-binary :all: ferries",
+        ),
+        ("npm install @maps/tides", "npm install @maps/ferries"),
+        ("make a b", "make b a"),
+    ] {
+        assert!(blocked(failed, later).contains(failed), "{later}");
+    }
+}
+
+/// Returns what is blocked after a failure, its reply, and messages of the user.
+fn blocked_after(reply: &str, later: Vec<Vec<String>>) -> String {
+    let error = Some("maps/lines.svg: no such colour\n\nCommand exited with code 2");
+    let mut messages = vec![
+        user("Try smooth lines for the ferries, too."),
+        bash("make smooth", error),
+        says(reply),
+    ];
+    messages.extend(later);
+    section(messages, "### Blocked")
+}
+
+#[test]
+fn a_failure_that_the_user_gave_up_is_not_listed() {
+    let reply = "The smooth lines do not work: `make smooth` knows no colours.";
+    let after = |message: &str| {
+        blocked_after(
+            reply,
+            vec![user(message), edit("map.svg"), says("All right.")],
+        )
+    };
+    for given_up in [
+        "ok then we drop the smooth lines, and say so on the page about the map",
+        "never mind",
+        "skip that, plain lines are enough",
+    ] {
+        assert_eq!(after(given_up), "- (none)", "{given_up}");
+    }
+    for other in [
+        "on the page about the harbour office, drop the first picture and enlarge the second",
+        "then draw the harbours",
+    ] {
+        assert!(after(other).contains("`make smooth`"), "{other}");
+    }
+    let unanswered = blocked_after(reply, vec![user("skip that and draw plain lines")]);
+    assert!(unanswered.contains("`make smooth`"), "{unanswered}");
+}
+
+#[test]
+fn what_the_user_puts_off_is_quoted_with_the_failure() {
+    let reply = "`make smooth` knows no colours. I can add them, or leave it.";
+    let later = [
+        user("later"),
+        user("draw the harbours as squares, all of them in the same colour"),
+        edit("map.svg"),
+        says("Drawn."),
+    ];
+    let blocked = blocked_after(reply, later.to_vec());
+    assert!(blocked.ends_with("; then the user: \"later\""), "{blocked}");
+}
+
+#[test]
+fn a_failure_is_listed_with_the_change_to_what_it_names() {
+    let blocked = blocked_after(
+        "`make smooth` does not work yet.",
+        vec![edit("/w/maps/lines.svg")],
+    );
+    assert!(
+        blocked.ends_with(
+            "(not run again since, in 1 tool call; `/w/maps/lines.svg` was changed since)"
+        ),
+        "{blocked}"
+    );
 }
