@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject};
+use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject, is_request};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
@@ -579,31 +579,33 @@ impl Compactor<'_> {
             Some(summary) if !summary.is_empty() => Some(summary.to_string_lossy()),
             _ => None,
         };
+        let later_requests = self.count_kept_requests(preparation);
+        let later_requests = self.open.input.map_read_error(later_requests)?;
         let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: last_summary_text.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
             // The summary points to the requests that the model still sees after it.
-            subject: SummarySubject::Conversation {
-                later_requests: self.count_kept_requests(preparation),
-            },
+            subject: SummarySubject::Conversation { later_requests },
         };
         extract_summary(self.open, &input)
     }
 
-    /// Returns the number of user messages in the kept part, which is empty if nothing is kept.
-    fn count_kept_requests(&self, preparation: &Preparation) -> usize {
+    /// Returns the number of requests of the user in the kept part.
+    fn count_kept_requests(&self, preparation: &Preparation) -> io::Result<usize> {
         let session = &self.open.session;
-        let mut request_count = 0;
-        let mut is_kept = false;
-        for ix in session.path(session.leaf) {
-            is_kept = is_kept || Some(ix) == preparation.first_kept;
-            if is_kept && session.is_message(ix, Role::User) {
-                request_count += 1;
+        let path = session.path(session.leaf);
+        let kept_start = path
+            .iter()
+            .position(|&ix| Some(ix) == preparation.first_kept);
+        let mut count = 0;
+        for &ix in &path[kept_start.unwrap_or(path.len())..] {
+            if session.is_message(ix, Role::User) && self.reader.with_message(ix, is_request)? {
+                count += 1;
             }
         }
-        request_count
+        Ok(count)
     }
 
     /// Prints what the compaction would summarize, as JSON. If there is nothing, prints `null`: a

@@ -134,6 +134,7 @@ fn the_built_in_summary() {
     The last request, word for word (entry 86e2a1fb):
     > Now a line for the changelog, for people who don't read code.
 
+    - The goal of an earlier summary: "Make waiting times right across midnight in `ferry`."
     - The request before it: "Good. Please add a test for exactly that evening.": answered: "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."
 
     ## Constraints & Preferences
@@ -141,7 +142,6 @@ fn the_built_in_summary() {
 
     ## Progress
     ### Done
-    - Earlier: Make waiting times right across midnight in `ferry`.
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
     - Files changed, newest first: `tests/midnight.rs`

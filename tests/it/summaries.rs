@@ -131,6 +131,27 @@ fn read_files_are_the_newest_of_the_project() {
     assert_eq!(listed.len(), list.lines().count(), "{list}");
 }
 
+#[test]
+fn only_requests_in_the_kept_part_are_announced() {
+    let s = Sandbox::new();
+    let lead_after = |name: &'static str, kept: &str| {
+        let mut story = Story::new(name);
+        story.user("Draw the ferry lines on the map of all the islands, please.");
+        story.edit("", "map.svg");
+        story.says(&"They are drawn. ".repeat(600));
+        story.user(kept).says(&"All of it. ".repeat(500));
+        let summary = summarize_story(&s, name, &story);
+        summary.lines().nth(1).unwrap().to_owned()
+    };
+    let of_a_request = lead_after("request", "Describe the harbours at length.");
+    assert!(
+        of_a_request.contains("1 later request follows this summary"),
+        "{of_a_request}"
+    );
+    let of_a_command = lead_after("command", "/model");
+    assert!(!of_a_command.contains("later request"), "{of_a_command}");
+}
+
 /// A phrase that the session does not have could never be found in its summary.
 #[test]
 fn sessions_of_people_have_keys_for_each_criterion_in_their_own_words() {

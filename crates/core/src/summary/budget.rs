@@ -13,10 +13,12 @@ pub(super) const OTHER_SECTIONS: usize = 4_200;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
-/// A request of at least this many columns says what the work is for. A shorter one, such as
-/// "another one, longer", refers to what was said before.
+/// A request of at least this many columns says what the work is for, wherever it is in a session.
 pub(super) const LONG_REQUEST: usize = 60;
-/// The first long request, and the newest one if the current request is short.
+/// A request of fewer columns, such as "another one, longer", refers to what was said before; as the
+/// first of a session, it says little.
+pub(super) const SHORT_REQUEST: usize = 30;
+/// What the session is for, and the request to which a short one refers.
 pub(super) const PURPOSE: usize = 300;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;

@@ -27,6 +27,7 @@ mod message;
 mod page;
 mod proposals;
 mod prose;
+mod purpose;
 mod quote;
 mod referents;
 mod removals;
@@ -45,14 +46,13 @@ use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{
-    LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, REFERENT, REMINDER, SHORT_REPLY,
-    WHOLE_REQUEST, WORDS,
-};
+use budget::{MAX_HELD, NEWEST, POINT, RECENT, REFERENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
 use decisions::Decisions;
 use failures::OpenFailures;
 use message::{ReplyEnd, SummaryMessage};
+use pisess_json::Raw;
 use proposals::{Proposal, is_question};
+use purpose::Purpose;
 use quote::{cut_middle, first_chars, is_narrower, one_line, quote_line};
 use referents::{follows_on, points_back, quote_referent, quote_referents};
 use regex::Regex;
@@ -166,6 +166,19 @@ impl SearchedMessage {
     }
 }
 
+/// Whether a message is a request of the user: not a command to the agent itself, and not one that
+/// the agent wrote.
+pub fn is_request(message: Raw) -> bool {
+    let no_folders = Folders {
+        cwd: None,
+        home: None,
+    };
+    match message::read_message(message, no_folders) {
+        SummaryMessage::User(text) => !text.trim().is_empty() && !is_agent_command(&text),
+        _ => false,
+    }
+}
+
 /// A summary being made.
 #[derive(Default)]
 struct SummaryBuilder {
@@ -173,8 +186,9 @@ struct SummaryBuilder {
     points: Sections,
     /// What the user decided.
     decisions: Decisions,
-    /// The start of the first long request: what the session is for. Empty if there was none.
-    purpose: String,
+    purpose: Purpose,
+    /// Whether there was a summary before, so that no request is the first.
+    is_continued: bool,
     /// The current turn. What precedes the first request is a turn, too.
     turn: Turn,
     /// The turns before, oldest first.
@@ -269,31 +283,16 @@ impl SummaryBuilder {
     /// quotes word for word, if there is one. The points so far are replaced.
     fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
-        if let Some(purpose) = previous.rests_with_lead(PURPOSE_LEAD).next() {
-            self.purpose = purpose.trim_matches('"').to_owned();
-        }
+        self.purpose.take_over(&previous);
+        self.is_continued = true;
         if let Some(turn) = Turn::from_previous(&previous) {
             self.turn = turn;
-            self.keep_purpose();
+            let is_first = previous.rests_with_lead(BEFORE_LEAD).next().is_none();
+            self.purpose.keep_request(&self.turn.request, is_first);
         }
         self.points = previous.into_earlier();
         let decisions = std::mem::take(self.points.items_mut(Section::Decisions));
         self.decisions = Decisions::from_previous(decisions);
-    }
-
-    /// Keeps the current request as the purpose of the session, if it is the first long one.
-    fn keep_purpose(&mut self) {
-        let request = &self.turn.request;
-        if self.purpose.is_empty() && !is_narrower(request, LONG_REQUEST) {
-            self.purpose = one_line(request, PURPOSE);
-        }
-    }
-
-    /// Whether a sentence of the first request is quoted, at least its start, as what the session is
-    /// for.
-    fn is_in_purpose(&self, sentence: &str) -> bool {
-        let start = one_line(sentence, REMINDER);
-        self.turn.number == 1 && self.purpose.contains(start.trim_end_matches('…'))
     }
 
     /// Adds a user message: to the current request, if the agent is at work on it or the message is
@@ -337,7 +336,8 @@ impl SummaryBuilder {
             request: text.to_owned(),
             ..Turn::default()
         };
-        self.keep_purpose();
+        let is_first = self.turn.number == 1 && !self.is_continued;
+        self.purpose.keep_request(&self.turn.request, is_first);
     }
 
     /// Moves the current turn to the earlier ones, and adds the sentences of its request that
@@ -351,11 +351,12 @@ impl SummaryBuilder {
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
         self.turn.value_count = count_values(&self.turn);
 
-        // What was under way or next in a previous summary does not outlive its request. Its goals
-        // are counted as reached.
+        // What was under way or next in a previous summary does not outlive its request. Its first
+        // goal is what the session is for, and others are counted as reached.
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
-        let goals = std::mem::take(self.points.items_mut(Section::Goal));
+        let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
+        self.purpose.keep_goal(&mut goals);
         self.points.items_mut(Section::Done).splice(..0, goals);
 
         // The earlier turns were cut, too, so the turn is compared with them once it is cut. After a
@@ -382,9 +383,11 @@ impl SummaryBuilder {
         let prose = prose::prose_of_user(request);
         let wishes = wishes::binding_sentences(request, &prose);
         let turn_before = self.earlier_turns.last();
+        let is_first = self.turn.number == 1;
+        let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
         for choice in decisions::choices(&prose) {
             // What binds later work is listed once.
-            if wishes.contains(&quote_line(&choice, POINT)) || self.is_in_purpose(&choice) {
+            if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
                 continue;
             }
             let referents = match turn_before {

@@ -4,8 +4,8 @@ use super::budget::*;
 use super::message::ReplyEnd;
 use super::proposals::is_question;
 use super::quote::{
-    count_fitting, count_utf16, ends_in_question, format_quotation, is_narrower, one_line,
-    quote_line, strip_transitions,
+    count_fitting, count_utf16, ends_in_question, format_quotation, is_narrower, quote_line,
+    strip_transitions,
 };
 use super::sections::*;
 use super::tool_calls::fold_series;
@@ -115,39 +115,9 @@ impl SummaryBuilder {
         goals.extend(self.purposes());
         if let Some(turn) = self.earlier_turns.last() {
             let request = describe_turn(turn, NEWEST, NEWEST);
-            goals.push(format!("The request before it: {request}"));
+            goals.push(format!("{BEFORE_LEAD}{request}"));
         }
         goals
-    }
-
-    /// Returns what the session is for: the first long request, and if the current one is short,
-    /// the newest long one. The current request and the one before it are quoted anyway.
-    fn purposes(&self) -> Vec<String> {
-        let mut quoted_anyway = vec![one_line(&self.turn.request, PURPOSE)];
-        if let Some(turn) = self.earlier_turns.last() {
-            quoted_anyway.push(one_line(&turn.request, PURPOSE));
-        }
-        let mut purposes = Vec::new();
-        if !self.purpose.is_empty() && !quoted_anyway.contains(&self.purpose) {
-            purposes.push(format!(
-                "{PURPOSE_LEAD}{}",
-                quote_line(&self.purpose, PURPOSE)
-            ));
-        }
-
-        let is_short = is_narrower(&self.turn.request, LONG_REQUEST);
-        let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &turn.request);
-        let newest_long = earlier_requests.find(|request| !is_narrower(request, LONG_REQUEST));
-        if is_short && let Some(request) = newest_long {
-            let request = one_line(request, PURPOSE);
-            if request != self.purpose && !quoted_anyway.contains(&request) {
-                purposes.push(format!(
-                    "{LONG_REQUEST_LEAD}{}",
-                    quote_line(&request, PURPOSE)
-                ));
-            }
-        }
-        purposes
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
@@ -242,11 +212,6 @@ impl SummaryBuilder {
         remarks
     }
 
-    /// Whether a request is the one that is quoted as what the session is for.
-    fn is_purpose(&self, request: &str) -> bool {
-        !self.purpose.is_empty() && one_line(request, PURPOSE) == self.purpose
-    }
-
     /// Returns how far the current request is, what a previous summary planned, and the assistant's
     /// last words. If there was no work yet, only what was planned.
     fn next_steps(&self) -> Vec<String> {
@@ -301,7 +266,7 @@ impl SummaryBuilder {
         // A request takes a share, and its answer another: together, two thirds of the room.
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
         let mut series = describe_series(turns, &self.weigh_turns(turns), share, |request| {
-            is_quoted_in(request, page) || self.is_purpose(request)
+            is_quoted_in(request, page) || self.purpose.is_start_of(request)
         });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();

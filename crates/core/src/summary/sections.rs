@@ -97,8 +97,16 @@ const QUOTATION_LEADS: [&str; 3] = [REQUEST_LEAD, TODO_LIST_LEAD, LAST_WORDS_LEA
 
 /// The beginnings of the points that say what the work is for. Each summary writes them anew.
 pub(super) const PURPOSE_LEAD: &str = "What the session began with: ";
+pub(super) const FIRST_LONG_LEAD: &str = "The first request that says more: ";
+pub(super) const EARLIER_GOAL_LEAD: &str = "The goal of an earlier summary: ";
 pub(super) const LONG_REQUEST_LEAD: &str = "The last request that says more: ";
-const PURPOSE_LEADS: [&str; 2] = [PURPOSE_LEAD, LONG_REQUEST_LEAD];
+const PURPOSE_LEADS: [&str; 4] = [
+    PURPOSE_LEAD,
+    FIRST_LONG_LEAD,
+    EARLIER_GOAL_LEAD,
+    LONG_REQUEST_LEAD,
+];
+pub(super) const BEFORE_LEAD: &str = "The request before it: ";
 
 /// The beginnings of points that the built-in summary writes.
 pub(super) const REMARK_LEAD: &str = "Said on the way: ";

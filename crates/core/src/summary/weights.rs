@@ -45,7 +45,7 @@ impl SummaryBuilder {
     /// Returns the weight of each turn. A turn whose answer is that of another one, numbers apart,
     /// is routine and weighs nothing.
     pub(super) fn weigh_turns(&self, turns: &[Turn]) -> Vec<usize> {
-        let topic = format!("{}\n{}", self.purpose, self.turn.request).to_lowercase();
+        let topic = format!("{}\n{}", self.purpose.text(), self.turn.request).to_lowercase();
         let topic_words: HashSet<&str> = content_words(&topic).collect();
         let works = self.collect_work();
         let mut answer_counts: HashMap<String, usize> = HashMap::default();

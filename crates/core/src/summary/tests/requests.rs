@@ -186,6 +186,149 @@ fn summary_keeps_what_the_session_is_for() {
     );
 }
 
+/// Returns what is listed below Goal after the current request.
+fn other_goals(previous: Option<&str>, parts: Vec<Vec<String>>) -> Vec<String> {
+    let text = summary(previous, parts);
+    let goal = below(&text, "## Goal").into_iter();
+    let others = goal.filter(|line| line.starts_with("- "));
+    others.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_session_begins_with_its_first_request() {
+    let first = "can you make the sidebar collapsible?";
+    let long = "awesome, thank you so much!! now remember the state across reloads";
+    let goals = other_goals(
+        None,
+        vec![
+            user(first),
+            says("It is."),
+            user(long),
+            says("It does."),
+            user("add a shortcut for it"),
+            says("It is `[`."),
+            user("now the same for the panel on the right, please"),
+        ],
+    );
+    assert_eq!(
+        goals[0],
+        format!("- What the session began with: \"{first}\"")
+    );
+    assert_eq!(goals.len(), 2, "{goals:?}");
+
+    // A first request of some words says little.
+    let goals = other_goals(
+        None,
+        vec![
+            user("hello there"),
+            says("Hello."),
+            user(long),
+            says("It does."),
+            user("add a shortcut for it"),
+            says("It is `[`."),
+            user("now the same for the panel on the right, please"),
+        ],
+    );
+    assert_eq!(
+        goals[0],
+        format!("- The first request that says more: \"{long}\"")
+    );
+}
+
+#[test]
+fn the_goal_of_a_models_summary_is_what_the_session_is_for() {
+    let models = "## Goal\nA fast parser.\n\n## Progress\n### Done\n- [x] The lexer";
+    let later = |request: &str| {
+        vec![
+            user("Add a report about the numbers of tokens and of errors, as a table."),
+            says("Added."),
+            user(request),
+            edit("report.md"),
+        ]
+    };
+    let request = "Now put the reports into one page, with a menu.";
+    let goals = other_goals(Some(models), later(request));
+    assert_eq!(
+        goals[0],
+        "- The goal of an earlier summary: \"A fast parser.\""
+    );
+    // It is carried through later summaries.
+    let text = summary(Some(models), later(request));
+    let goals = other_goals(
+        Some(&text),
+        vec![
+            says("Done."),
+            user("And now write the page about the lexer."),
+        ],
+    );
+    assert_eq!(
+        goals[0],
+        "- The goal of an earlier summary: \"A fast parser.\""
+    );
+}
+
+#[test]
+fn no_request_is_quoted_beside_itself() {
+    let goals = other_goals(
+        None,
+        vec![
+            user("Build the image for the board, and push it to the registry of the harbour."),
+            bash("make image", Some("timed out")),
+            stops("error", "overloaded"),
+            user("continue"),
+            look("a"),
+        ],
+    );
+    assert_eq!(goals, Vec::<String>::new());
+    // A request that is not short refers to none before it.
+    let goals = other_goals(
+        None,
+        vec![
+            user("Draw the ferry lines on the map of all the islands in the archipelago."),
+            says("Drawn."),
+            user("the spacing in src/router.ts is odd, can you have a look at it and mend it"),
+            says("Mended."),
+            user("and a print button"),
+            says("There is one."),
+            user("the header needs our logo, please"),
+        ],
+    );
+    assert!(
+        !goals.iter().any(|goal| goal.contains("spacing")),
+        "{goals:?}"
+    );
+}
+
+#[test]
+fn what_follows_an_answer_without_a_reply_is_the_next_request() {
+    let text = summary(
+        None,
+        vec![
+            user("What does the linter say about the map?"),
+            bash("make lint", None),
+            says("One warning. Shall I mend it?"),
+            user("later"),
+            user("Draw the harbours as squares."),
+        ],
+    );
+    assert_eq!(quotation(&text, REQUEST), "Draw the harbours as squares.");
+}
+
+#[test]
+fn requests_are_what_the_user_asks() {
+    for (text, expected) in [("Draw the map.", true), ("/model", false), (" ", false)] {
+        let message = &user(text)[0];
+        assert_eq!(
+            is_request(Raw::parse(message.as_bytes()).unwrap()),
+            expected,
+            "{text}"
+        );
+    }
+    assert!(!is_request(
+        Raw::parse(says("Drawn.")[0].as_bytes()).unwrap()
+    ));
+}
+
 #[test]
 fn summary_takes_an_answer_for_a_decision_and_not_what_came_next() {
     let question = "Both work. Shall I use the nearer day, or add a day?";

@@ -1,0 +1,109 @@
+//! What a session is for: the request that it began with, carried through any number of summaries.
+
+use super::SummaryBuilder;
+use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST};
+use super::quote::{is_narrower, one_line, quote_line};
+use super::sections::{
+    BEFORE_LEAD, EARLIER_GOAL_LEAD, EARLIER_MARK, FIRST_LONG_LEAD, LONG_REQUEST_LEAD, PURPOSE_LEAD,
+    Sections,
+};
+
+/// What a session is for.
+#[derive(Default)]
+pub(super) struct Purpose {
+    /// The beginning of the point that quotes it: where it is from.
+    lead: &'static str,
+    /// On one line; empty if it is not known.
+    text: String,
+}
+
+impl Purpose {
+    /// Takes over the purpose that a previous summary quotes, if there is one.
+    pub fn take_over(&mut self, previous: &Sections) {
+        for lead in [PURPOSE_LEAD, FIRST_LONG_LEAD, EARLIER_GOAL_LEAD] {
+            if let Some(quotation) = previous.rests_with_lead(lead).next() {
+                let text = quotation.trim_matches('"').to_owned();
+                *self = Purpose { lead, text };
+                return;
+            }
+        }
+    }
+
+    /// Keeps a request, if nothing is kept yet: the first of a session if it is more than some
+    /// words, any other if it is long.
+    pub fn keep_request(&mut self, request: &str, is_first: bool) {
+        let (lead, least_width) = if is_first {
+            (PURPOSE_LEAD, SHORT_REQUEST)
+        } else {
+            (FIRST_LONG_LEAD, LONG_REQUEST)
+        };
+        if self.text.is_empty() && !is_narrower(request, least_width) {
+            let text = one_line(request, PURPOSE);
+            *self = Purpose { lead, text };
+        }
+    }
+
+    /// Removes the first goal of a model's summary, and keeps it, if nothing is kept yet. Others
+    /// than that of the built-in summary begin with the goal.
+    pub fn keep_goal(&mut self, goals: &mut Vec<String>) {
+        let Some(goal) = goals.first() else {
+            return;
+        };
+        let goal = goal.trim_start_matches(EARLIER_MARK);
+        if self.text.is_empty() && !goal.starts_with(BEFORE_LEAD) {
+            let text = one_line(goal, PURPOSE);
+            let lead = EARLIER_GOAL_LEAD;
+            *self = Purpose { lead, text };
+            goals.remove(0);
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a request is the purpose, or begins with it: the user may have added to it.
+    pub fn is_start_of(&self, request: &str) -> bool {
+        let start = self.text.trim_end_matches('…');
+        !start.is_empty() && one_line(request, PURPOSE).starts_with(start)
+    }
+
+    /// Whether the start of a sentence is quoted.
+    pub fn quotes(&self, sentence: &str) -> bool {
+        let start = one_line(sentence, REMINDER);
+        self.text.contains(start.trim_end_matches('…'))
+    }
+}
+
+impl SummaryBuilder {
+    /// Returns what the session is for and, if the current request is short, the request to which
+    /// it goes back: the newest that is not short. Both are left out if they are the current
+    /// request or the one before it, which are quoted anyway.
+    pub(super) fn purposes(&self) -> Vec<String> {
+        let request_before = self.earlier_turns.last().map_or("", |turn| &turn.request);
+        let quoted_anyway = [&*self.turn.request, request_before];
+        let mut purposes = Vec::new();
+        let purpose = &self.purpose;
+        let is_quoted = quoted_anyway
+            .iter()
+            .any(|request| purpose.is_start_of(request));
+        if !purpose.text.is_empty() && !is_quoted {
+            let quotation = quote_line(&purpose.text, PURPOSE);
+            purposes.push(format!("{}{quotation}", purpose.lead));
+        }
+
+        if !is_narrower(&self.turn.request, SHORT_REQUEST) {
+            return purposes;
+        }
+        let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &*turn.request);
+        let origin = earlier_requests.find(|request| !is_narrower(request, SHORT_REQUEST));
+        if let Some(origin) = origin
+            && origin != request_before
+            && !purpose.is_start_of(origin)
+        {
+            let quotation = quote_line(origin, PURPOSE);
+            purposes.push(format!("{LONG_REQUEST_LEAD}{quotation}"));
+        }
+        purposes
+    }
+}
