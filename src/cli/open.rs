@@ -562,6 +562,24 @@ impl OpenSession {
         self.require_entry(self.resolve_position(reference)?, reference)
     }
 
+    /// Returns the entries of a range that belong to the conversation. `argument` gave the range.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn conversation_entries(
+        &self,
+        range: EntryRange,
+        argument: &str,
+    ) -> Result<Vec<EntryIx>, Failure> {
+        let entries = range.conversation_entries(&self.session);
+        if entries.is_empty() {
+            let what = format_args!("{argument} contains only settings and bookkeeping");
+            let failure = self.input.negative_answer(what);
+            return Err(failure.with_hint("`pisess path` lists them"));
+        }
+        Ok(entries)
+    }
+
     /// Returns the entries that references name.
     pub fn find_entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references

@@ -6,9 +6,11 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
 use crate::ops::list_ids;
-use crate::ops::pick::{complete_selection, copy_onto};
+use crate::ops::pick::{Destination, complete_selection, copy_onto};
+use crate::session::entry::EntryIx;
+use crate::session::range::Selection;
 use foldhash::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -19,9 +21,20 @@ pub const GUIDE: Guide = Guide::new(&[
         "Copy a user message and its replies under an earlier entry",
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
+    Example::new(
+        "Leave entries out: copy what follows them under the entry before them",
+        "pisess pick session.jsonl a6d84170..5c07d14b --at 27d4c96f",
+    ),
+    Example::new(
+        "Copy a question and all up to its answer from another session",
+        "pisess pick session.jsonl --from-session copy.jsonl 'b5d60e41^..42b8f65a'",
+    ),
 ]);
 
 /// Append copies of entries to the current branch, or under another entry.
+///
+/// The entries are in the session itself or, with --from-session, in another one. A range copies the entries
+/// of the conversation in it.
 ///
 /// The copies are new entries with new ids and times; only the times inside the messages stay the
 /// same. The copies form a chain, in the order of the originals in the tree. The originals are
@@ -36,9 +49,12 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entries to copy
+    /// Entries or ranges to copy
     #[arg(value_name = "REF", required = true)]
     pub entries: Vec<String>,
+    /// Copy the entries from this session
+    #[arg(long, value_name = "SESSION")]
+    pub from_session: Option<PathBuf>,
     /// Entry to append under (default: the leaf)
     #[arg(
         long,
@@ -54,16 +70,34 @@ pub struct Args {
 /// Appends copies of entries. A tool call and its results are always copied together: a warning
 /// names the entries that were copied without being chosen.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let stdin = Path::new("-");
+    if args.session == stdin && args.from_session.as_deref() == Some(stdin) {
+        return Err(Failure::usage_error(
+            "standard input cannot be both sessions",
+        ));
+    }
+
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    // It is only read, so that it may also be a session of another agent, or named by its title.
+    let other = match &args.from_session {
+        Some(path) => Some(OpenSession::open_to_read(path, LoadOptions::default(), ui)?),
+        None => None,
+    };
     let mut also_copied = String::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_parent(&args.at)?;
         // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
 
-        let chosen_entries = locked_open.find_entries(&args.entries)?;
-        let needed_entries = complete_selection(&locked_open.entry_reader(), &chosen_entries)
-            .map_err(|refusal| locked_open.refusal_failure(refusal))?;
+        let source = other.as_ref().unwrap_or(locked_open);
+        let destination = if other.is_some() {
+            Destination::OtherSession(&locked_open.session, parent)
+        } else {
+            Destination::SameSession(parent)
+        };
+        let chosen_entries = choose_entries(source, &args.entries)?;
+        let needed_entries = complete_selection(&source.entry_reader(), &chosen_entries)
+            .map_err(|refusal| source.refusal_failure(refusal))?;
         // A call is copied with its results, even if only one of them was chosen.
         let chosen_entries: HashSet<_> = chosen_entries.into_iter().collect();
         let unchosen_entries: Vec<_> = needed_entries
@@ -71,10 +105,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .copied()
             .filter(|ix| !chosen_entries.contains(ix))
             .collect();
-        also_copied = list_ids(&locked_open.session, &unchosen_entries);
-        let reader = locked_open.entry_reader();
-        let change = copy_onto(&reader, &needed_entries, parent, id_source)
-            .map_err(|refusal| locked_open.refusal_failure(refusal))?;
+        also_copied = list_ids(&source.session, &unchosen_entries);
+        let reader = source.entry_reader();
+        let change = copy_onto(&reader, &needed_entries, destination, id_source)
+            .map_err(|refusal| source.refusal_failure(refusal))?;
         Ok(change.into())
     })?;
     if !also_copied.is_empty() {
@@ -83,4 +117,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
+}
+
+/// Returns the entries that arguments select. Of a range, these are the entries of the conversation:
+/// settings and labels between them are not copied.
+fn choose_entries(source: &OpenSession, arguments: &[String]) -> Result<Vec<EntryIx>, Failure> {
+    let mut chosen = Vec::new();
+    for argument in arguments {
+        match source.resolve_selection(argument)? {
+            Selection::Entry(position) => {
+                chosen.push(source.require_entry(position, argument)?);
+            }
+            Selection::Range(range) => chosen.extend(source.conversation_entries(range, argument)?),
+        }
+    }
+    Ok(chosen)
 }

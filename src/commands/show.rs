@@ -27,7 +27,7 @@ use crate::session::Session;
 use crate::session::content::blocks_of_type;
 use crate::session::entry::{EntryIx, LineNo, Role};
 use crate::session::labels::Labels;
-use crate::session::range::{EntryRange, Selection};
+use crate::session::range::Selection;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::{CURRENT_REFERENCE, Position};
 use crate::session::tree::Tree;
@@ -345,7 +345,7 @@ fn print_quotations(
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     if args.last.entry_count.is_some() {
         let range = open.resolve_range(None, args.last.entry_count)?;
-        return Ok(conversation_entries(open, range));
+        return Ok(range.conversation_entries(&open.session));
     }
     if args.entries.is_empty() && args.code.is_some() {
         return Ok(vec![code::find_last_answer(open)?]);
@@ -366,15 +366,7 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     for argument in arguments {
         match open.resolve_selection(argument)? {
             Selection::Entry(position) => entries.push(require_shown(open, position, argument)?),
-            Selection::Range(range) => {
-                let in_range = conversation_entries(open, range);
-                if in_range.is_empty() {
-                    let what = format_args!("{argument} contains only settings and bookkeeping");
-                    let failure = open.input.negative_answer(what);
-                    return Err(failure.with_hint("`pisess path` lists them"));
-                }
-                entries.extend(in_range);
-            }
+            Selection::Range(range) => entries.extend(open.conversation_entries(range, argument)?),
         }
     }
     Ok(entries)
@@ -398,13 +390,6 @@ fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<Entry
         }
     }
     Ok(children)
-}
-
-/// Returns the entries of a range that belong to the conversation.
-fn conversation_entries(open: &OpenSession, range: EntryRange) -> Vec<EntryIx> {
-    let mut entries = range.entries(&open.session);
-    entries.retain(|&ix| open.session.is_conversation(ix));
-    entries
 }
 
 fn require_shown(

@@ -227,7 +227,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
         "label summary-file summarizer instructions replace-instructions prepare prompt",
     ),
     ("fork", "cwd dir"),
-    ("pick", "at"),
+    ("pick", "at from-session"),
     ("label", "clear move"),
     (
         "append",

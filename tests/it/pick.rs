@@ -338,3 +338,127 @@ fn a_note_stays_short() {
     );
     assert!(s.pisess("edit ./a.jsonl rc3 --omit").done().fails(2).len() < 400);
 }
+
+/// A session whose entries have ids of entries of [`with_tools`].
+fn other_session() -> String {
+    let lines = session(&[
+        &user("uuuu0001", None, "why is tzdata needed?"),
+        &calls("cccc0001", "uuuu0001", &["c1"]),
+        &result("rrrr0001", "cccc0001", "c1"),
+        &entry(
+            "llll0001",
+            "rrrr0001",
+            r#""label","targetId":"uuuu0001","label":"tz""#,
+        ),
+        &user("aaaa0001", Some("llll0001"), "because of the clock"),
+        &entry(
+            "eeee0001",
+            "aaaa0001",
+            r#""context_edit","targetId":"uuuu0001","replacement":null"#,
+        ),
+    ]);
+    String::from_utf8(lines).unwrap()
+}
+
+#[test]
+fn from_another_session() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("other.jsonl", other_session());
+    let line = "pick ./two-branches.jsonl --from-session ./other.jsonl uuuu0001 aaaa0001";
+    assert_eq!(s.unchanged(&format!("{line} -n")).text().lines().count(), 5);
+
+    assert_snapshot!(s.pisess(line).done(), @"
+    226b1b5c
+    27aa2424
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"why is tzdata needed?"}}
+    {"type":"message","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"because of the clock"}}
+    "#);
+    assert_eq!(s.text("other.jsonl"), other_session());
+    assert!(
+        s.bytes("two-branches.jsonl")
+            .starts_with(&fixture("two-branches.jsonl"))
+    );
+    let checked = s.pisess("check ./two-branches.jsonl").done();
+    assert!(!checked.text().contains("error:"), "{checked}");
+
+    // References are those of the other session, but --at is in the session that changes.
+    s.run("pick ./two-branches.jsonl --from-session ./other.jsonl tz --at 1a2b3c05");
+    s.run("pick ./two-branches.jsonl --from-session ./other.jsonl @^{user} --at root");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --unfold"), @"
+    1a2b3c01  ├─ [start] user: Which paper for a kite?  (9 messages, now)
+    1a2b3c02  │  assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  │  ├─ user: Washi then. How big?  (4 messages, now)
+    1a2b3c07  │  │  assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  │  user: why is tzdata needed?
+    27aa2424  │  │  user: because of the clock
+    1a2b3c04  │  user: Tissue paper then. How big?
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    b958585d  │  user: why is tzdata needed?
+    95d82c0b  • user: because of the clock  ← active
+    ");
+
+    let both_on_stdin = s.pisess("pick - --from - @").stdin(other_session()).done();
+    assert_snapshot!(both_on_stdin.fails(2), @"standard input cannot be both sessions");
+}
+
+#[test]
+fn what_cannot_be_copied_to_another_session() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("other.jsonl", other_session());
+    let omp = other_session().replacen(
+        r#"{"type":"session""#,
+        &format!("{}\n{{\"type\":\"session\"", r#"{"type":"title","v":1,"title":"t","source":"user","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#),
+        1,
+    );
+    s.put("omp.jsonl", omp);
+    let mut said = String::new();
+    for line in [
+        // The target of the edit has the id of an entry of the session that changes.
+        "pick ./two-branches.jsonl --from-session ./other.jsonl eeee0001",
+        "pick ./two-branches.jsonl --from-session ./other.jsonl 1a2b3c05",
+        "pick ./two-branches.jsonl --from-session ./other.jsonl tz --at tz",
+        "pick ./two-branches.jsonl --from-session ./omp.jsonl uuuu0001",
+        "pick ./two-branches.jsonl --from-session ./gone.jsonl uuuu0001",
+    ] {
+        said += &s.unchanged(line).fails(2);
+        said.push('\n');
+    }
+    assert_snapshot!(said, @r#"
+    ./other.jsonl: eeee0001 edits an entry that is not above the target (hint: pick the entry that it edits, too)
+    ./other.jsonl: no entry or label "1a2b3c05" (hint: `pisess tree --filter all` lists the ids)
+    ./two-branches.jsonl: no entry or label "tz" (hint: `pisess tree --filter all` lists the ids)
+    ./omp.jsonl: the entries are of oh-my-pi, the session is of pi (hint: convert one of the sessions with `pisess fork --branches --for AGENT`)
+    cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    "#);
+}
+
+#[test]
+fn a_range_copies_its_conversation() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("other.jsonl", other_session());
+    let line = "pick ./two-branches.jsonl --from-session ./other.jsonl uuuu0001^..aaaa0001";
+    assert_snapshot!(s.pisess(line).done(), @"
+    226b1b5c
+    27aa2424
+    b958585d
+    95d82c0b
+    ");
+    assert_snapshot!(s.run("path ./two-branches.jsonl 1a2b3c07.."), @"
+     9  226b1b5c  2026-05-04 12:00  user: why is tzdata needed?
+    10  27aa2424             12:00  assistant: (calls read)
+    11  b958585d             12:00  read: c1
+    12  95d82c0b             12:00  user: because of the clock
+    ");
+    // A range within the session.
+    assert_eq!(
+        s.run("pick ./two-branches.jsonl 1a2b3c02..1a2b3c05")
+            .lines()
+            .count(),
+        2
+    );
+    let only_bookkeeping =
+        s.pisess("pick ./two-branches.jsonl --from-session ./other.jsonl rrrr0001..llll0001");
+    assert_snapshot!(only_bookkeeping.done().fails(1), @"./other.jsonl: rrrr0001..llll0001 contains only settings and bookkeeping (hint: `pisess path` lists them)");
+}

@@ -409,10 +409,21 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
         .ok()?;
     let (name, matches) = matches.subcommand()?;
     let subcommand = command.find_subcommand(name)?;
+    // The entries that `pick` copies may be in another session than the one it appends to.
+    let is_destination = words_before.last().is_some_and(|word| word == "--at");
+    let other_session = subcommand
+        .get_arguments()
+        .find(|arg| arg.get_id() == "from_session");
+    let other_session = other_session
+        .filter(|_| !is_destination)
+        .and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
     let session = subcommand
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;
-    let argument = matches.get_raw(session.get_id().as_str())?.next()?;
+    let argument = match other_session {
+        Some(other_session) => other_session,
+        None => matches.get_raw(session.get_id().as_str())?.next()?,
+    };
     let home = ui.home();
     let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
     resolve_name(&path_or_name, ui).ok()

@@ -4,10 +4,11 @@ use super::{Desk, root};
 use std::fs;
 
 /// What the test puts in place of the names in commands. Of two REFs, the second is the other.
-const PLACEHOLDERS: [(&str, &str); 15] = [
+const PLACEHOLDERS: [(&str, &str); 16] = [
     ("FILE:LINE", "session.jsonl:2"),
     ("PATTERN", "midnight"),
-    ("SESSION SESSION", "session.jsonl copy.jsonl"),
+    ("SESSION COPY", "session.jsonl copy.jsonl"),
+    ("OTHER", "copy.jsonl"),
     ("archive --restore SESSION", "archive --restore 6e8a4d70"),
     ("SESSION", "session.jsonl"),
     ("edit session.jsonl REF", "edit session.jsonl 86e2a1fb"),

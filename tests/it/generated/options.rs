@@ -39,6 +39,7 @@ const VALUES: &[(&str, &str)] = &[
     ("REF", "a reference to an entry"),
     ("ROLE", "a role or type of entries"),
     ("SECONDS", "a number of seconds"),
+    ("SESSION", "a session: its path or a name of it"),
     (
         "SIZE",
         "a number of bytes, such as `500000`, `64k` or `1.5M`",

@@ -9,6 +9,9 @@
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
 //!   └── x ── y ── call' ── r1' ── r2' ── b'
 //! ```
+//!
+//! The originals may be in another session. A copy then cannot refer to an entry that is not
+//! copied.
 
 use super::edit::call_ids;
 use super::{IdSource, Refusal, find_upwards, first_remaining_kept, parent_id};
@@ -69,26 +72,50 @@ pub fn complete_selection(
         .collect())
 }
 
-/// Copies the picked entries under `onto`, each below the one before. `picked` is in tree order, so
-/// that the copies have the order of the originals.
+/// The position that the first copy is appended under.
+#[derive(Clone, Copy, Debug)]
+pub enum Destination<'a> {
+    /// In the session of the originals.
+    SameSession(Position),
+    /// In another session.
+    OtherSession(&'a Session, Position),
+}
+
+/// Copies the picked entries to the destination, each below the one before. `reader` reads the
+/// originals. `picked` is in tree order, so that the copies have the order of the originals.
+///
+/// # Errors
+/// If a copy would refer to an entry that is not above it, or if the other session is of another
+/// agent. If a line cannot be read.
 pub fn copy_onto(
     reader: &EntryReader,
     picked: &[EntryIx],
-    onto: Position,
+    destination: Destination,
     id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
     let session = reader.session();
+    let (target_session, onto) = match destination {
+        Destination::SameSession(onto) => (session, onto),
+        Destination::OtherSession(target_session, onto) => {
+            require_same_agent(session, target_session)?;
+            (target_session, onto)
+        }
+    };
+    let target_path = match destination {
+        Destination::SameSession(onto) => session.path(onto.entry()),
+        Destination::OtherSession(..) => Vec::new(),
+    };
     let mut graft = Graft {
         session,
         reader,
         ancestry: Ancestry::new(session),
-        target_path: session.path(onto.entry()).into_iter().collect(),
+        target_path: target_path.into_iter().collect(),
         ids: HashMap::default(),
-        parent: parent_id(session, onto).map(Text::into_owned),
+        parent: parent_id(target_session, onto).map(Text::into_owned),
     };
     // All copies have ids before the first is made: a copy may refer to any of them.
     for &ix in picked {
-        let id = Text::from(id_source.issue_entry_id(session));
+        let id = Text::from(id_source.issue_entry_id(target_session));
         graft.ids.insert(ix, id);
     }
     let mut entries = Vec::new();
@@ -101,6 +128,21 @@ pub fn copy_onto(
         entries,
         ..Change::default()
     })
+}
+
+/// Refuses to copy entries to a session of another agent, which stores some of them otherwise.
+fn require_same_agent(source: &Session, target: &Session) -> Result<(), Refusal> {
+    if source.dialect == target.dialect {
+        return Ok(());
+    }
+    Err(Refusal::with_hint(
+        format!(
+            "the entries are of {}, the session is of {}",
+            source.agent().constants().name,
+            target.agent().constants().name
+        ),
+        "convert one of the sessions with `pisess fork --branches --for AGENT`",
+    ))
 }
 
 /// Returns the chosen entries, the messages that called the tools of chosen results, and a result
@@ -249,7 +291,8 @@ struct Graft<'a> {
     session: &'a Session,
     reader: &'a EntryReader<'a>,
     ancestry: Ancestry,
-    /// Entries on the path to the target position.
+    /// Originals on the path to the target position, to which copies may refer. None are in another
+    /// session.
     target_path: HashSet<EntryIx>,
     /// The copies' ids.
     ids: HashMap<EntryIx, Text<'static>>,

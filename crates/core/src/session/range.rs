@@ -77,6 +77,13 @@ impl EntryRange {
         entries
     }
 
+    /// Returns the entries that belong to the conversation, from the first to the last.
+    pub fn conversation_entries(self, session: &Session) -> Vec<EntryIx> {
+        let mut entries = self.entries(session);
+        entries.retain(|&ix| session.is_conversation(ix));
+        entries
+    }
+
     /// Returns, by entry, whether it is in the range.
     pub fn mask(self, session: &Session) -> Vec<bool> {
         let mut is_in_range = vec![false; session.entries.len()];
