@@ -2,32 +2,43 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, failure_with_hint};
-use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::pruned::open_with_pruned;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::pruned::{load_pruned, open_with_pruned};
+use crate::cli::transaction::{Decision, refuse_output_in_dry_run};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::Refusal;
-use crate::ops::join::{Join, SessionCopy, join};
+use crate::ops::join::{Join, SessionCopy, add_to_first, join};
 use pisess_json::write::Object;
-use pisess_store as store;
+use pisess_store::{self as store, Disk, OnDisk};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub const GUIDE: Guide = Guide::new(&[Example::new(
-    "Join a session and its copy from another computer",
-    "pisess join session.jsonl copy.jsonl -o joined.jsonl",
-)]);
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Add what a copy from another computer has to a session",
+        "pisess join session.jsonl copy.jsonl",
+    ),
+    Example::new(
+        "Join the two in a new file",
+        "pisess join session.jsonl copy.jsonl -o joined.jsonl",
+    ),
+]);
 
 /// Join two copies of a session that grew apart.
 ///
-/// Writes a session with all entries of both copies, each once. Entries that were appended to only
-/// one copy become a branch. The conversation continues where the first copy ends. If the second
-/// copy only extends the first, the conversation continues where the second ends. The header comes
-/// from the first.
+/// The first copy gets the entries that only the other has; nothing else in it changes. Entries that
+/// were appended to only one copy become a branch. The conversation continues where the first copy
+/// ends. If the second copy only extends the first, the conversation continues where the second
+/// ends. The second copy is only read.
+///
+/// With -o, the result is written to PATH, and both copies stay as they are. It has all entries of
+/// both, each once, and the header of the first. PATH may be the first copy.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from
-/// SESSION.pruned.
+/// SESSION.pruned. A session from which something was pruned cannot get the entries itself.
 ///
 /// `pisess check` on a directory names the copies in it.
 #[derive(Debug, clap::Args)]
@@ -37,29 +48,107 @@ pub struct Args {
     /// The other copy
     #[arg(value_name = "SESSION")]
     pub other: PathBuf,
-    /// Write the result to PATH (- for standard output)
-    #[arg(short, long, value_name = "PATH", required = true)]
-    pub output: PathBuf,
-    /// Override refusals (such as overwriting an existing output)
-    #[arg(long)]
-    pub force: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let output = &args.output;
-    let is_printed = output == Path::new("-");
-    if is_printed && args.json {
-        return Err(Failure::stdout_carries_session());
-    }
-    if args.session == Path::new("-") && args.other == Path::new("-") {
+    let stdin = Path::new("-");
+    if args.session == stdin && args.other == stdin {
         return Err(Failure::usage_error("standard input cannot be both copies"));
     }
 
     let first = open_copy(&args.session, ui)?;
     let second = open_copy(&args.other, ui)?;
+    let output = match &args.write.output {
+        Some(output) if is_file_of(&second, output, ui) => {
+            let failure = second
+                .input
+                .failure("the entries are added to the first copy, and this is the second");
+            return Err(failure.with_hint("give the copies in the other order"));
+        }
+        Some(output) if is_file_of(&first, output, ui) => None,
+        // A stream cannot get the entries.
+        None if first.input.file().is_none() => Some(stdin),
+        other_path => other_path.as_deref(),
+    };
+    match output {
+        Some(output) => write_joined(args, &first, &second, output, ui),
+        None => add_in_place(args, first, &second, ui),
+    }
+}
+
+/// Whether a path is that of the file of a session.
+fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
+    let Some(file) = open.input.file() else {
+        return false;
+    };
+    OnDisk.real(&ui.resolve_path(path)) == OnDisk.real(file.path())
+}
+
+/// Appends to the first copy what it lacks.
+fn add_in_place(
+    args: &Args,
+    first: OpenSession,
+    second: &OpenSession,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    if load_pruned(&first.input)?.is_some() {
+        let failure = first
+            .input
+            .failure("parts of it were pruned, so it cannot get the entries of the other copy");
+        return Err(failure
+            .with_hint("`pisess prune --restore` it first, or write the result with -o PATH"));
+    }
+
+    let write = WriteArgs {
+        output: None,
+        ..args.write.clone()
+    };
+    let mut counts = CopyCounts::default();
+    let exit = first.apply_change(&write, ui, |locked_first, id_source| {
+        let first_reader = locked_first.entry_reader();
+        let second_reader = second.entry_reader();
+        let first_copy = SessionCopy {
+            name: &locked_first.input.name,
+            reader: &first_reader,
+        };
+        let second_copy = SessionCopy {
+            name: &second.input.name,
+            reader: &second_reader,
+        };
+        let addition = add_to_first(first_copy, second_copy, id_source)
+            .map_err(|refusal| join_failure(refusal, locked_first))?;
+        counts = CopyCounts {
+            only_first: addition.only_first,
+            only_second: addition.only_second,
+        };
+        // The ids of the entries are known from the other copy.
+        Ok(Decision {
+            change: addition.change,
+            ..Decision::default()
+        })
+    })?;
+    if counts.only_second > 0 && !write.change.json && !write.change.dry_run {
+        counts.report(ui);
+    }
+    Ok(exit)
+}
+
+/// Writes a session with the entries of both copies; `-` is standard output.
+fn write_joined(
+    args: &Args,
+    first: &OpenSession,
+    second: &OpenSession,
+    output: &Path,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let change = &args.write.change;
+    let is_printed = output == Path::new("-");
+    if is_printed && change.json && !change.dry_run {
+        return Err(Failure::stdout_carries_session());
+    }
+
     let first_reader = first.entry_reader();
     let second_reader = second.entry_reader();
     let first_copy = SessionCopy {
@@ -70,10 +159,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         name: &second.input.name,
         reader: &second_reader,
     };
-    let joined = join(first_copy, second_copy).map_err(|refusal| match refusal {
-        Refusal::Unreadable(error) => first.input.read_failure(error),
-        refused => failure_with_hint(&refused, |what| Failure::invalid(what)),
-    })?;
+    let joined = join(first_copy, second_copy).map_err(|refusal| join_failure(refusal, first))?;
+    let shown = output.to_string_lossy().into_owned();
+    if change.dry_run {
+        refuse_output_in_dry_run(output, &first.input, change.force)?;
+        if change.json {
+            print_result(&shown, &joined, true, ui)?;
+        } else {
+            let entries = format_count(joined.entry_count(), "entry", "entries");
+            ui.print(&format!(
+                "would create {} with {entries}\n",
+                to_visible(&shown)
+            ))?;
+        }
+        return Ok(Exit::Done);
+    }
+
     let mut write = |out: &mut dyn Write| joined.write(first_copy, second_copy, out);
     if is_printed {
         write(&mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error)?;
@@ -81,11 +182,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let path = ui.resolve_path(output);
-    let committed = store::create(&path, first.input.file(), args.force, &mut write)?;
+    let committed = store::create(&path, first.input.file(), change.force, &mut write)?;
     ui.report_commit_warnings(&committed);
-    let shown = output.to_string_lossy().into_owned();
-    ui.print_after_write(&shown, |ui| print_result(&shown, &joined, args.json, ui))?;
+    ui.print_after_write(&shown, |ui| print_result(&shown, &joined, change.json, ui))?;
     Ok(Exit::Done)
+}
+
+fn join_failure(refusal: Refusal, first: &OpenSession) -> Failure {
+    match refusal {
+        Refusal::Unreadable(error) => first.input.read_failure(error),
+        refused => failure_with_hint(&refused, |what| Failure::invalid(what)),
+    }
 }
 
 /// Opens a copy as it was before anything was pruned from it.
@@ -100,6 +207,23 @@ fn open_copy(path: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
     OpenSession::open(path, options, ui)
 }
 
+/// The numbers of entries that only one copy has.
+#[derive(Default)]
+struct CopyCounts {
+    only_first: usize,
+    only_second: usize,
+}
+
+impl CopyCounts {
+    fn report(&self, ui: &mut Ui) {
+        let only_first = format_count(self.only_first, "entry", "entries");
+        let only_second = format_count(self.only_second, "entry", "entries");
+        ui.print_status(&format!(
+            "{only_first} only in the first copy, {only_second} only in the second"
+        ));
+    }
+}
+
 fn print_result(path: &str, joined: &Join, json: bool, ui: &mut Ui) -> Result<(), Failure> {
     if json {
         let row = Object::new()
@@ -110,10 +234,10 @@ fn print_result(path: &str, joined: &Join, json: bool, ui: &mut Ui) -> Result<()
         return ui.print_json(&row.finish());
     }
     ui.print_path(path)?;
-    let only_first = format_count(joined.only_first, "entry", "entries");
-    let only_second = format_count(joined.only_second, "entry", "entries");
-    ui.print_status(&format!(
-        "{only_first} only in the first copy, {only_second} only in the second"
-    ));
+    let counts = CopyCounts {
+        only_first: joined.only_first,
+        only_second: joined.only_second,
+    };
+    counts.report(ui);
     Ok(())
 }

@@ -165,7 +165,7 @@ fn forms(verb: &str, missing: &mut Missing) {
         .is_some_and(pisess::guide::writes_files);
     if writes
         && forms_of(&MAKES, verb).is_empty()
-        && !["archive", "import", "relocate"].contains(&verb)
+        && !["archive", "import", "join", "relocate"].contains(&verb)
     {
         missing.push(&format!("src/commands/{verb}.rs"), 1, "add the option `-o`");
     }

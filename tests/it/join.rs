@@ -170,3 +170,115 @@ fn join_goes_on_with_a_copy_that_only_grew() {
     assert_eq!(s.bytes("from-old.jsonl"), s.bytes("grown.jsonl"));
     assert_eq!(s.bytes("from-new.jsonl"), s.bytes("grown.jsonl"));
 }
+
+/// The lines that a copy lacks are appended to it, and it keeps its leaf.
+#[test]
+fn a_copy_gets_what_it_lacks() {
+    let own = grown(&[("aaaa0001", "at home"), ("aaaa0002", "more at home")]);
+    let other = grown(&[("bbbb0001", "on the train"), ("bbbb0002", "arrived")]);
+    let lines = [
+        "join ./a.jsonl ./b.jsonl",
+        "join ./a.jsonl ./b.jsonl -o ./a.jsonl",
+        "join ./a.jsonl ./b.jsonl -o ./link.jsonl",
+    ];
+    let mut results = Vec::new();
+    for line in lines {
+        let s = Sandbox::new();
+        s.put("a.jsonl", &own);
+        s.put("b.jsonl", &other);
+        std::os::unix::fs::symlink("a.jsonl", s.path("link.jsonl")).unwrap();
+        let planned = s.unchanged(&format!("{line} -n"));
+        assert_eq!(planned.code, 0, "{planned}");
+        let done = s.pisess(line).done();
+        assert_eq!(
+            (done.code, done.text().as_str(), done.stderr.as_str()),
+            (
+                0,
+                "",
+                "pisess: 2 entries only in the first copy, 2 entries only in the second\n"
+            ),
+            "{line}"
+        );
+        assert!(s.bytes("a.jsonl").starts_with(&own), "{line}");
+        assert_eq!(s.bytes("b.jsonl"), other);
+        assert!(!s.pisess("check ./a.jsonl").done().text().contains("error:"));
+        results.push(s.bytes("a.jsonl"));
+        let again = s.pisess(line).done();
+        assert_eq!(again.stderr, "pisess: nothing to do in ./a.jsonl\n");
+        assert_eq!(s.pisess("join ./b.jsonl ./a.jsonl").done().code, 0);
+    }
+
+    assert!(results.iter().all(|result| *result == results[0]));
+    let s = Sandbox::new();
+    s.put("a.jsonl", &results[0]);
+    assert_snapshot!(s.lines_from("a.jsonl", 11), @r#"
+    {"type":"message","id":"bbbb0001","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"on the train"}}
+    {"type":"message","id":"bbbb0002","parentId":"bbbb0001","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"arrived"}}
+    {"type":"custom","customType":"pisess.switch","data":{"from":"bbbb0002","to":"aaaa0002"},"id":"226b1b5c","parentId":"aaaa0002","timestamp":"2026-05-04T12:00:00.000Z"}
+    "#);
+    assert_snapshot!(s.run("tree ./a.jsonl --unfold"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    bbbb0001  ├─ user: on the train  (2 messages, 4mo)
+    bbbb0002  │  user: arrived
+    aaaa0001  • user: at home
+    aaaa0002  • user: more at home  ← active
+    ");
+    // The end of the other copy is where the leaf was before.
+    assert_snapshot!(s.run("show ./a.jsonl -"), @"
+    bbbb0002  user · 2026-01-01 00:00
+      line 12 · parent bbbb0001
+        arrived
+    ");
+}
+
+#[test]
+fn a_copy_that_only_lacks_the_end_becomes_the_other() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("grown.jsonl", grown(&[("aaaa0001", "at home")]));
+    assert_snapshot!(s.unchanged("join ./two-branches.jsonl ./grown.jsonl -n"), @"
+    would append 1 line to ./two-branches.jsonl
+     size  id        type  content
+    142 B  aaaa0001  user  at home
+    ");
+    assert_snapshot!(s.pisess("join ./two-branches.jsonl ./grown.jsonl --json").done(), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"message","id":"aaaa0001","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"at home"}}],"editorText":null}"#);
+    assert_eq!(s.bytes("two-branches.jsonl"), s.bytes("grown.jsonl"));
+}
+
+#[test]
+fn what_cannot_be_added_in_place_is_refused() {
+    let s = Sandbox::new();
+    s.put("a.jsonl", grown(&[("aaaa0001", "one")]));
+    s.put("b.jsonl", grown(&[("bbbb0001", "two")]));
+    s.put("c.jsonl", grown(&[("aaaa0001", "other")]));
+    let mut said = String::new();
+    for line in [
+        "join ./a.jsonl ./b.jsonl -o ./b.jsonl --force",
+        "join ./a.jsonl ./c.jsonl",
+        "join - -",
+    ] {
+        said += &s.unchanged(line).fails(2);
+        said.push('\n');
+    }
+    s.pisess("prune --branch 1a2b3c05 ./a.jsonl --force").done();
+    said += &s.unchanged("join ./a.jsonl ./b.jsonl").fails(2);
+    assert_snapshot!(said, @"
+    ./b.jsonl: the entries are added to the first copy, and this is the second (hint: give the copies in the other order)
+    the entry aaaa0001 has two contents: line 9 of ./a.jsonl and line 9 of ./c.jsonl (hint: a copy that was redacted, or pruned without its SESSION.pruned, cannot be joined)
+    standard input cannot be both copies
+    ./a.jsonl: parts of it were pruned, so it cannot get the entries of the other copy (hint: `pisess prune --restore` it first, or write the result with -o PATH)
+    ");
+    assert_snapshot!(s.unchanged("join ./a.jsonl ./b.jsonl -o ./d.jsonl -n"), @"would create ./d.jsonl with 9 entries");
+
+    // A stream has no place of its own.
+    let piped = s
+        .pisess("join - ./a.jsonl")
+        .stdin(s.bytes("b.jsonl"))
+        .done();
+    assert_eq!(piped.code, 0, "{piped}");
+    assert!(piped.text().contains("bbbb0001") && piped.text().contains("aaaa0001"));
+}

@@ -4,14 +4,20 @@
 //! the lines of the first copy in their order. A line that only the second copy has follows the
 //! same line as there. So the conversation continues where the first copy ends, unless the second
 //! only goes on from there: then it continues where the second ends.
+//!
+//! The first copy can also get what it lacks in place. Its bytes then stay as they are: the lines that
+//! only the second has follow at the end, and a mark moves the leaf back.
 
-use crate::ops::Refusal;
-use crate::ops::plan::write_line;
+use crate::ops::chain::Chain;
+use crate::ops::plan::{Change, NewEntry, write_line};
+use crate::ops::switch::new_mark;
+use crate::ops::{IdSource, Refusal, parent_id};
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Flags, LineNo};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::{Format, Session};
 use foldhash::HashMap;
+use pisess_json::text::Text;
 use std::io::{self, Write};
 
 /// One of two copies of a session.
@@ -52,6 +58,64 @@ pub struct Join {
     pub only_first: usize,
     /// The number of entries that only the second copy has.
     pub only_second: usize,
+}
+
+/// What the first copy lacks, as a change of it.
+#[derive(Debug)]
+pub struct Addition {
+    /// The entries that only the second copy has, and the mark, if there is one.
+    pub change: Change,
+    /// The number of entries that only the first copy has.
+    pub only_first: usize,
+    /// The number of entries that only the second copy has.
+    pub only_second: usize,
+}
+
+/// Returns what the first copy lacks, to be appended to it. The conversation then continues where
+/// that of [`join`] does.
+///
+/// # Errors
+/// As [`join`].
+pub fn add_to_first(
+    first: SessionCopy,
+    second: SessionCopy,
+    id_source: &mut IdSource,
+) -> Result<Addition, Refusal> {
+    let joined = join(first, second)?;
+    let mut change = Change::default();
+    for ix in second.session().entry_indexes() {
+        let id = second.session().id(ix);
+        if first.session().find_entry(&id).is_none() {
+            change.entries.push(NewEntry {
+                id: id.into_owned(),
+                line: second.read_line(ix)?.trim_ascii().to_vec(),
+            });
+        }
+    }
+
+    let ends_with_second = matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
+    let last_added = change.entries.last().map(|entry| entry.id.clone());
+    if let Some(last_added) = last_added
+        && !ends_with_second
+    {
+        change
+            .entries
+            .extend(mark_leaf(first.session(), &last_added, id_source));
+    }
+    Ok(Addition {
+        change,
+        only_first: joined.only_first,
+        only_second: joined.only_second,
+    })
+}
+
+/// Returns a mark below the leaf, which moves the leaf back from the last entry that is added.
+fn mark_leaf(session: &Session, last_added: &Text, id_source: &mut IdSource) -> Vec<NewEntry> {
+    let leaf = session.leaf.into();
+    let mut chain = Chain::with_parent(session, leaf, id_source);
+    let leaf_id = parent_id(session, leaf);
+    chain.add_entry(new_mark(Some(last_added), leaf_id.as_ref(), &[]));
+    chain.change.entries
 }
 
 /// Joins two copies.
