@@ -6,15 +6,17 @@ use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
-use crate::cli::titled::resolve_title;
+use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{
     self, EarlierImports, ImportTarget, JoinedSource, Origin, RolloutName, Survey,
     write_converted_session,
 };
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
+use crate::ops::list::{ListedSession, read_single};
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
+use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile, Spooled};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -329,8 +331,8 @@ pub enum ForeignPlace {
 /// The hint for a path that does not exist.
 const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
-/// Returns the files that arguments name: paths, directories, and ids or names of sessions. A
-/// directory without sessions is taken for a project, whose sessions are in the stores. Also returns
+/// Returns the files that arguments name: paths, directories, and ids, names or words of the titles
+/// of sessions. A directory without sessions is taken for a project, whose sessions are in the stores. Also returns
 /// the failures: arguments that name nothing, and directories below them that cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
@@ -340,12 +342,9 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
             paths.push(argument.clone());
             continue;
         };
-        match find_by_name(name, ui) {
+        match find_by_name_or_title(name, ui) {
             Ok(path) => paths.push(path),
-            Err(error) => {
-                let failure = Failure::invalid(&error).with_hint(name_hint(&error));
-                failures.push(failure.with_path(name));
-            }
+            Err(failure) => failures.push(failure),
         }
     }
     paths.extend(sub_agent_folders(&paths));
@@ -464,6 +463,51 @@ fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> 
         |_, candidate| candidates.extend(candidate),
     );
     candidates
+}
+
+/// Returns the session that a name identifies or, if none has the name, whose title has its words.
+fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let error = match find_by_name(name, ui) {
+        Ok(path) => return Ok(path),
+        Err(error) => error,
+    };
+    let failure = Failure::invalid(&error)
+        .with_hint(name_hint(&error))
+        .with_path(name);
+    match error {
+        NameError::Unknown { .. } => resolve_foreign_title(name, failure, ui),
+        _ => Err(failure),
+    }
+}
+
+/// Returns the session of another agent in whose title or first message the words are. Sub-agents are
+/// left out. All files are converted to read their titles. `failure` is returned if there is none.
+fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let Some(title_words) = TitleWords::parse(words) else {
+        return Err(failure);
+    };
+    let files = find_all_foreign_sessions(ui);
+    let rollouts = Rollouts::default();
+    let mut sessions = Vec::new();
+    ui.map_in_parallel(
+        files,
+        |file| read_foreign_for_list(&file.path, &rollouts),
+        |_, session| sessions.extend(session.filter(|session| title_words.describe(session))),
+    );
+    require_one_title(words, &sessions, failure, ui)
+}
+
+/// Returns what `list` shows of a session of another agent; `None` if it cannot be read, or is that
+/// of a sub-agent.
+fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
+    let (survey, copy) = convert_file(path, rollouts).ok()??;
+    if survey.sub_agent.is_some() {
+        return None;
+    }
+    let modified_ms = store::modified_ms(path).unwrap_or_default();
+    let mut session = read_single(path, &copy, modified_ms, None).ok()?;
+    session.id = Text::from(survey.id);
+    Some(session)
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {

@@ -254,12 +254,14 @@ pub const TOPICS: [Section; 10] = [
             "A command that only reads a session also takes words of its title, as `list` shows \
              it, or of its first message, in any case and order: `pisess tree 'tide gaps'`. The \
              start of a word is enough, and one of them must have at least 3 characters. Standard \
-             error names the session that has the title. A command that changes a session does not \
-             take such words, but its error names that session.",
+             error names the session that has the title. `archive --restore` and `import` take such \
+             words, too. Any other command that changes or writes a session does not, but its error \
+             names that session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
-             the entry. If a command needs both, and neither is given, pisess asks for both. The \
+             the entry. If a command needs both, and neither is given, pisess asks for both. Words of \
+             titles in place of SESSION limit the list to sessions that have them. The \
              command in `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without \
              these, pisess prints a numbered list of the 20 newest and reads a number. If nothing \
              is chosen, the exit code is 1.",

@@ -6,6 +6,7 @@ use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, display_width, truncate_end};
 use super::process::command_line::quote_word;
 use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use crate::ops::list::ListedSession;
 use pisess_store::{Disk, OnDisk};
 use std::path::Path;
 
@@ -16,10 +17,15 @@ pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure
         ui.print_status(&format!("{how} {}", path.display()));
         return Ok(());
     };
+    report_listed(how, &session, ui)
+}
+
+/// Reports a session that was read, as [`report_session`] does.
+pub fn report_listed(how: &str, session: &ListedSession, ui: &mut Ui) -> Result<(), Failure> {
     let id = session.id.to_string_lossy();
     let id = id_suffix(&id, ID_SUFFIX_LEN);
     let age = format_age(Ids::new(ui)?.now_ms(ui), session.modified_ms);
-    let title = shown_title(&session);
+    let title = shown_title(session);
     print_row(&format!("{how} {id} ({age}): {title}"), ui);
     Ok(())
 }

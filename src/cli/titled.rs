@@ -1,12 +1,12 @@
 //! Sessions by words of their titles, as `list` shows them, or of their first messages.
 //!
-//! A title is not chosen to identify a session, so only commands that read take the session whose
-//! title has the words. Commands that change a session suggest it.
+//! A title is not chosen to identify a session, so only commands that leave existing sessions as
+//! they are take the session whose title has the words. Commands that change a session suggest it.
 
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, session_row, shown_title};
 use super::output::{Failure, Ui, to_visible};
-use super::session_report::report_session;
+use super::session_report::report_listed;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::list::ListedSession;
 use pisess_store::FoundFile;
@@ -28,11 +28,25 @@ const MAX_ROWS: usize = 8;
 /// If no title has them, or if those of several sessions do.
 pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let sessions = find_by_title(words, ui);
-    match &sessions[..] {
+    require_one_title(words, &sessions, failure, ui)
+}
+
+/// Returns the only session whose title has the words, and reports which session it is. `failure` is
+/// returned if there is none.
+///
+/// # Errors
+/// If there are several.
+pub fn require_one_title(
+    words: &str,
+    sessions: &[ListedSession],
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    match sessions {
         [] => Err(failure),
         [session] => {
             let how = format!("`{}` is in the title of", to_visible(words));
-            report_session(&how, &session.path, ui)?;
+            report_listed(&how, session, ui)?;
             Ok(session.path.clone())
         }
         _ => {
@@ -43,7 +57,7 @@ pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathB
             );
             Err(Failure::invalid(what)
                 .with_hint("give more words, or the id")
-                .with_details(title_rows(&sessions, ui)))
+                .with_details(title_rows(sessions, ui)))
         }
     }
 }
@@ -67,7 +81,7 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
 
 /// Returns the sessions whose titles have all of the words: those of the current project or, if
 /// there are none, those of all projects.
-fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
+pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
     let Some(words) = TitleWords::parse(words) else {
         return Vec::new();
     };
@@ -92,13 +106,7 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
         ui.processor_count(),
         |file| {
             let session = read_for_list(&file.path)?;
-            // A name hides the first message, by which people may remember the session as well.
-            let mut title = session.title().to_string_lossy().into_owned();
-            if let Some(question) = &session.first_question {
-                title.push(' ');
-                title.push_str(&question.text.to_string_lossy());
-            }
-            words.are_in(&title).then_some(session)
+            words.describe(&session).then_some(session)
         },
         |session| {
             matches.extend(session);
@@ -122,6 +130,17 @@ impl TitleWords {
         } else {
             None
         }
+    }
+
+    /// Whether the words are in the title or the first message of a session. A name hides the first
+    /// message, by which people may remember the session as well.
+    pub fn describe(&self, session: &ListedSession) -> bool {
+        let mut title = session.title().to_string_lossy().into_owned();
+        if let Some(question) = &session.first_question {
+            title.push(' ');
+            title.push_str(&question.text.to_string_lossy());
+        }
+        self.are_in(&title)
     }
 
     /// Whether each of the words begins a word of a title. Upper and lower case are not told apart.

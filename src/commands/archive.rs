@@ -27,7 +27,7 @@ use pisess_store::{self as store, FoundFile, Reach};
 use report::{ArchiveOutcome, report_outcomes};
 use restore::restore_archive;
 use std::path::{Path, PathBuf};
-use unpack::{delete_archive, find_archive};
+use unpack::{TitleMatch, delete_archive, find_archive};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -81,7 +81,7 @@ pub const GUIDE: Guide = Guide::new(&[
 #[command(mut_arg("force", |force| force.help("Override refusals (with --delete, does not ask)")))]
 pub struct Args {
     /// The sessions, or directories of them; with --restore and --delete, archived sessions, by id,
-    /// name or path of the archive
+    /// name or path of the archive (with --restore, also by words of the title)
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     pub sessions: Vec<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
@@ -326,7 +326,9 @@ impl Args {
                 Ok(path) => path != Path::new("-") && store::is_free(&path)?,
                 Err(_) => true,
             };
-            if is_missing && let Ok(archive) = find_archive(session, stores, ui) {
+            if is_missing
+                && let Ok(archive) = find_archive(session, TitleMatch::Suggests, stores, ui)
+            {
                 archives.push(archive);
             }
         }
@@ -335,9 +337,14 @@ impl Args {
 
     /// Restores or deletes the archives that are named. A failure does not stop the others.
     fn change_archives(&self, stores: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
+        let title_match = if self.restore {
+            TitleMatch::Names
+        } else {
+            TitleMatch::Suggests
+        };
         let mut outcomes = Vec::new();
         for session in &self.sessions {
-            let result = find_archive(session, stores, ui).and_then(|archive| {
+            let result = find_archive(session, title_match, stores, ui).and_then(|archive| {
                 if self.restore {
                     restore_archive(&archive, &self.change, stores)
                 } else {

@@ -71,7 +71,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The sources: files, directories, or names of sessions of Claude Code and Codex
+    /// The sources: files, directories, or ids, names or words of the titles of sessions of Claude Code
+    /// and Codex
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
     /// Write the new session in the format of this agent

@@ -730,3 +730,37 @@ fn there_may_be_no_last_session() {
     assert_eq!(code, 2);
     assert_snapshot!(seen, @"pisess: there is no session for this directory (hint: `pisess list --all` lists the sessions of all directories)");
 }
+
+/// Words of titles in place of the session limit the list to the sessions that have them.
+#[test]
+fn words_of_titles_limit_the_list() {
+    let s = with_store();
+    put(
+        &s,
+        "--home-u-garden--/bows.jsonl",
+        &session(&[&user("uuuu0001", None, "Which wood for a kite bow?")]),
+        5,
+    );
+    with_fzf(&s, &choosing("paper"));
+    let (seen, code) = on_terminal(command("tree --choose kite", &s));
+    assert_eq!(code, 0, "{seen}");
+    assert!(
+        seen.starts_with("pisess: chose 0000babe (4mo): Which paper"),
+        "{seen}"
+    );
+    assert_eq!(texts(&s).lines().count(), 2, "{}", texts(&s));
+
+    // A command that writes takes no title as a name, so that its session is chosen.
+    let (seen, code) = on_terminal(command("append --user hi --choose 'which paper'", &s));
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(texts(&s).lines().count(), 1, "{}", texts(&s));
+
+    // Where the words name one session, the entry is chosen.
+    with_fzf(&s, &choosing("Washi"));
+    let (seen, code) = on_terminal(command("show --choose 'which paper'", &s));
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("chose id:1a2b3c06"), "{seen}");
+
+    let (seen, code) = on_terminal(command("tree --choose nothing", &s));
+    assert_eq!(code, 2, "{seen}");
+}

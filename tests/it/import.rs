@@ -2458,3 +2458,30 @@ fn import_reads_items_of_codex_without_a_type() {
     7  46e9c3bc             10:00  custom: foreign_session_import
     ");
 }
+
+/// Words of a title name a source, if no other source has them.
+#[test]
+fn a_source_is_named_by_its_title() {
+    let h = Home::with(&[]);
+    for (from, name) in fixtures() {
+        let agent = if from.starts_with("claude") {
+            ".claude/projects/x"
+        } else {
+            ".codex/sessions/2026"
+        };
+        h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
+    }
+    let imported = h.run("import -n --json 'washi kite'");
+    assert_eq!(imported.code, 0, "{imported}");
+    assert!(imported.text().contains("/tree.jsonl"), "{imported}");
+    assert_snapshot!(imported.stderr, @"pisess: `washi kite` is in the title of 000000a2 (7mo): A washi kite");
+    let several = h.run("import 'which paper'");
+    assert_eq!(several.code, 2, "{several}");
+    assert!(
+        several
+            .stderr
+            .starts_with("pisess: `which paper` is in the titles of 5 sessions"),
+        "{several}"
+    );
+    assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
+}

@@ -373,13 +373,31 @@ fn a_command_that_changes_a_session_suggests_the_one_with_the_title() {
     assert_eq!(d.s.text(&path), before);
 
     assert_eq!(d.pisess("archive 11111111").done().code, 0);
-    let failure = d.pisess("archive --restore 'week menu'").done().fails(2);
+    // What cannot be undone needs the id.
+    let failure = d
+        .pisess("archive --delete 'week menu' --force")
+        .done()
+        .fails(2);
     assert_eq!(
         failure,
         "week menu: no archived session has that id or name (hint: did you mean 11111111: Plan a menu for the week?)"
     );
-    assert_eq!(d.pisess("archive --restore 11111111").done().code, 0);
+    let restored = d.pisess("archive --restore 'week menu'").done();
+    assert_eq!(
+        restored.stderr,
+        "pisess: `week menu` is in the title of 11111111: Plan a menu for the week\n"
+    );
     assert_eq!(d.s.text(&path), before);
+
+    titled(&d, &here, "0199aaaa-22222222", "Another menu");
+    assert_eq!(d.pisess("archive 11111111 22222222").done().code, 0);
+    let several = d.pisess("archive --restore menu").done();
+    let rows: Vec<&str> = several.stderr.lines().collect();
+    assert_eq!(
+        rows[0],
+        "pisess: menu: no archived session has that id or name (hint: titles with these words are below; give the id)"
+    );
+    assert_eq!(rows.len(), 3, "{several}");
 }
 
 /// A project is named by the end of its path, as `list` shows it.

@@ -1,6 +1,7 @@
 //! Choosing an entry of a session.
 
 use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
+use crate::cli::foreign::resolve_argument_to_read;
 use crate::cli::ids::Ids;
 use crate::cli::named::resolve_argument;
 use crate::cli::open::{Input, OpenSession};
@@ -21,13 +22,24 @@ const AGE_WIDTH: usize = 5;
 
 /// Asks for one of the entries that `tree` draws, and returns a reference to it. The last entry of
 /// the file is offered first.
-pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<String, Stop> {
+///
+/// If `only_reads` is set, the session may be given as the command accepts it: also by its title.
+pub fn choose_entry(
+    session: &Path,
+    only_reads: bool,
+    program: &OsStr,
+    ui: &mut Ui,
+) -> Result<String, Stop> {
     if session == Path::new("-") {
         let failure =
             Failure::invalid("--choose cannot read standard input before the command does");
         return Err(failure.with_hint("give the path of the session").into());
     }
-    let path = resolve_argument(session, ui)?;
+    let path = if only_reads {
+        resolve_argument_to_read(session, ui)?
+    } else {
+        resolve_argument(session, ui)?
+    };
     let options = LoadOptions {
         workers: ui.processor_count(),
         ..row_options(ui)

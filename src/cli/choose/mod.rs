@@ -1,5 +1,5 @@
 //! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or
-//! for the entry if the session is given. On a terminal, a command that only reads takes `last`, and
+//! for the entry if the session is given. Words of titles in place of the session limit the list. On a terminal, a command that only reads takes `last`, and
 //! one that writes asks for the session.
 //!
 //! A missing word is inserted into the command line, which is then run as if the word was typed.
@@ -9,10 +9,11 @@ mod entries;
 mod sessions;
 
 use crate::cli::guide::writes_files;
-use crate::cli::named::find_last;
+use crate::cli::named::{find_last, name_argument, resolve_name};
 use crate::cli::options::value_name;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::session_report::report_session;
+use crate::cli::titled::{TitleWords, find_by_title};
 pub use chooser::Stop;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -48,7 +49,7 @@ pub fn choose_missing(
     ui: &mut Ui,
 ) -> Result<Vec<OsString>, Stop> {
     let partial = (parser.parse_partly)(args);
-    let Some(slots) = partial.as_ref().and_then(Slots::find) else {
+    let Some(mut slots) = partial.as_ref().and_then(Slots::find) else {
         let failure = Failure::usage_error("--choose: this command takes no session");
         return Err(failure.with_hint("see `pisess --help`").into());
     };
@@ -61,6 +62,16 @@ pub fn choose_missing(
     let program = args
         .first()
         .map_or(OsStr::new("pisess"), OsString::as_os_str);
+    let only_reads = partial.is_some_and(|partial| !writes_files(&partial.command));
+    let title_words = slots.words_of_titles(only_reads, ui);
+    let without_words = if title_words.is_some() {
+        slots.session = None;
+        slots.word_count -= 1;
+        remove_word(args, slots.session_place, parser)?
+    } else {
+        args.to_vec()
+    };
+    let args = &without_words[..];
 
     // Before anything is asked, the command line is checked with other words in the place of the
     // missing ones. If the rest of it is invalid, it is returned so, and its parser reports why.
@@ -86,7 +97,7 @@ pub fn choose_missing(
     let session = match &slots.session {
         Some(session) => session.clone(),
         None => {
-            let path = choose_session(program, ui)?;
+            let path = choose_session(title_words.as_ref(), program, ui)?;
             report_session("chose", &path, ui)?;
             let word = path.into_os_string();
             completed = insert_word(&completed, slots.session_place, word.clone(), parser)?;
@@ -94,7 +105,7 @@ pub fn choose_missing(
         }
     };
     if needs_entry {
-        let reference = choose_entry(Path::new(&session), program, ui)?;
+        let reference = choose_entry(Path::new(&session), only_reads, program, ui)?;
         ui.print_status(&format!("chose {reference}"));
         completed = entry_places.fill(&completed, &reference, parser)?;
     }
@@ -233,6 +244,23 @@ impl Slots {
         self.session.is_some()
     }
 
+    /// Returns the words in the place of the session, if the user is to choose among the sessions
+    /// whose titles have them. `None` if there are none, or if they name one session in which the user
+    /// is to choose the entry.
+    fn words_of_titles(&self, only_reads: bool, ui: &Ui) -> Option<TitleWords> {
+        let argument = Path::new(self.session.as_ref()?);
+        let words = name_argument(argument)?;
+        if resolve_name(argument, ui).is_ok() {
+            return None;
+        }
+        let match_count = find_by_title(words, ui).len();
+        let names_session = match_count == 1 && only_reads && self.takes_entry;
+        if match_count == 0 || names_session {
+            return None;
+        }
+        TitleWords::parse(words)
+    }
+
     /// Returns the places of the entry, once there is a session.
     ///
     /// # Errors
@@ -321,6 +349,36 @@ fn given_words(partial: &PartialLine) -> Vec<OsString> {
     words
 }
 
+/// Returns the command line without the word that this number of other words precede. An option may
+/// have the same value as the word, so that the line without either is parsed.
+fn remove_word(
+    args: &[OsString],
+    place: usize,
+    parser: &LineParser,
+) -> Result<Vec<OsString>, Failure> {
+    let mut wanted = match (parser.parse_partly)(args) {
+        Some(partial) => given_words(&partial),
+        None => Vec::new(),
+    };
+    if place >= wanted.len() {
+        return Err(cannot_complete());
+    }
+    let word = wanted.remove(place);
+    for index in (1..args.len()).rev() {
+        if args[index] != word {
+            continue;
+        }
+        let mut line = args.to_vec();
+        line.remove(index);
+        if let Some(partial) = (parser.parse_partly)(&line)
+            && given_words(&partial) == wanted
+        {
+            return Ok(line);
+        }
+    }
+    Err(cannot_complete())
+}
+
 /// Returns the command line with a word inserted after this number of other words. The place is
 /// found by parsing, because only the parser knows which arguments are values of options.
 fn insert_word(
@@ -343,8 +401,10 @@ fn insert_word(
             return Ok(line);
         }
     }
-    Err(
-        Failure::usage_error("--choose: this command line cannot be completed")
-            .with_hint("give the session and the entry"),
-    )
+    Err(cannot_complete())
+}
+
+fn cannot_complete() -> Failure {
+    Failure::usage_error("--choose: this command line cannot be completed")
+        .with_hint("give the session and the entry")
 }

@@ -5,6 +5,7 @@ use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::named::{read_for_list, shown_title};
 use crate::cli::output::{Failure, Ui, display_width, to_visible, truncate_path};
+use crate::cli::titled::TitleWords;
 use crate::format::format_age;
 use crate::ops::list::{ListedSession, display_cost};
 use crate::session::paths::abbreviate_home;
@@ -21,16 +22,21 @@ const COST_WIDTH: usize = 7;
 /// The width of the project on a terminal that is narrower than [`ROW_WIDTH`].
 const NARROW_PROJECT_WIDTH: usize = 16;
 
-/// Asks for one of the sessions in the stores of both agents. The session that changed last is
-/// offered first; sessions of sub-agents are not offered.
-pub fn choose_session(program: &OsStr, ui: &mut Ui) -> Result<PathBuf, Stop> {
+/// Asks for one of the sessions in the stores of both agents: of those whose titles have the words, if
+/// words are given. The session that changed last is offered first; sessions of sub-agents are not
+/// offered.
+pub fn choose_session(
+    title_words: Option<&TitleWords>,
+    program: &OsStr,
+    ui: &mut Ui,
+) -> Result<PathBuf, Stop> {
     let mut files = SessionStores::locate(ui).find_sessions(&Scope::All).files;
     files.retain(|file| file.owner.is_none());
     files.sort_by_cached_key(|file| Reverse(modified_ms(&file.path)));
     let mut files = files.into_iter();
 
     // Not every file is a session. If none is, nothing is asked.
-    let painter = RowPainter::new(ui)?;
+    let painter = RowPainter::new(title_words, ui)?;
     let first_row = files.find_map(|file| painter.read_row(file.path));
     let Some(first_row) = first_row else {
         let failure = Failure::invalid("there are no sessions to choose from");
@@ -76,17 +82,20 @@ struct SessionRow {
 }
 
 /// Formats sessions as rows: age, project, cost and title.
-struct RowPainter {
+struct RowPainter<'w> {
+    /// The words that the titles of the rows have, if any are given.
+    title_words: Option<&'w TitleWords>,
     now_ms: i64,
     home: Option<String>,
     project_width: usize,
 }
 
-impl RowPainter {
+impl<'w> RowPainter<'w> {
     /// Prepares to draw rows. In a narrow terminal, the column of the project is narrower.
-    fn new(ui: &Ui) -> Result<RowPainter, Failure> {
+    fn new(title_words: Option<&'w TitleWords>, ui: &Ui) -> Result<RowPainter<'w>, Failure> {
         let is_narrow = ui.row_width().is_some_and(|width| width < ROW_WIDTH);
         Ok(RowPainter {
+            title_words,
             now_ms: Ids::new(ui)?.now_ms(ui),
             home: ui.home(),
             project_width: if is_narrow {
@@ -97,9 +106,15 @@ impl RowPainter {
         })
     }
 
-    /// Reads the row of a session. `None` if the file is not a session, or cannot be read.
+    /// Reads the row of a session. `None` if the file is not a session, or cannot be read, or if its
+    /// title does not have the words.
     fn read_row(&self, path: PathBuf) -> Option<SessionRow> {
         let session = read_for_list(&path)?;
+        if let Some(words) = self.title_words
+            && !words.describe(&session)
+        {
+            return None;
+        }
         let text = self.format_row(&session);
         Some(SessionRow { path, text })
     }

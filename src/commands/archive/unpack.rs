@@ -16,11 +16,21 @@ use pisess_store::{
 };
 use std::path::{Path, PathBuf};
 
+/// What an argument that has only words of a title does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TitleMatch {
+    /// It names the archived session, if no other has the words.
+    Names,
+    /// The failure suggests the sessions that have them: what is done cannot be undone.
+    Suggests,
+}
+
 /// Finds the archive that an argument names. The argument is the path that the session had, the
 /// path of the archive, or the id or the name of the session. After an interrupted run, the session
 /// may still be at its path: then the argument means its archive even so.
 pub fn find_archive(
     argument: &Path,
+    title_match: TitleMatch,
     stores: &SessionStores,
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
@@ -50,25 +60,36 @@ pub fn find_archive(
                     .is_some_and(|words| words.are_in(&title))
                 {
                     let id = id_suffix(&session.id, ID_SUFFIX_LEN);
-                    with_words.push(format!("{id}: {}", to_visible(&title)));
+                    let row = format!("{id}: {}", to_visible(&title));
+                    with_words.push((session.path.clone(), row));
                 }
                 archived_sessions.push(session);
             }
             Err(failure) => ui.warn(&failure.to_line()),
         }
     }
-    choose_session(&name, [archived_sessions]).map_err(|error| {
-        let is_unknown = matches!(error, NameError::Unknown { .. });
-        let failure = unknown_archive_failure(&name, error, stores);
-        match &with_words[..] {
-            _ if !is_unknown => failure,
-            [] => failure,
-            [session] => failure.with_hint(format!("did you mean {session}?")),
-            _ => failure
-                .with_hint("titles with these words are below; give the id")
-                .with_details(with_words),
+    let error = match choose_session(&name, [archived_sessions]) {
+        Ok(path) => return Ok(path),
+        Err(error) => error,
+    };
+
+    let is_unknown = matches!(error, NameError::Unknown { .. });
+    let failure = unknown_archive_failure(&name, error, stores);
+    if !is_unknown || with_words.is_empty() {
+        return Err(failure);
+    }
+    if let [(path, row)] = &with_words[..] {
+        if title_match == TitleMatch::Suggests {
+            return Err(failure.with_hint(format!("did you mean {row}?")));
         }
-    })
+        let words = to_visible(&name);
+        ui.print_status(&format!("`{words}` is in the title of {row}"));
+        return Ok(path.clone());
+    }
+    let rows = with_words.into_iter().map(|(_, row)| row).collect();
+    Err(failure
+        .with_hint("titles with these words are below; give the id")
+        .with_details(rows))
 }
 
 /// Returns the failure for an argument that names no archived session, or several. If a session in
