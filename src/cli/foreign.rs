@@ -237,6 +237,61 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
     folders
 }
 
+/// Which sessions `stats --source` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum SourceChoice {
+    /// Those of Claude Code
+    Claude,
+    /// Those of Codex
+    Codex,
+    /// Those of all agents
+    All,
+}
+
+impl SourceChoice {
+    /// Returns the agents other than pi and oh-my-pi.
+    pub fn origins(self) -> &'static [Origin] {
+        match self {
+            SourceChoice::Claude => &[Origin::Claude],
+            SourceChoice::Codex => &[Origin::Codex],
+            SourceChoice::All => &[Origin::Claude, Origin::Codex],
+        }
+    }
+}
+
+/// Returns the sessions of other agents whose project is a directory, with those of their
+/// sub-agents; or without a directory those of all projects.
+pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) -> Vec<FoundFile> {
+    let mut files = Vec::new();
+    for &origin in origins {
+        files.extend(find_foreign_sessions(origin, ui));
+    }
+    match folder {
+        Some(folder) => retain_project_sessions(files, folder, ui),
+        None => files,
+    }
+}
+
+/// Returns the sessions of an agent that arguments name, as [`find_arguments`] does.
+///
+/// # Errors
+/// If an argument names nothing, or a directory cannot be read.
+pub fn find_given_of(
+    origin: Origin,
+    arguments: &[PathBuf],
+    ui: &mut Ui,
+) -> Result<Vec<FoundFile>, Failure> {
+    let (mut files, failures) = find_arguments(arguments, ui);
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    files.retain(|file| match SessionFile::open(&file.path) {
+        Ok(source) => Origin::detect(&source).is_ok_and(|found| found == Some(origin)),
+        Err(_) => false,
+    });
+    Ok(files)
+}
+
 /// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
 /// that cannot be read.
 pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
@@ -396,9 +451,22 @@ fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Returns the sessions of Claude Code and Codex whose project is a directory, with those of their
-/// sub-agents, which may work in another one. Notes that they are not in the directory itself.
+/// sub-agents. Notes that they are not in the directory itself.
 fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let files = find_all_foreign_sessions(ui);
+    let files = retain_project_sessions(files, folder, ui);
+    if !files.is_empty() {
+        ui.warn(&format!(
+            "{}: the sessions of this project, from the stores of Claude Code and Codex",
+            to_visible(&folder.to_string_lossy())
+        ));
+    }
+    files
+}
+
+/// Returns the files whose project is a directory, with those of their sub-agents, which may work in
+/// another one.
+fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let rollouts = Rollouts::default();
     let survey = |file: FoundFile| {
         let survey = survey_file(&file.path, &rollouts).ok().flatten();
@@ -420,13 +488,6 @@ fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
         }
     }
     surveyed.retain(|(_, survey)| session_ids.contains(survey.session_id()));
-
-    if !surveyed.is_empty() {
-        ui.warn(&format!(
-            "{}: the sessions of this project, from the stores of Claude Code and Codex",
-            to_visible(&folder.to_string_lossy())
-        ));
-    }
     surveyed.into_iter().map(|(file, _)| file).collect()
 }
 

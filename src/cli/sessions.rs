@@ -156,6 +156,25 @@ impl SessionsArgs {
 }
 
 impl SessionsToRead {
+    /// Returns files to read that were found otherwise than by arguments.
+    pub fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
+        SessionsToRead {
+            sub_agents: SubAgents::from_files(&files),
+            worst_exit: Exit::Done,
+            found_none: files.is_empty(),
+            is_single: false,
+            scope: None,
+            files,
+        }
+    }
+
+    /// Adds files, after those that were found.
+    pub fn add_files(&mut self, files: Vec<FoundFile>) {
+        self.found_none &= files.is_empty();
+        self.files.extend(files);
+        self.sub_agents = SubAgents::from_files(&self.files);
+    }
+
     /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the
     /// sub-agents' directory, the copy that is read first is then the one that counts correctly.
     pub fn sort_agents_first(&mut self) {

@@ -118,7 +118,8 @@ pub struct Args {
     /// sessions by repository)
     #[arg(long)]
     pub repo: bool,
-    /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them
+    /// Read the sessions of other agents (claude: Claude Code, codex: Codex), as `import` would
+    /// convert them
     #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
     pub source: Option<Origin>,
     #[command(flatten)]

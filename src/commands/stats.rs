@@ -5,6 +5,9 @@ mod groups;
 mod table;
 mod times;
 
+use crate::cli::foreign::{
+    ForeignPlace, SourceChoice, find_given_of, find_sessions_of, none_found_note,
+};
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{CHECK_HINT, Input};
@@ -12,6 +15,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
+use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::ops::stats::{PriceTable, SessionStats, collect_stats, find_copies_and_add_keys};
 use crate::session::defect::FindingKind;
@@ -47,6 +51,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess stats --by time session.jsonl",
     ),
     Example::new(
+        "Count the sessions of each project, with those of Claude Code and Codex",
+        "pisess stats --all --by project --source all",
+    ),
+    Example::new(
         "Print the cost of all sessions since May, by model",
         "pisess stats --all --since 2026-05 --by model",
     ),
@@ -80,8 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a user message or a result to the next reply. TOOLS is the time from the entry before
-/// each result to the result. WAITING is the rest, mostly from a reply to the user's next message.
-/// All times are differences between the timestamps of entries.
+/// each result to the result. WORKED is the sum of both. WAITING is the rest, mostly from a reply to
+/// the user's next message. All times are differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -103,6 +111,15 @@ pub struct Args {
     /// model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
+    /// Read the sessions of other agents (claude: Claude Code, codex: Codex, all: of these and of pi
+    /// and oh-my-pi)
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        hide_possible_values = true,
+        conflicts_with = "archived"
+    )]
+    pub source: Option<SourceChoice>,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Print the result as JSON (an object per row)
@@ -118,7 +135,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(path) => Some(read_prices(path, ui)?),
         None => None,
     };
-    let sessions = args.sessions.find_sessions(period, ui)?;
+    let sessions = args.find_sessions(period, ui)?;
     if args.lists_entries() {
         print_entries(args, sessions, prices.as_ref(), period, ui)
     } else {
@@ -267,6 +284,59 @@ impl StatsOfFile {
 }
 
 impl Args {
+    /// Finds the sessions: of the agents of pi, of other agents, or of all.
+    fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
+        let Some(source) = self.source else {
+            return self.sessions.find_sessions(period, ui);
+        };
+        if !self.sessions.paths.is_empty() {
+            return self.find_given_sessions(source, period, ui);
+        }
+        let here = ui.current_folder().to_owned();
+        let folder = if self.sessions.all {
+            None
+        } else {
+            Some(here.as_path())
+        };
+        let of_others = find_sessions_of(source.origins(), folder, ui);
+        if source == SourceChoice::All {
+            // Those of pi are read first: an import counts, and not once more its source.
+            let mut sessions = self.sessions.find_sessions(period, ui)?;
+            sessions.add_files(of_others);
+            return Ok(sessions);
+        }
+        if of_others.is_empty() {
+            let place = if self.sessions.all {
+                ForeignPlace::All
+            } else {
+                ForeignPlace::CurrentProject
+            };
+            for &origin in source.origins() {
+                ui.warn(&none_found_note(origin, &place));
+            }
+        }
+        Ok(SessionsToRead::from_files(of_others))
+    }
+
+    /// Finds the sessions of an agent that are given, also in directories.
+    fn find_given_sessions(
+        &self,
+        source: SourceChoice,
+        period: Period,
+        ui: &mut Ui,
+    ) -> Result<SessionsToRead, Failure> {
+        let origin = match source {
+            SourceChoice::All => return self.sessions.find_sessions(period, ui),
+            SourceChoice::Claude => Origin::Claude,
+            SourceChoice::Codex => Origin::Codex,
+        };
+        let files = find_given_of(origin, &self.sessions.paths, ui)?;
+        if files.is_empty() {
+            ui.warn(&none_found_note(origin, &ForeignPlace::Arguments));
+        }
+        Ok(SessionsToRead::from_files(files))
+    }
+
     /// Whether each billed entry is printed, in place of sums.
     fn lists_entries(&self) -> bool {
         self.by == [GroupKey::Entry]

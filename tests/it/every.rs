@@ -125,6 +125,7 @@ const READING: &[&str] = &[
     "stats F --by entry --json",
     "stats F --by day,model",
     "stats F --by file",
+    "stats F --source all",
     "stats F --by time",
     "stats F --by file,session --json",
     "check F",

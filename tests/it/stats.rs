@@ -82,11 +82,11 @@ fn a_table_for_each_key() {
             "{table}"
         );
     }
-    assert_snapshot!(s.run("stats --by model ."), @"
-    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
-    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
-    (not by a model)                    2         7      0       0       0       0            0           0             0      -     0s      0
-    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
+    assert_snapshot!(s.run("stats --by model ."), @r"
+    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    (not by a model)                    2         7      0       0       0       0            0           0             0        -     0s      0
+    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
     tool   sessions  calls  failed  time  files
@@ -97,9 +97,9 @@ fn a_table_for_each_key() {
     write         1      1       0    3s      1
     total         1      7       1   34s      2
     ");
-    assert_snapshot!(s.run("stats --by week ."), @"
-    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
-    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
+    assert_snapshot!(s.run("stats --by week ."), @r"
+    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
 }
 
@@ -107,10 +107,10 @@ fn a_table_for_each_key() {
 fn a_terminal_gets_bars_and_what_fits() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @r"
-    session                                           messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
-    6e8a4d70  2026-03-14  The 00:10 ferry shows up…         25      7       1   6,020   1,159            0      27,170        34,349  $0.04  1m55s      2  █████████
-    456789ab  2026-03-14  Photos by year                     7      2       0   4,800     720            0      36,000        41,520  $0.03    18s      0  ██████▍
-    total                                                   32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
+    session                                           messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up…         25      7       1   6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2  ███████
+    456789ab  2026-03-14  Photos by year                     7      2       0   4,800     720            0      36,000        41,520  $0.0252    18s      0  █████
+    total                                                   32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
     let day = s
@@ -135,10 +135,10 @@ fn a_terminal_gets_bars_and_what_fits() {
         );
     }
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @r"
-    session                          input  output  total   cost
-    6e8a4d70  2026-03-14  The 00:1…   6.0k    1.2k  34.3k  $0.04
-    456789ab  2026-03-14  Photos b…   4.8k     720  41.5k  $0.03
-    total                            10.8k    1.9k  75.9k  $0.06
+    session                        input  output  total     cost
+    6e8a4d70  2026-03-14  The 00…   6.0k    1.2k  34.3k  $0.0354
+    456789ab  2026-03-14  Photos…   4.8k     720  41.5k  $0.0252
+    total                          10.8k    1.9k  75.9k  $0.0606
     ");
 }
 
@@ -166,9 +166,9 @@ fn each_billed_entry_is_a_row() {
         })
     );
     let table = s.run("stats --by entry ./tour.jsonl");
-    assert_snapshot!(table.lines().take(2).collect::<Vec<_>>().join("\n"), @"
-    entry     time                      role       input  output  cache r  cache w    cost  model
-    c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  <$0.01  anthropic/claude-sonnet-4-5
+    assert_snapshot!(table.lines().take(2).collect::<Vec<_>>().join("\n"), @r"
+    entry     time                      role       input  output  cache r  cache w     cost  model
+    c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  $0.0079  anthropic/claude-sonnet-4-5
     ");
 }
 
@@ -988,10 +988,10 @@ fn prices_fill_in_what_has_none() {
         "stats --by entry --prices prices.json {}",
         line.replace("./", "")
     );
-    assert_snapshot!(s.pisess(&by_entry).real(), @"
+    assert_snapshot!(s.pisess(&by_entry).real(), @r"
     entry                 time                      role       input  output  cache r  cache w      cost  model
-    priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4     $0.25  p/m
-    free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4    ~$0.12  p/m
+    priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
+    free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4  ~$0.1207  p/m
     other.jsonl:aother    2026-05-01T12:00:11.000Z  assistant   1000      20        3        4  unpriced  p/n
     ");
     let row = &rows(&s.run(&format!("stats --json --prices ./prices.json {line}")))[0];
@@ -1021,18 +1021,18 @@ fn prices_fill_in_what_has_none() {
 fn the_times_of_sessions() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("stats --by time ./tour.jsonl"), @r#"
-    SESSION                                                        AGENT  TOOLS  WAITING    WALL
-    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   14m20s  16m15s
+    SESSION                                                        AGENT  TOOLS  WORKED  WAITING    WALL
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   1m55s   14m20s  16m15s
     "#);
     assert_snapshot!(s.unchanged("stats --by time --json ./"), @r#"
     {"session":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","path":"./tour.jsonl","agentSeconds":81,"toolSeconds":34,"waitingSeconds":860,"wallSeconds":975}
     {"session":"019c0000-0000-7000-8000-00000000babe","path":"./two-branches.jsonl","agentSeconds":3,"toolSeconds":0,"waitingSeconds":3,"wallSeconds":6}
     "#);
     assert_snapshot!(s.unchanged("stats --by time ./"), @r#"
-    SESSION                                                        AGENT  TOOLS  WAITING    WALL
-    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   14m20s  16m15s
-    0000babe  2026-01-01  Which paper for a kite?                     3s     0s       3s      6s
-    total                                                          1m24s    34s   14m23s  16m21s
+    SESSION                                                        AGENT  TOOLS  WORKED  WAITING    WALL
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   1m55s   14m20s  16m15s
+    0000babe  2026-01-01  Which paper for a kite?                     3s     0s      3s       3s      6s
+    total                                                          1m24s    34s   1m58s   14m23s  16m21s
     "#);
     assert_eq!(s.unchanged("stats --by time,model ./tour.jsonl").code, 2);
 }
@@ -1147,4 +1147,59 @@ fn the_turns_that_a_fork_of_codex_continues_count_once() {
     let both = sums_of(&s, "./.codex/sessions");
     assert_eq!(both["userMessages"], 4);
     assert_eq!(both["tokens"]["output"], 24 + 25 + 26 + 27 + 29);
+}
+
+/// With `--source`, the sessions of other agents count, too: an import, and not once more its source.
+#[test]
+fn sessions_of_other_agents_are_counted() {
+    let s = Sandbox::with(&[]);
+    let put = |name: &str, from: &str| {
+        let text = String::from_utf8(fixture(from)).unwrap();
+        // The ids of responses are as long as those of a provider.
+        let text = text.replace("\"msg_0", "\"msg_01XFDUDYJgAACzvnptvV");
+        s.put(&format!("{name}.jsonl"), text);
+    };
+    put(".claude/projects/x/plain", "claude/plain.jsonl");
+    put(".codex/sessions/2026/plain", "codex/plain.jsonl");
+    put(
+        ".pi/agent/sessions/--home-u-kites--/kites",
+        "two-branches.jsonl",
+    );
+    let run = |line: &str| s.pisess(line).at_home().done();
+    let sessions = |line: &str| {
+        let row: Value = serde_json::from_str(&run(line).text()).unwrap();
+        row["sessions"].as_u64().unwrap()
+    };
+    assert_eq!(sessions("stats --all --json"), 1);
+    assert_eq!(sessions("stats --all --json --source claude"), 1);
+    assert_eq!(sessions("stats --all --json --source all"), 3);
+    assert_snapshot!(run("stats --all --by project --source all"), @r"
+    project        sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    /home/u/kites         3        22      5       1  5,418     290        2,820      71,100        79,628  unpriced   24s      1
+    11 of 11 requests unpriced: no cost is recorded for them
+    1 of 3 sessions record no usage
+    ");
+    assert_eq!(
+        sessions("stats --json --source claude ./.claude ./.codex"),
+        1
+    );
+    assert_eq!(sessions("stats --json --source all ./.claude ./.codex"), 2);
+    let imported = run("import ./.claude/projects/x/plain.jsonl");
+    assert_eq!(imported.code, 0, "{imported}");
+    assert_eq!(sessions("stats --all --json"), 2);
+    assert_eq!(sessions("stats --all --json --source all"), 3);
+    // Without --all, those of this directory.
+    assert_snapshot!(run("stats --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
+}
+
+/// Where costs are small and close to each other, a table shows their differences.
+#[test]
+fn small_costs_have_four_digits() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let by_model = s.run("stats --by model ./tour.jsonl");
+    assert!(by_model.contains("  $0.0354  "), "{by_model}");
+    let by_entry = s.run("stats --by entry ./tour.jsonl");
+    assert!(by_entry.contains("  $0.0079  "), "{by_entry}");
+    let sums = s.run("stats ./tour.jsonl");
+    assert!(sums.contains("$0.04\n"), "{sums}");
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::rows::ids::IdPainter;
-use crate::format::format_dollars;
+use crate::format::format_small_dollars;
 use crate::ops::stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::usage::{UsageSums, possible_session_ends};
@@ -79,8 +79,8 @@ fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
         None => role_or_kind(session, entry).to_string(),
     };
     let cost = match usage.cost {
-        Some(cost) if usage.is_estimated => format!("~{}", format_dollars(cost)),
-        Some(cost) => format_dollars(cost),
+        Some(cost) if usage.is_estimated => format!("~{}", format_small_dollars(cost)),
+        Some(cost) => format_small_dollars(cost),
         None => "unpriced".to_owned(),
     };
     [

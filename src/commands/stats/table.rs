@@ -5,7 +5,7 @@ use crate::cli::output::{
     COLUMN_GAP, Cell, Column, Failure, Table, Ui, display_width, plain_cell, to_visible,
     truncate_path,
 };
-use crate::format::{format_dollars, format_tokens, group_digits};
+use crate::format::{format_dollars, format_small_dollars, format_tokens, group_digits};
 use crate::ops::stats::Totals;
 use crate::session::paths::abbreviate_home;
 use owo_colors::Style;
@@ -58,7 +58,7 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     ] {
         row(name, group_digits(tokens));
     }
-    row("cost", format_cost(totals));
+    row("cost", format_cost(totals, format_dollars));
     row("time", format_duration(totals.took_ms));
     row("files", group_digits(totals.changed_file_count() as f64));
     table.print(ui)?;
@@ -95,11 +95,26 @@ struct TableLayout {
     figures: Vec<FigureColumn>,
     /// Whether tokens are shortened, as in `12.3k`, to save space.
     shortens_tokens: bool,
+    /// Whether costs have four digits, because all are small.
+    shows_small_costs: bool,
     /// Whether each key has the width that it would have on a wide terminal.
     shows_whole_keys: bool,
 }
 
+/// A table shows more digits of each cost if one is below the first, in dollars, and none above the
+/// second.
+const SMALL_COST: f64 = 0.1;
+const MAX_COST_WITH_DIGITS: f64 = 1.0;
+
 impl TableLayout {
+    fn format_cost(&self, totals: &Totals) -> String {
+        if self.shows_small_costs {
+            format_cost(totals, format_small_dollars)
+        } else {
+            format_cost(totals, format_dollars)
+        }
+    }
+
     fn format_tokens(&self, count: f64) -> String {
         if self.shortens_tokens {
             format_tokens(count)
@@ -179,8 +194,8 @@ const FIGURES: [FigureColumn; 15] = [
         1,
         |totals, layout| layout.format_tokens(totals.usage.total_tokens()),
     ),
-    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, _| {
-        format_cost(totals)
+    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, layout| {
+        layout.format_cost(totals)
     }),
     new_figure(FigureKind::Work, ["time"; 2], 8, |totals, _| {
         format_duration(totals.took_ms)
@@ -303,6 +318,7 @@ impl StatsGroups {
             key_widths: vec![0; wanted_widths.len()],
             figures: self.relevant_figures(),
             shortens_tokens: true,
+            shows_small_costs: self.compares_small_costs(),
             shows_whole_keys: true,
         };
         if room == usize::MAX {
@@ -344,6 +360,13 @@ impl StatsGroups {
             layout.figures.remove(figure_index);
         }
         layout
+    }
+
+    /// Whether costs are so small that cents do not show their differences.
+    fn compares_small_costs(&self) -> bool {
+        let costs = || self.groups.iter().map(|group| group.totals.usage.cost);
+        let has_small = costs().any(|cost| cost > 0.0 && cost < SMALL_COST);
+        has_small && costs().all(|cost| cost <= MAX_COST_WITH_DIGITS)
     }
 
     /// Returns the width of the widest value of a key, and of the title of the last row, in
@@ -573,7 +596,7 @@ fn draw_bar(fraction: f64, columns: usize) -> String {
 
 /// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are
 /// billed requests, but none with a price, and `-` if no usage is recorded.
-fn format_cost(totals: &Totals) -> String {
+fn format_cost(totals: &Totals, format: fn(f64) -> String) -> String {
     let usage = &totals.usage;
     if !usage.is_recorded() {
         return "-".to_owned();
@@ -582,7 +605,7 @@ fn format_cost(totals: &Totals) -> String {
         return "unpriced".to_owned();
     }
     let estimate_mark = if usage.estimated_cost > 0.0 { "~" } else { "" };
-    format!("{estimate_mark}{}", format_dollars(usage.cost))
+    format!("{estimate_mark}{}", format(usage.cost))
 }
 
 /// Returns a duration in its two largest units.

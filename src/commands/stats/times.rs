@@ -42,7 +42,14 @@ impl Times {
     }
 
     fn cells(self) -> Vec<Cell> {
-        let times = [self.agent_ms, self.tools_ms, self.waiting_ms, self.wall_ms];
+        let worked_ms = self.agent_ms + self.tools_ms;
+        let times = [
+            self.agent_ms,
+            self.tools_ms,
+            worked_ms,
+            self.waiting_ms,
+            self.wall_ms,
+        ];
         times.map(|ms| plain_cell(format_duration(ms))).to_vec()
     }
 }
@@ -66,6 +73,7 @@ pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), 
         Column::text("SESSION").allow_shrink(),
         Column::number("AGENT"),
         Column::number("TOOLS"),
+        Column::number("WORKED"),
         Column::number("WAITING"),
         Column::number("WALL"),
     ]);

@@ -31,6 +31,14 @@ pub fn format_dollars(cost: f64) -> String {
     format!("${cost:.2}")
 }
 
+/// Returns a price in dollars and hundredths of a cent, to compare small ones: `$0.0594`.
+pub fn format_small_dollars(cost: f64) -> String {
+    if cost > 0.0 && cost < 0.0001 {
+        return "<$0.0001".to_owned();
+    }
+    format!("${cost:.4}")
+}
+
 /// Returns a number and the noun for what it counts.
 pub fn format_count(count: usize, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
