@@ -37,6 +37,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context --tokens session.jsonl",
     ),
     Example::new(
+        "Print its size, and how much of a window of 200,000 tokens that is",
+        "pisess context --tokens --window 200k session.jsonl",
+    ),
+    Example::new(
         "Print the context at the last user message, with the roles of a model API",
         "pisess context --as llm session.jsonl '@^{user}'",
     ),
@@ -72,6 +76,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// agent, as no provider counts them. With --by entry, rows show ids, which `edit` accepts. The
 /// last row is what remains: the size of the context minus the sum of the other rows. It includes a
 /// system prompt and tools that the session does not record. With --json, it may be negative.
+///
+/// With --window, shares are of a context window of that size.
 ///
 /// Given a range, prints only the messages in the range. --tokens then prints the sum of the
 /// estimates of these messages.
@@ -117,6 +123,9 @@ pub struct Args {
         hide_possible_values = true
     )]
     pub by: Option<PartKey>,
+    /// With --tokens, also print the share of a context window of this size, such as 200k
+    #[arg(long, value_name = "TOKENS", requires = "tokens", value_parser = parse_positive_amount)]
+    pub window: Option<u64>,
     #[command(flatten)]
     pub hook: HookArgs,
     /// Print the result as JSON (with --tokens --by: an object per row; the context is always JSON)
@@ -198,7 +207,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 "the session reports this count{when}, but its messages are {estimate} tokens"
             ));
         }
-        return print_tokens(tokens, ui);
+        return print_tokens(args, tokens, ui);
     }
 
     let mut context = agent.build_context(&path, &reader).map_err(read_failure)?;
@@ -210,7 +219,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if args.tokens {
         let tokens = estimate_messages(&context.messages, &reader).map_err(read_failure)?;
-        return print_tokens(tokens, ui);
+        return print_tokens(args, tokens, ui);
     }
     if let Some(hook) = args.hook.hook_command(&open.input, ui) {
         apply_hook(&hook, &mut context, &path, &open, ui)?;
@@ -235,8 +244,27 @@ struct ReportedCount {
     is_before_prune: bool,
 }
 
-fn print_tokens(tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {
-    ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
+/// Prints a size in tokens and, with `--window`, the share of the window that it takes.
+fn print_tokens(args: &Args, tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {
+    let Some(window) = args.window else {
+        ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
+        return Ok(Exit::Done);
+    };
+
+    let share = tokens / window as f64;
+    if args.json {
+        let row = Object::new()
+            .number("tokens", tokens)
+            .number("window", window as f64)
+            .number("share", share);
+        ui.print_json(&row.finish())?;
+        return Ok(Exit::Done);
+    }
+    ui.print(&format!(
+        "{} ({:.1} % of {window})\n",
+        js::number_to_string(tokens),
+        share * 100.0
+    ))?;
     Ok(Exit::Done)
 }
 

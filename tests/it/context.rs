@@ -349,3 +349,27 @@ fn parts_of_a_context_that_counts_less_than_its_messages() {
     {"role":null,"tokens":-101,"messages":0,"difference":true}
     "#);
 }
+
+/// The share of a window is given with the size, and that of each part.
+#[test]
+fn a_size_is_a_share_of_the_window() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("context --tokens --window 200k ./tour.jsonl"), @"1541 (0.8 % of 200000)");
+    assert_snapshot!(s.unchanged("context --tokens --window 200k --json ./tour.jsonl"), @r#"{"tokens":1541,"window":200000,"share":0.007705}"#);
+    assert_snapshot!(s.unchanged("context --tokens --window 200k --by role ./tour.jsonl"), @r"
+    TOKENS  SHARE  MESSAGES  ROLE
+       122  0.1 %         1  compactionSummary
+        93  0.0 %         3  assistant
+        29  0.0 %         2  user
+        13  0.0 %         1  toolResult
+      1284  0.6 %            (system prompt, tools, and error of the estimates)
+    ");
+    assert_snapshot!(s.unchanged("context --tokens --window 200k --by role --json ./tour.jsonl"), @r#"
+    {"role":"compactionSummary","tokens":122,"messages":1,"share":0.00061,"difference":false}
+    {"role":"assistant","tokens":93,"messages":3,"share":0.000465,"difference":false}
+    {"role":"user","tokens":29,"messages":2,"share":0.000145,"difference":false}
+    {"role":"toolResult","tokens":13,"messages":1,"share":0.000065,"difference":false}
+    {"role":null,"tokens":1284,"messages":0,"share":0.00642,"difference":true}
+    "#);
+    assert_eq!(s.unchanged("context --window 200k ./tour.jsonl").code, 2);
+}

@@ -98,6 +98,7 @@ const READING: &[&str] = &[
     "show F --patch --json",
     "show F -C 1 -A 2 -B 3",
     "context F --as llm",
+    "context F --tokens --window 200k",
     "context F --tokens --by role",
     "context F --tokens --by tool --json",
     "context F --tokens --by file",

@@ -67,10 +67,10 @@ pub fn print_parts(
     if args.json {
         let difference = count.tokens - estimated as f64;
         for part in &parts {
-            ui.print_json(&part_json(part, by, &open.session))?;
+            ui.print_json(&part_json(args, part, by, &open.session))?;
         }
         if difference != 0.0 {
-            ui.print_json(&difference_json(by, difference))?;
+            ui.print_json(&difference_json(args, by, difference))?;
         }
         return Ok(());
     }
@@ -87,7 +87,10 @@ pub fn print_parts(
         by,
         open,
         folders,
-        total: total.max(estimated as f64),
+        total: match args.window {
+            Some(window) => window as f64,
+            None => total.max(estimated as f64),
+        },
         table: new_table(by),
     };
     painter.add_rows(&parts, difference.max(0.0), ui)?;
@@ -131,8 +134,8 @@ struct PartPainter<'a> {
     by: PartKey,
     open: &'a OpenSession,
     folders: Folders<'a>,
-    /// What shares are of, in tokens: the size of the context, or the sum of the estimates if that
-    /// is larger.
+    /// What shares are of, in tokens: the window, or the size of the context, or the sum of the
+    /// estimates if that is larger.
     total: f64,
     table: Table,
 }
@@ -208,7 +211,7 @@ fn key_name(by: PartKey) -> &'static str {
 }
 
 /// Returns a part as JSON, under the name of what the parts are grouped by.
-fn part_json(part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
+fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
     let row = match part.entry {
         Some(ix) => {
             let id = Some(session.id(ix)).filter(|id| !id.is_empty());
@@ -218,17 +221,27 @@ fn part_json(part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
         }
         None => Object::new().str_or_null(key_name(by), part.name.as_deref()),
     };
-    row.number("tokens", part.tokens as f64)
-        .number("messages", part.messages as f64)
+    let row = row
+        .number("tokens", part.tokens as f64)
+        .number("messages", part.messages as f64);
+    with_share(args, row, part.tokens as f64)
         .bool("difference", false)
         .finish()
 }
 
-fn difference_json(by: PartKey, tokens: f64) -> Vec<u8> {
-    Object::new()
+fn difference_json(args: &Args, by: PartKey, tokens: f64) -> Vec<u8> {
+    let row = Object::new()
         .str_or_null(key_name(by), None)
         .number("tokens", tokens)
-        .number("messages", 0.0)
+        .number("messages", 0.0);
+    with_share(args, row, tokens)
         .bool("difference", true)
         .finish()
+}
+
+/// Returns a row with the share of the window, if `--window` is given.
+fn with_share(args: &Args, row: Object, tokens: f64) -> Object {
+    row.with(args.window, |row, window| {
+        row.number("share", tokens / window as f64)
+    })
 }
