@@ -105,7 +105,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// whole path, including entries that were compacted; with --context, summaries replace these
 /// entries. Thinking, failed replies and results without a call are left out. `tools` contains the
 /// definitions that the session records. All conversations are written to one file, even if several
-/// sessions or directories are given.
+/// sessions or directories are given. Conversations without a user message are then left out.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. These pages and documents are named after the day and the title of the session.

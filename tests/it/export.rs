@@ -1723,3 +1723,24 @@ fn entries_of_extensions_are_shown_with_the_filter_all() {
         assert!(has_entry(&format!("export -o - {format} --filter all")));
     }
 }
+
+/// Of a directory, what has no user message is left out; a session that is named is written.
+#[test]
+fn conversations_without_a_question_are_left_out() {
+    let s = Sandbox::new();
+    s.put("d/a.jsonl", fixture("two-branches.jsonl"));
+    let only_command = r#"{"type":"message","id":"bbbb0001","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"bashExecution","command":"git status","output":"clean","exitCode":0,"cancelled":false,"truncated":false,"timestamp":1767225600000}}"#;
+    s.put("d/b.jsonl", session(&[only_command]));
+    let done = s
+        .pisess("export --as messages --json -o ./out.jsonl ./d")
+        .done();
+    assert_snapshot!(done, @r#"
+    {"path":"./out.jsonl","conversations":1}
+    2> pisess: 1 conversation without a user message is left out
+    "#);
+    assert_eq!(s.text("out.jsonl").lines().count(), 1);
+    let named = s.pisess("export --as messages -o - ./d/b.jsonl").done();
+    assert!(named.text().contains("git status"), "{named}");
+    s.put("e/b.jsonl", session(&[only_command]));
+    assert_snapshot!(s.pisess("export --as messages -o ./out2.jsonl ./e").done().fails(1), @"./e: no conversation has a user message");
+}

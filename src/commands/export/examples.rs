@@ -10,9 +10,11 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::{Rendition, find_leaked_values};
+use crate::format::format_count;
 use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::range::EntryRange;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -58,7 +60,8 @@ impl Sources<'_> {
 }
 
 /// Writes a line for each conversation: of the sessions, and of each session below the directories.
-/// A session without messages has none. Sessions of sub-agents are left out of a directory.
+/// A session without messages has none. Of a directory, sessions of sub-agents and conversations
+/// without a user message are left out.
 pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sources = Sources::from_args(args)?;
     let mut writer = ExampleWriter {
@@ -66,6 +69,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         reference: sources.reference,
         is_single_session: sources.is_single_session(),
         count: 0,
+        without_question: 0,
         removed: None,
         first_input: None,
         input_paths: Vec::new(),
@@ -79,6 +83,11 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(failure) = writer.failure {
         return Err(failure);
     }
+    if writer.count == 0 && writer.without_question > 0 {
+        let name = to_visible(&args.session.to_string_lossy());
+        let failure = Failure::negative(format_args!("{name}: no conversation has a user message"));
+        return Err(failure.with_path(&name));
+    }
     if writer.count == 0 {
         let name = to_visible(&args.session.to_string_lossy());
         let failure = Failure::negative(format_args!("{name}: no conversation has a message"));
@@ -89,6 +98,14 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         removed.refuse_left_in_export(&input.map_read_error(left)?, input)?;
     }
     write_result(args, &written, &writer, ui)?;
+    if writer.without_question > 0 {
+        let left_out = format_count(
+            writer.without_question,
+            "conversation without a user message is",
+            "conversations without a user message are",
+        );
+        ui.print_status(&format!("{left_out} left out"));
+    }
     Ok(writer.exit)
 }
 
@@ -101,6 +118,8 @@ struct ExampleWriter<'a> {
     is_single_session: bool,
     /// The number of lines so far.
     count: usize,
+    /// The number of conversations so far that are left out, because they have no user message.
+    without_question: usize,
     /// With `--redact`, the secrets of all sessions so far.
     removed: Option<RemovedSecrets>,
     /// The first session, for messages about the whole.
@@ -170,7 +189,13 @@ impl ExampleWriter<'_> {
             input = redacted;
         }
         let open = OpenSession::from_input(input, load_options(ui), ui)?;
-        let ranges = self.conversations(&open)?;
+        let mut ranges = self.conversations(&open)?;
+        // Nobody trains on the commands that a user ran. A session that is named is written anyway.
+        if !self.is_single_session {
+            let range_count = ranges.len();
+            ranges.retain(|range| has_user_message(&open.session, range.end));
+            self.without_question += range_count - ranges.len();
+        }
         let mut count = 0;
         if self.is_single_session {
             // A failure ends the command, so nothing is printed of an incomplete session.
@@ -254,6 +279,13 @@ impl ExampleWriter<'_> {
         }
         Ok(is_written)
     }
+}
+
+/// Whether there is a user message on the path to a position.
+fn has_user_message(session: &Session, end: Position) -> bool {
+    session
+        .ancestors(end.entry())
+        .any(|ix| session.is_message(ix, Role::User))
 }
 
 /// Writes the lines to standard output or to the file of `-o`, whose path is then printed.
