@@ -2485,3 +2485,35 @@ fn a_source_is_named_by_its_title() {
     );
     assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
 }
+
+/// The responses of two imports of a source are the same, so that `list --forks` counts the source
+/// once.
+#[test]
+fn two_imports_of_a_source_are_counted_once() {
+    let h = Home::with(&[]);
+    // The ids of responses are as long as those of a provider.
+    let source = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+    h.0.put(
+        "plain.jsonl",
+        source.replace("\"msg_0", "\"msg_01XFDUDYJgAACzvnptvV"),
+    );
+    h.run("import ./plain.jsonl");
+    let once = counted_by_list(&h);
+    h.run("import --for omp ./plain.jsonl");
+    let twice = counted_by_list(&h);
+    assert!(once.0 > 3.0 && once.1 > 0.0, "{once:?}");
+    assert_eq!(twice.0, once.0);
+    assert_eq!(twice.1, once.1);
+}
+
+/// Returns the number of messages and of tokens over all rows of `list --forks`.
+fn counted_by_list(h: &Home) -> (f64, f64) {
+    let mut messages = 0.0;
+    let mut tokens = 0.0;
+    for row in h.run("list --all --forks --json").text().lines() {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        messages += row["messageCount"].as_f64().unwrap();
+        tokens += row["tokens"]["total"].as_f64().unwrap();
+    }
+    (messages, tokens)
+}

@@ -129,6 +129,7 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
         response: response_key(parsed),
         is_message: parsed.kind == Kind::Message,
         is_user_message: parsed.kind == Kind::Message && parsed.role == Role::User,
+        is_reply: parsed.kind == Kind::Message && parsed.role == Role::Assistant,
         is_pruned: false,
     }
 }

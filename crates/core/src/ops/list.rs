@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::session::content::content_text;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
-use crate::session::entry::Span;
+use crate::session::entry::{EntryIx, Span};
 use crate::session::labels::Labels;
 use crate::session::list_stats::{EntryKey, Opening, Question, is_command};
 use crate::session::period::Period;
@@ -108,6 +108,8 @@ pub struct ReadSession {
     pub listed: ListedSession,
     /// The keys that identify its entries, if requested.
     pub keys: Vec<EntryKey>,
+    /// The parents of the entries that have keys.
+    pub parents: Vec<Option<EntryIx>>,
     /// The requests that its entries record.
     pub billed: Vec<BilledRequest>,
 }
@@ -152,6 +154,7 @@ pub fn read_session(
     let list_stats = std::mem::take(&mut session.collected.list_stats);
     let mut counted = CountedEntries {
         has_user_message: list_stats.user_message_count > 0,
+        parents: list_parents(&session),
         keys: std::mem::take(&mut session.collected.keys),
         billed: std::mem::take(&mut session.collected.billed),
     };
@@ -231,14 +234,24 @@ pub fn read_session(
     Ok(ReadSession {
         listed,
         keys: counted.keys,
+        parents: counted.parents,
         billed: counted.billed,
     })
+}
+
+/// Returns the parents of the entries, if their keys were requested.
+fn list_parents(session: &Session) -> Vec<Option<EntryIx>> {
+    if session.collected.keys.is_empty() {
+        return Vec::new();
+    }
+    session.entries.iter().map(|entry| entry.parent).collect()
 }
 
 /// What a list counts of the entries of a session, including those that were pruned.
 struct CountedEntries {
     has_user_message: bool,
     keys: Vec<EntryKey>,
+    parents: Vec<Option<EntryIx>>,
     billed: Vec<BilledRequest>,
 }
 
@@ -251,6 +264,7 @@ impl CountedEntries {
         options: &LoadOptions,
     ) -> Result<CountedEntries, LoadError> {
         let unpruned = load(&pruned.restored_file(source), options)?;
+        let parents = list_parents(&unpruned);
         let mut keys = unpruned.collected.keys;
         for (key, entry) in keys.iter_mut().zip(&unpruned.entries) {
             key.is_pruned = pruned.session_line(entry.line).is_none();
@@ -258,6 +272,7 @@ impl CountedEntries {
         Ok(CountedEntries {
             has_user_message: unpruned.collected.list_stats.user_message_count > 0,
             keys,
+            parents,
             billed: unpruned.collected.billed,
         })
     }

@@ -78,6 +78,8 @@ pub struct EntryKey {
     pub is_message: bool,
     /// Whether it is a message of the user.
     pub is_user_message: bool,
+    /// Whether it is a message of the model.
+    pub is_reply: bool,
     /// Whether it was pruned from the session.
     pub is_pruned: bool,
 }

@@ -27,6 +27,7 @@ pub mod forwarded;
 pub mod outcome;
 
 pub mod conversation;
+pub mod copied_turns;
 pub mod labels;
 pub mod prefixes;
 pub mod range;

@@ -1,11 +1,14 @@
-//! Counts each entry once, although a fork has copies of the entries of its source.
+//! Counts each entry once, although a fork has copies of the entries of its source, and two imports
+//! of a source have the same responses.
 
 use super::{ListedSession, ReadSession};
 use crate::load::read_header;
 use crate::session::Header;
+use crate::session::copied_turns::{Turns, with_copied_turns};
+use crate::session::entry::EntryIx;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_store::{FoundFile, Glance};
 use std::path::Path;
@@ -15,13 +18,15 @@ use std::path::Path;
 ///
 /// `counted_keys` has the keys of the entries and responses of all earlier sessions. A fork copies
 /// entries of its source, so sessions must be passed in the order in which they were started. An
-/// entry without a key is not a copy. A session that was loaded without keys, as one that is neither
-/// a fork nor the source of one, stays as it is.
+/// entry without a key is not a copy, unless it was copied with a response. A session that was loaded
+/// without keys, as one that is neither a fork nor the source of one, stays as it is.
 pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
-    let mut listed = reading.listed;
     if reading.keys.is_empty() {
-        return listed;
+        return reading.listed;
     }
+
+    let copied_turns = find_copied_turns(counted_keys, &reading);
+    let mut listed = reading.listed;
     listed.entry_count = 0;
     listed.message_count = 0;
     listed.user_message_count = 0;
@@ -32,7 +37,7 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
         // Requests are in the order of their entries. The request of a copy is taken as well, so
         // that the next one comes first.
         let request = billed.next_if(|request| request.entry.index() == index);
-        if request.is_some() && counted_keys.contains(&entry.response) {
+        if copied_turns.contains(&EntryIx::new(index)) {
             continue;
         }
         if entry.key != EntryKey::NONE {
@@ -59,12 +64,39 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
     listed
 }
 
+/// Returns the entries with a response that was counted before, and what was copied with them.
+fn find_copied_turns(counted_keys: &HashSet<u128>, reading: &ReadSession) -> HashSet<EntryIx> {
+    let mut copied_responses = HashSet::default();
+    for request in &reading.billed {
+        let key = reading.keys.get(request.entry.index());
+        if key.is_some_and(|key| counted_keys.contains(&key.response)) {
+            copied_responses.insert(request.entry);
+        }
+    }
+    with_copied_turns(copied_responses, reading)
+}
+
+impl Turns for ReadSession {
+    fn entry_count(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
+        self.parents[ix.index()]
+    }
+
+    fn is_response(&self, ix: EntryIx) -> bool {
+        self.keys[ix.index()].is_reply
+    }
+}
+
 /// A session file, as its header places it among others.
 #[derive(Debug)]
 pub struct FamilyFile {
     /// The file.
     pub file: FoundFile,
-    /// Whether it is a fork, or the source of one.
+    /// Whether it may share entries with others: it is a fork, the source of one, or was started at
+    /// the same time as another, as two imports of a source are.
     pub is_related: bool,
 }
 
@@ -77,8 +109,12 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
         .collect();
     // The paths or ids of the sessions that others were forked from.
     let mut sources: HashSet<Vec<u8>> = HashSet::default();
+    let mut counts_by_start: HashMap<i64, usize> = HashMap::default();
     for header in headers.iter().flatten() {
         sources.extend(fork_source(header));
+        if let Some(started_ms) = header.started_ms() {
+            *counts_by_start.entry(started_ms).or_default() += 1;
+        }
     }
 
     let mut started_files = Vec::new();
@@ -90,7 +126,8 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
             let path = file.path.as_os_str().as_encoded_bytes();
             is_related = fork_source(&header).is_some()
                 || sources.contains(path)
-                || sources.contains(header.id.as_bytes());
+                || sources.contains(header.id.as_bytes())
+                || started_ms.is_some_and(|start| counts_by_start[&start] > 1);
         }
         let family_file = FamilyFile { file, is_related };
         started_files.push((started_ms.unwrap_or(i64::MAX), family_file));

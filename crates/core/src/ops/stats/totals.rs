@@ -3,6 +3,7 @@
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
+use crate::session::copied_turns::{Turns, with_copied_turns};
 use crate::session::entry::{Entry, EntryIx, Role, Slice};
 use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
@@ -35,9 +36,7 @@ pub fn find_copies_and_add_keys(
     is_copy
 }
 
-/// Returns the entries with a response that an earlier file has, too, and what was copied with them:
-/// the entries from the response before, if that was copied as well, or from the root. The other
-/// entries of a copied conversation, such as what the user said, have no key that shows it.
+/// Returns the entries with a response that an earlier file has, too, and what was copied with them.
 fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> HashSet<EntryIx> {
     let session = &stats.session;
     let mut copied_responses = HashSet::default();
@@ -46,29 +45,21 @@ fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> Hash
             copied_responses.insert(entry.attribution.entry);
         }
     }
+    with_copied_turns(copied_responses, session)
+}
 
-    let mut copied = copied_responses.clone();
-    for &response in &copied_responses {
-        // Up to the response before, or to what was copied with another response.
-        let mut passed = Vec::new();
-        let mut next = session.entry(response).parent;
-        while let Some(ix) = next {
-            let is_response = session.is_message(ix, Role::Assistant);
-            // Without a limit, a cycle of parents would never end.
-            let is_in_cycle = passed.len() == session.entries.len();
-            if is_response || copied.contains(&ix) || is_in_cycle {
-                break;
-            }
-            passed.push(ix);
-            next = session.entry(ix).parent;
-        }
-
-        let was_copied_with_response = next.is_none_or(|stop| copied.contains(&stop));
-        if was_copied_with_response {
-            copied.extend(passed);
-        }
+impl Turns for Session {
+    fn entry_count(&self) -> usize {
+        self.entries.len()
     }
-    copied
+
+    fn parent(&self, ix: EntryIx) -> Option<EntryIx> {
+        self.entry(ix).parent
+    }
+
+    fn is_response(&self, ix: EntryIx) -> bool {
+        self.is_message(ix, Role::Assistant)
+    }
 }
 
 /// Returns the key of the response that an entry has, if it was paid for: copies made by `pick` were
