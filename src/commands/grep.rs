@@ -60,6 +60,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Find an error among the calls that failed",
         "pisess grep --failed 'board::' session.jsonl",
     ),
+    Example::answers_no(
+        "List the commands that failed, in the sessions of this directory",
+        "pisess grep --failed --tool bash",
+    ),
     Example::new(
         "List the commands that the agent ran in a shell, with their output",
         "pisess grep --tool bash '' session.jsonl",
@@ -78,6 +82,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// decoded first, so é, a quote or a newline is found however the file escapes it. Only --raw
 /// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
 /// a title line; a match there has the role `title`.
+///
+/// Without PATTERN and SESSION, every entry that --role, --tool, --failed or --with-images selects
+/// matches.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -122,11 +129,12 @@ pub const GUIDE: Guide = Guide::new(&[
 #[command(override_usage = concat!(
     "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
     "       pisess grep [OPTIONS] <PATTERN> <SESSION> <RANGE>\n",
-    "       pisess grep [OPTIONS] -e <PATTERN> [SESSION]...",
+    "       pisess grep [OPTIONS] -e <PATTERN> [SESSION]...\n",
+    "       pisess grep [OPTIONS] --role <ROLE>",
 ))]
 pub struct Args {
     /// What to search for
-    #[arg(required_unless_present = "regexp")]
+    #[arg(required_unless_present_any = ["regexp", "role", "tool", "failed", "with_images"])]
     pub pattern: Option<String>,
     #[command(flatten)]
     pub sessions: SessionsArgs,
@@ -233,6 +241,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         // clap takes the first argument for the pattern. With -e it is a path.
         args.sessions.paths.insert(0, path.into());
+    }
+    if args.pattern.is_none() && args.regexp.is_empty() {
+        // --role, --tool, --failed or --with-images select the entries.
+        args.pattern = Some(String::new());
     }
     args.range = take_range(&mut args.sessions.paths)?;
     args.refuse_conflicts()?;

@@ -862,3 +862,22 @@ fn only_what_failed_or_has_an_image() {
     );
     assert_eq!(s.unchanged("grep --with-images e ./tour.jsonl").code, 1);
 }
+
+/// What selects entries by itself needs no pattern.
+#[test]
+fn a_selection_of_entries_needs_no_pattern() {
+    let s = Sandbox::new();
+    s.put(
+        ".pi/agent/sessions/--home-u-code-ferry--/tour.jsonl",
+        fixture("tour.jsonl"),
+    );
+    let at_home = |line: &str| s.pisess(line).at_home().done();
+    for selection in ["--failed --tool bash", "--role user", "--tool read"] {
+        let without = at_home(&format!("grep --all {selection}"));
+        let with = at_home(&format!("grep --all {selection} ''"));
+        assert_eq!(without.text(), with.text(), "{selection}");
+        assert!(!without.text().is_empty(), "{selection}");
+    }
+    assert_eq!(at_home("grep --all --with-images").code, 1);
+    assert_eq!(at_home("grep --all").code, 2);
+}
