@@ -21,11 +21,11 @@ use crate::export::markdown::entry_markdown;
 use crate::export::source::{Contents, ContentsReader, Display, ExportedPart};
 use crate::load::LoadOptions;
 use crate::ops::grep::entries_around_matches;
-use crate::ops::show::{ShownPart, Surroundings, read_entry};
+use crate::ops::show::{ShownPart, Surroundings, compaction_facts, read_entry};
 use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::content::blocks_of_type;
-use crate::session::entry::{EntryIx, LineNo, Role};
+use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::labels::Labels;
 use crate::session::range::Selection;
 use crate::session::read::entry_reader::EntryReader;
@@ -61,7 +61,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --all-fields session.jsonl '@^{assistant}'",
     ),
     Example::new(
-        "Quote the last answer in Markdown",
+        "Print only the text of the last answer, in Markdown",
         "pisess show --as markdown session.jsonl '@^{answer}'",
     ),
     Example::answers_no(
@@ -444,6 +444,10 @@ fn print_in_full(
             folders,
         };
         let mut shown = read_entry(line, entry.kind, entry.role, around);
+        if entry.kind == Kind::Compaction {
+            let facts = compaction_facts(&reader, ix);
+            shown.facts.extend(open.input.map_read_error(facts)?);
+        }
         if let Some(markdown) = rendered.get(&ix) {
             shown.body = vec![ShownPart::Prose(Text::from(markdown.clone()))];
         }

@@ -45,7 +45,7 @@ fn entries_in_full() {
             }
 
     dc705e93  compaction · 2026-03-14 09:43
-      12.5k tokens before · keeps b5d60e41 and later · line 30 · parent 42b8f65a
+      12.5k tokens before · keeps b5d60e41 and later · 1.5k tokens in the next request · 2 user messages only in the summary: 0d9a6c31 3de1b752 · line 30 · parent 42b8f65a
         ## Goal
         Make waiting times right across midnight in `ferry`.
 

@@ -1,7 +1,9 @@
 //! An entry in full for people: its texts, and its other fields by name.
 
+mod compaction;
 mod reading;
 
+pub use compaction::compaction_facts;
 pub use reading::{ShownEntry, ShownPart, Surroundings, read_entry};
 
 use crate::format::format_bytes;
