@@ -4,11 +4,12 @@ mod alternatives;
 mod branch;
 mod job;
 mod many;
+mod purge;
 mod report;
 mod restore;
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{WriteArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::pruned::session_own_path;
@@ -44,6 +45,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "List what removing a branch would move",
         "pisess prune -n --branch 5c07d14b session.jsonl",
     ),
+    Example::new(
+        "Remove a branch for good",
+        "pisess prune --branch 5c07d14b --purge session.jsonl",
+    ),
 ]);
 
 /// Make a session smaller; what is removed can be restored.
@@ -77,8 +82,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. Deleting SESSION.pruned instead removes for good what
-/// was pruned.
+/// byte for byte, plus any entries added since. --purge instead removes SESSION.pruned, with all that
+/// was pruned, for good.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of
@@ -131,6 +136,10 @@ pub struct Args {
     /// Restore what an earlier run changed (puts back what was pruned)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
+    /// Remove SESSION.pruned afterwards, so that nothing can be restored; without another option,
+    /// prune nothing
+    #[arg(long, conflicts_with_all = ["restore", "output", "all", "project", "older_than", "larger_than", "json"])]
+    pub purge: bool,
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -178,6 +187,13 @@ impl Args {
                 kinds: self.payload_kinds(),
             }
         }
+    }
+
+    /// Whether SESSION.pruned is removed, and nothing else is done.
+    fn only_purges(&self) -> bool {
+        let chooses_payloads = self.over.is_some() || self.images || self.results || self.details;
+        let prunes = chooses_payloads || self.compacted || self.branch.is_some();
+        self.purge && !prunes
     }
 
     /// Returns the only session, if one is given that is no directory, and no option chooses
@@ -228,6 +244,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     match args.single_session() {
         Some(session) => prune_single(session, args, ui),
+        None if args.purge => Err(Failure::usage_error("--purge takes one session")
+            .with_hint("repeat the command for each session")),
         None => prune_sessions(args, ui),
     }
 }
@@ -251,12 +269,40 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         side_file: pruned_file(&target),
         target,
         is_named: true,
+        is_purged: args.purge,
     };
-    if args.restore {
-        job.restore(ui)
-    } else if is_dry_run {
-        job.print_plan(ui)
-    } else {
-        job.prune(ui)
+    if args.only_purges() {
+        return job.purge(ui);
     }
+    let exit = if args.restore {
+        job.restore(ui)?
+    } else if is_dry_run {
+        job.print_plan(ui)?
+    } else {
+        job.prune(ui)?
+    };
+    if !args.purge || exit != Exit::Done {
+        return Ok(exit);
+    }
+    if is_dry_run {
+        ui.print_status("with --purge, nothing of it could be restored");
+        return Ok(exit);
+    }
+
+    // The session was rewritten, so it is opened again.
+    let input = Input::open_path(&job.target, ui.stdout_predicate())?;
+    let pruned_open = OpenSession::load(input, LoadOptions::default())?;
+    let purge_job = PruneJob {
+        task: args.task(),
+        write: &args.write,
+        open: &pruned_open,
+        side_file: job.side_file.clone(),
+        target: job.target.clone(),
+        is_named: true,
+        is_purged: true,
+    };
+    let name = job.open.input.name.clone();
+    purge_job
+        .purge(ui)
+        .map_err(|failure| failure.after_writing(&name))
 }

@@ -242,7 +242,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     (
         "prune",
-        "restore branch compacted all project older-than larger-than recursive",
+        "purge restore branch compacted all project older-than larger-than recursive",
     ),
     (
         "export",

@@ -36,7 +36,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     ./s.jsonl.pruned
     2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
-    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.text("s.jsonl"), @r#"
     {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}
@@ -508,7 +508,7 @@ fn an_image_has_one_size() {
     assert_snapshot!(done, @r"
     ./s.jsonl.pruned
     2> pisess: ./s.jsonl: 1 payload pruned, 40 kB
-    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.run("list ./s.jsonl"), @r"
     age  id      msgs   size  context  name or first user message

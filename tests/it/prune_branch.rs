@@ -14,7 +14,7 @@ fn a_branch_leaves_and_comes_back() {
     assert_snapshot!(done, @r"
     ./tour.jsonl.pruned
     2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB
-    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
+    2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
        id        age  entries  tokens  last user message
@@ -512,4 +512,48 @@ fn a_file_of_an_earlier_version_is_restored() {
     assert_ne!(s.text("s.jsonl"), before);
     s.pisess("prune -q ./s.jsonl --restore").done();
     assert!(s.text("s.jsonl").starts_with(&crate::prune::large()));
+}
+
+/// With `--purge`, nothing is left of what was pruned.
+#[test]
+fn a_branch_is_removed_for_good() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("prune --branch 1a2b3c05 --purge -n ./two-branches.jsonl").to_string(), @r"
+     size  id        entry
+    161 B  1a2b3c04  user: Tissue paper then. How big?
+    215 B  1a2b3c05  assistant: Half a metre; larger ones tear.
+    376 B  total     2 entries
+    1 branch (2 entries); session 1.4 kB to 1.0 kB
+    2> pisess: with --purge, nothing of it could be restored
+    ");
+    assert_snapshot!(s.pisess("prune --branch 1a2b3c05 --purge ./two-branches.jsonl").done(), @r"
+    2> pisess: ./two-branches.jsonl: 1 branch (2 entries) pruned, 378 B
+    2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (795 B)
+    ");
+    assert!(!s.path("two-branches.jsonl.pruned").exists());
+    assert!(!s.text("two-branches.jsonl").contains("1a2b3c05"));
+    assert_snapshot!(s.pisess("prune --restore ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: nothing was pruned");
+
+    // What was pruned before is removed, too, and nothing else.
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("prune --branch 1a2b3c05 -q ./two-branches.jsonl");
+    let pruned = s.bytes("two-branches.jsonl");
+    assert_snapshot!(s.unchanged("prune --purge -n ./two-branches.jsonl").to_string(), @"2> pisess: ./two-branches.jsonl: what was pruned from it before would be removed for good (795 B)");
+    assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (795 B)");
+    assert!(!s.path("two-branches.jsonl.pruned").exists());
+    assert_eq!(s.bytes("two-branches.jsonl"), pruned);
+    assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: nothing was pruned");
+}
+
+#[test]
+fn what_is_not_its_own_is_not_purged() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    s.run("prune --branch 1a2b3c05 -q ./two-branches.jsonl");
+    s.put("tour.jsonl.pruned", s.bytes("two-branches.jsonl.pruned"));
+    let other = s.unchanged("prune --purge ./tour.jsonl").fails(2);
+    assert!(other.contains("another session"), "{other}");
+    assert!(s.path("tour.jsonl.pruned").exists());
+    let several = s.unchanged("prune --purge ./tour.jsonl ./two-branches.jsonl");
+    assert_eq!(several.code, 2, "{several}");
+    assert!(s.path("two-branches.jsonl.pruned").exists());
 }

@@ -66,7 +66,7 @@ fn a_directory_has_one_preview_and_a_total() {
     pisess: ./p/a.jsonl: 5 payloads pruned, 9.3 kB
     pisess: ./p/b.jsonl: 5 payloads pruned, 9.3 kB
     pisess: 2 of 3 sessions pruned, 19 kB
-    pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)
+    pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_eq!(shown_paths, "./p/a.jsonl.pruned\n./p/b.jsonl.pruned\n");
     assert_eq!(

@@ -104,6 +104,7 @@ fn planned_bytes(job: &PruneJob, task: Task, ui: &Ui) -> Result<usize, Failure> 
         target: job.target.clone(),
         side_file: job.side_file.clone(),
         is_named: job.is_named,
+        is_purged: false,
     };
     let plan = other.plan_prune(job.open, ui)?;
     Ok(plan.saved_bytes(&job.open.session))

@@ -82,6 +82,8 @@ pub struct PruneJob<'a> {
     pub side_file: PathBuf,
     /// Whether the user named the session, and did not only name its directory.
     pub is_named: bool,
+    /// Whether what is pruned is removed for good afterwards.
+    pub is_purged: bool,
 }
 
 impl PruneJob<'_> {

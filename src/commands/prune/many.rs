@@ -157,6 +157,7 @@ fn prune_found(
         side_file: pruned_file(&target),
         target,
         is_named: file.named,
+        is_purged: false,
     };
     let size_before = open.input.source().len() as usize;
     let mut planned_size = None;

@@ -17,7 +17,7 @@ use pisess_store::Committed;
 use std::path::PathBuf;
 
 /// Follows the report of what was pruned from sessions.
-pub const KEPT_NOTE: &str = "SESSION.pruned holds what was pruned (hint: --restore puts it back; delete that file to remove it for good)";
+pub const KEPT_NOTE: &str = "SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)";
 
 /// What was pruned or restored.
 #[derive(Clone, Copy, Default)]
@@ -241,7 +241,7 @@ impl PruneJob<'_> {
         ui.report_commit_warnings(&committed);
         self.open.input.report_path(ui);
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
-        if !json && !matches!(self.task, Task::Restore) {
+        if !json && !self.is_purged && !matches!(self.task, Task::Restore) {
             ui.print_status(KEPT_NOTE);
         }
         Ok(Exit::Done)
@@ -256,6 +256,7 @@ impl PruneJob<'_> {
             is_written,
             is_elsewhere: self.write.output.is_some(),
             is_restored: matches!(self.task, Task::Restore),
+            is_purged: self.is_purged,
             outcome,
         }
     }
@@ -271,6 +272,8 @@ pub struct PruneReport {
     /// Whether the target is another file than the session.
     is_elsewhere: bool,
     is_restored: bool,
+    /// Whether the file beside the session is removed afterwards.
+    is_purged: bool,
     pub outcome: PruneOutcome,
 }
 
@@ -293,6 +296,9 @@ impl PruneReport {
         }
         let bytes = format_bytes(self.outcome.bytes);
         ui.print_status(&format!("{name}: {what} pruned, {bytes}"));
+        if self.is_purged {
+            return Ok(());
+        }
         ui.print_path(&self.side_file.to_string_lossy())
     }
 

@@ -1,0 +1,70 @@
+//! `--purge`: removes what was pruned for good.
+
+use super::job::{PruneJob, open_if_exists};
+use super::restore::read_side_file;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::format::format_bytes;
+use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};
+
+/// SESSION.pruned before it is removed.
+struct PurgedFile {
+    bytes: u64,
+    /// Why the removal may not last, or did not happen.
+    error: Option<StoreError>,
+}
+
+impl PruneJob<'_> {
+    /// Removes SESSION.pruned, or with `-n` reports that it would be removed. Nothing is done if
+    /// there is none. A file that belongs to another session, or is damaged, is refused.
+    pub fn purge(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.open.refuse_archived_side_file(&self.side_file)?;
+        if self.write.change.dry_run {
+            return self.print_planned_purge(ui);
+        }
+
+        let mut attempt = |locked_open: &OpenSession, _: Locked| {
+            let Some(side_file) = open_if_exists(&self.side_file)? else {
+                return Ok((None, None));
+            };
+            let bytes = side_file.len();
+            read_side_file(locked_open, side_file)?;
+            // Removed under the lock, because another pisess may prune as soon as it is released.
+            let error = store::remove(&self.side_file).err();
+            Ok((None, Some(PurgedFile { bytes, error })))
+        };
+        let (_, purged) = self
+            .open
+            .attempt_under_lock(&self.write_options(), &mut attempt)?;
+        let name = &self.open.input.name;
+        let Some(purged) = purged else {
+            ui.print_status(&format!("{name}: nothing was pruned"));
+            return Ok(Exit::Done);
+        };
+        match purged.error {
+            None => {}
+            // The file is removed, but may be back after a power failure.
+            Some(error) if matches!(error.cause, Cause::Unsynced(_)) => ui.warn(&error.to_string()),
+            Some(error) => return Err(error.into()),
+        }
+        let size = format_bytes(purged.bytes as usize);
+        ui.print_status(&format!(
+            "{name}: what was pruned from it is removed for good ({size})"
+        ));
+        Ok(Exit::Done)
+    }
+
+    fn print_planned_purge(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let name = &self.open.input.name;
+        let Some(side_file) = open_if_exists(&self.side_file)? else {
+            ui.print_status(&format!("{name}: nothing was pruned"));
+            return Ok(Exit::Done);
+        };
+        let size = format_bytes(side_file.len() as usize);
+        read_side_file(self.open, side_file)?;
+        ui.print_status(&format!(
+            "{name}: what was pruned from it before would be removed for good ({size})"
+        ));
+        Ok(Exit::Done)
+    }
+}
