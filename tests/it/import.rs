@@ -2480,7 +2480,7 @@ fn a_source_is_named_by_its_title() {
     assert!(
         several
             .stderr
-            .starts_with("pisess: `which paper` is in the titles of 5 sessions"),
+            .starts_with("pisess: `which paper` is in the titles of 7 sessions"),
         "{several}"
     );
     assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
