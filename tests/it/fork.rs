@@ -769,6 +769,103 @@ fn every_kind_of_entry() -> String {
     lines.join("\n")
 }
 
+/// A compaction keeps a call together with the result that was missing, or neither.
+#[test]
+fn for_claude_and_codex_a_compaction_keeps_whole_calls() {
+    let entry = |id: &str, parent: &str, rest: &str| {
+        let parent = if parent.is_empty() {
+            "null".into()
+        } else {
+            format!("\"{parent}\"")
+        };
+        format!(
+            r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z",{rest}}}"#
+        )
+    };
+    let user =
+        |text: &str| format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#);
+    let call = r#""type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}],"stopReason":"toolUse"}"#;
+    let compaction = |kept: &str| {
+        format!(
+            r#""type":"compaction","summary":"Much.","firstKeptEntryId":"{kept}","tokensBefore":9"#
+        )
+    };
+    let s = Sandbox::new();
+    let answered_later = [
+        entry("a1", "", &user("One.")),
+        entry("a2", "a1", call),
+        entry("a3", "a2", &user("Two.")),
+        entry("a4", "a3", &compaction("a3")),
+    ];
+    s.put("later.jsonl", session(&[&answered_later.join("\n")]));
+    let open = [
+        entry("a1", "", &user("One.")),
+        entry("a2", "a1", call),
+        entry("a3", "a2", &compaction("a2")),
+    ];
+    s.put("open.jsonl", session(&[&open.join("\n")]));
+
+    // The number of kept lines: the call and its result are both kept, or both left out.
+    for (name, kept_by_claude, kept_by_codex) in [("later", 1, 1), ("open", 2, 2)] {
+        s.run(&format!(
+            "fork -q --for claude ./{name}.jsonl -o ./{name}-claude.jsonl"
+        ));
+        let boundary = find_line(&s, &format!("{name}-claude.jsonl"), "compact_boundary");
+        let kept = &boundary["compactMetadata"]["preservedMessages"]["uuids"];
+        assert_eq!(
+            kept.as_array().unwrap().len(),
+            kept_by_claude,
+            "{name}: {boundary}"
+        );
+
+        s.run(&format!(
+            "fork -q --for codex ./{name}.jsonl -o ./{name}-codex.jsonl"
+        ));
+        let compacted = find_line(&s, &format!("{name}-codex.jsonl"), "\"compacted\"");
+        let history = compacted["payload"]["replacement_history"]
+            .as_array()
+            .unwrap();
+        let of_calls = |item: &&serde_json::Value| item["call_id"] == "c1";
+        let is_summary = |item: &serde_json::Value| item.to_string().contains("Much.");
+        let kept = history.iter().filter(|item| !is_summary(item)).count();
+        assert_eq!(kept, kept_by_codex, "{name}: {compacted}");
+        assert_ne!(
+            history.iter().filter(of_calls).count(),
+            1,
+            "{name}: {compacted}"
+        );
+    }
+}
+
+/// Returns the first line of a file that contains a text.
+fn find_line(s: &Sandbox, file: &str, text: &str) -> serde_json::Value {
+    let content = s.text(file);
+    let line = content.lines().find(|line| line.contains(text));
+    serde_json::from_str(line.unwrap()).unwrap()
+}
+
+/// A result without a call is not what the session goes on from, and a summary alone is enough.
+#[test]
+fn for_claude_the_session_goes_on_from_what_is_seen() {
+    let s = Sandbox::new();
+    let lines = [
+        r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"One."}}"#,
+        r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Two."}],"stopReason":"stop"}}"#,
+        r#"{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"user","content":"Other branch."}}"#,
+        r#"{"type":"message","id":"a4","parentId":"a2","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"toolResult","toolCallId":"c0","toolName":"bash","content":[]}}"#,
+    ];
+    s.put("s.jsonl", session(&[&lines.join("\n")]));
+    s.run("fork -q --branches --for claude ./s.jsonl -o ./claude.jsonl");
+    // Below the line that the session goes on from, there is no other line.
+    let other = find_line(&s, "claude.jsonl", "Other branch.");
+    assert_eq!(other["type"], "pisess", "{other}");
+
+    let summary = r#"{"type":"compaction","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","summary":"Much.","firstKeptEntryId":"a1","tokensBefore":9}"#;
+    s.put("summary.jsonl", session(&[summary]));
+    s.run("fork -q --for claude ./summary.jsonl -o ./summary-claude.jsonl");
+    find_line(&s, "summary-claude.jsonl", "isCompactSummary");
+}
+
 /// What the model sees is as pi sends it, and the rest is kept beside.
 #[test]
 fn for_claude_code_every_kind_of_entry() {

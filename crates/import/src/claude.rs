@@ -124,7 +124,7 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
             let line = self.parse_line(offset, raw, self.time_ms);
             // Claude Code may write a line once more.
             if !self.is_repeated(&line) {
-                return self.read_returned(&line, returned.entry);
+                return self.read_returned_line(&line, returned.entry);
             }
         }
 
@@ -205,8 +205,8 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Adds the entry that pisess wrote into a line. A line without an entry, such as the boundary
-    /// of a compaction, is the same place in the tree as the line before it.
-    fn read_returned(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
+    /// of a compaction, is the same place in the tree as its parent, or its logical parent.
+    fn read_returned_line(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
         self.time_ms = line.time_ms;
         let Some(entry) = entry else {
             let parent = non_empty_text(line.raw, "logicalParentUuid").or(line.parent.clone());
@@ -233,6 +233,7 @@ impl<'o> ClaudeReader<'o> {
                 self.nodes_by_uuid
                     .insert(uuid.as_bytes().into(), node.into());
             }
+            // No line can name it as its parent, so what follows its parent follows it.
             None => self.writer.continue_parent(node),
         }
         self.remember_settings(entry);

@@ -44,14 +44,13 @@ pub struct NativeTarget<'a> {
     pub created_ms: i64,
 }
 
-/// Writes a session of pi, whose entries `reader` reads, as a session of another agent. Returns the
-/// number of lines that the model sees on the path to the leaf: without any, the agent could not
-/// continue the session.
+/// Writes a session of pi, whose entries `reader` reads, as a session of another agent. Returns
+/// whether the model sees anything at the leaf: otherwise, the agent could not continue the session.
 pub fn write_native_session(
     reader: &EntryReader,
     target: &NativeTarget,
     out: &mut dyn Write,
-) -> io::Result<usize> {
+) -> io::Result<bool> {
     let writer: Box<dyn NativeWriter + '_> = match target.agent {
         Origin::Claude => Box::new(ClaudeWriter::new(target, out)),
         Origin::Codex => Box::new(CodexWriter::new(target, reader.session(), out)?),
@@ -86,7 +85,8 @@ pub fn title_list(target: &NativeTarget, title: &Text) -> Option<TitleList> {
 
 /// Writes lines of an agent.
 pub trait NativeWriter {
-    /// Whether the agent has branches. Otherwise, those of the session are kept beside.
+    /// Whether the agent has branches. Otherwise, entries of other branches are written as entries
+    /// that the model does not see.
     fn has_branches(&self) -> bool;
 
     /// Writes what the model sees of an entry. Returns the line that later lines follow.
@@ -176,7 +176,9 @@ const MAX_ID_LEN: usize = 64;
 struct BranchState {
     /// The last line that the model sees.
     line: Option<LineIx>,
-    /// The calls of the last response that still need a result.
+    /// The last response.
+    response: Option<EntryIx>,
+    /// Its calls that still need a result.
     open_calls: Vec<OpenCall>,
 }
 
@@ -192,7 +194,8 @@ struct Walk<'a> {
     last_seen: Option<EntryIx>,
     /// The state after each entry that was written, by its index.
     states: Vec<Option<BranchState>>,
-    /// The lines of messages on the path to the leaf, each with its entry.
+    /// The lines of messages on the path to the leaf, without summaries, each with its entry. The
+    /// entry of a result that was missing is that of the call.
     active_lines: Vec<(EntryIx, LineIx)>,
     /// The ids of calls that are taken.
     call_ids: HashSet<String>,
@@ -221,7 +224,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes all entries, each after its parent, and otherwise in the order of the file.
-    fn write_all_entries(mut self) -> io::Result<usize> {
+    fn write_all_entries(mut self) -> io::Result<bool> {
         self.last_seen = self.find_last_seen()?;
         let session = self.reader.session();
         for ix in session.entry_indexes() {
@@ -238,11 +241,9 @@ impl<'a> Walk<'a> {
         }
 
         let mut end = self.state_after(session.leaf);
-        if let Some(leaf) = session.leaf {
-            self.close_calls(leaf, &mut end)?;
-        }
+        self.close_calls(&mut end)?;
         self.writer.finish(end.line)?;
-        Ok(self.active_lines.len())
+        Ok(end.line.is_some())
     }
 
     fn state_after(&self, ix: Option<EntryIx>) -> BranchState {
@@ -260,7 +261,7 @@ impl<'a> Walk<'a> {
 
         let mut state = self.state_after(session.entry(ix).parent);
         if self.is_seen_by_agent(ix) {
-            self.write_seen(ix, entry, &mut state)?;
+            self.write_visible(ix, entry, &mut state)?;
         } else {
             self.write_unseen(entry, &state)?;
         }
@@ -268,9 +269,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether an entry can have lines that the model sees. The agents continue a session at a line
-    /// that no other line follows, and apply the last compaction of the file. So what is below the
-    /// last line of the path is kept beside, and so are compactions of other branches.
+    /// Whether an entry can have lines that the model sees. The agents continue a session below its
+    /// last line on the path, and apply the last compaction of the file. So what is below that line
+    /// on other branches is written as unseen, and so are compactions of other branches.
     fn is_seen_by_agent(&self, ix: EntryIx) -> bool {
         let session = self.reader.session();
         if self.is_active[ix.index()] {
@@ -286,8 +287,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the last entry on the path to the leaf that the model sees: marks and other
-    /// bookkeeping may follow it.
+    /// bookkeeping may follow it. It is judged as in [`write_visible`](Self::write_visible).
     fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
+        // The results below the entry, the last one first.
+        let mut results = Vec::new();
         for ix in self.reader.session().ancestors(self.reader.session().leaf) {
             let Some(message) = self.message_for_model(ix)? else {
                 continue;
@@ -295,14 +298,16 @@ impl<'a> Walk<'a> {
             let message = Raw::from_checked(&message);
             let content = message.get("content").unwrap_or(Raw::NULL);
             let role = message.get_text("role").unwrap_or_default();
-            let is_seen = match role.as_bytes() {
-                b"user" => has_content(content),
-                b"assistant" => is_sent(message),
-                b"toolResult" => true,
-                _ => false,
-            };
-            if is_seen {
-                return Ok(Some(ix));
+            match role.as_bytes() {
+                b"user" if has_content(content) => return Ok(Some(ix)),
+                b"assistant" if is_sent(message) => {
+                    return Ok(Some(find_last_answer(content, &results).unwrap_or(ix)));
+                }
+                b"toolResult" => {
+                    let call_id = message.get_text("toolCallId").unwrap_or_default();
+                    results.push((ix, call_id.into_owned()));
+                }
+                _ => {}
             }
         }
         Ok(None)
@@ -313,7 +318,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes an entry with what the model sees of it, if that is anything.
-    fn write_seen(&mut self, ix: EntryIx, entry: Raw, state: &mut BranchState) -> io::Result<()> {
+    fn write_visible(
+        &mut self,
+        ix: EntryIx,
+        entry: Raw,
+        state: &mut BranchState,
+    ) -> io::Result<()> {
         if self.reader.session().entry(ix).kind == Kind::SessionInfo {
             return self.write_title(entry, state);
         }
@@ -332,7 +342,7 @@ impl<'a> Walk<'a> {
                     Some(false) => Visibility::Hidden,
                     _ => Visibility::Shown,
                 };
-                self.close_calls(ix, state)?;
+                self.close_calls(state)?;
                 self.write_line(
                     ix,
                     entry,
@@ -379,7 +389,7 @@ impl<'a> Walk<'a> {
         message: Raw,
         state: &mut BranchState,
     ) -> io::Result<()> {
-        self.close_calls(ix, state)?;
+        self.close_calls(state)?;
         let content = message.get("content").unwrap_or(Raw::NULL);
         let mut calls = Vec::new();
         for block in blocks_of_type(content, "toolCall") {
@@ -392,6 +402,7 @@ impl<'a> Walk<'a> {
             calls: &calls,
         };
         self.write_line(ix, entry, &seen, state)?;
+        state.response = Some(ix);
         state.open_calls = calls;
         Ok(())
     }
@@ -425,11 +436,11 @@ impl<'a> Walk<'a> {
         content: Raw,
         state: &mut BranchState,
     ) -> io::Result<()> {
-        self.close_calls(ix, state)?;
+        self.close_calls(state)?;
         let kept_entries = self.kept_entries(ix, entry.get_text("firstKeptEntryId"));
         let mut kept = Vec::new();
-        for (entry, line) in &self.active_lines {
-            if kept_entries.contains(entry) {
+        for (line_entry, line) in &self.active_lines {
+            if kept_entries.contains(line_entry) {
                 kept.push(*line);
             }
         }
@@ -457,7 +468,8 @@ impl<'a> Walk<'a> {
         HashSet::default()
     }
 
-    /// Writes a line that the model sees, unless it is a summary.
+    /// Writes a line that the model sees, and records it. Summaries are not recorded: see
+    /// [`write_compaction`](Self::write_compaction).
     fn write_line(
         &mut self,
         ix: EntryIx,
@@ -478,14 +490,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Answers the calls that still have no result, because a line of the entry `ix` ends their
-    /// turn.
-    fn close_calls(&mut self, ix: EntryIx, state: &mut BranchState) -> io::Result<()> {
+    /// Answers the calls that still have no result, because their turn ends. The lines belong to the
+    /// response, so that a compaction keeps a call and its result, or neither.
+    fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
+        let Some(response) = state.response else {
+            return Ok(());
+        };
         for call in std::mem::take(&mut state.open_calls) {
             let line = self
                 .writer
                 .write_missing_result(state.line, self.time_ms, &call)?;
-            self.add_line(ix, line, state);
+            self.add_line(response, line, state);
         }
         Ok(())
     }
@@ -521,6 +536,24 @@ impl<'a> Walk<'a> {
         }
         Text::from(id)
     }
+}
+
+/// Returns the last result that answers a call in the content of a response; `None` if none does. A
+/// call is answered once. `results` are the results below the response, each with the id of its
+/// call, the last one first.
+fn find_last_answer(content: Raw, results: &[(EntryIx, Text)]) -> Option<EntryIx> {
+    let mut open_ids = Vec::new();
+    for block in blocks_of_type(content, "toolCall") {
+        open_ids.push(block.get_text("id").unwrap_or_default());
+    }
+    let mut last_answer = None;
+    for (ix, call_id) in results.iter().rev() {
+        if let Some(answered) = open_ids.iter().position(|id| id == call_id) {
+            open_ids.remove(answered);
+            last_answer = Some(*ix);
+        }
+    }
+    last_answer
 }
 
 /// Whether a content has a text that is not blank, or an image. The APIs refuse any other.

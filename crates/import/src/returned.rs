@@ -53,8 +53,8 @@ pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
     Object::new().json("entry", &kept).finish()
 }
 
-/// Returns an entry that was kept without its content, with `content` as the line has it; `None` if
-/// it has its own.
+/// Returns an entry that was kept without its content, with `content`, to which an import converts
+/// that of the line; `None` if the entry has its own, or the line has none.
 pub fn restore_content(entry: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let is_left_out = entry_content(entry).is_some_and(Raw::is_null);
     match content {

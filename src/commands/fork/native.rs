@@ -49,12 +49,12 @@ impl NativeFork<'_> {
             created_ms: now_ms,
         };
         let reader = EntryReader::new(&session, &copy);
-        let mut message_count = 0;
+        let mut can_be_continued = false;
         let native = store::spool_written(&mut |out| {
-            message_count = write_native_session(&reader, &target, out)?;
+            can_be_continued = write_native_session(&reader, &target, out)?;
             Ok(())
         })?;
-        if message_count == 0 {
+        if !can_be_continued {
             let agent = self.agent.display_name();
             let failure = input.failure(format_args!("no message that {agent} could continue"));
             return Err(failure.with_hint("choose a REF at or below a message"));

@@ -142,7 +142,7 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line with a message. `returned` is its member `pisess`.
+    /// Writes a line with a message, and the entry of `place` beside it.
     fn write_message(
         &mut self,
         place: &Place,
