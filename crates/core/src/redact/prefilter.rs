@@ -307,7 +307,8 @@ impl NeedlePrefilter {
         let mut all = SearchSet::default();
         let mut add = |_, hit: NeedleHit| all |= hit.searches;
         // Each part begins before the end of the one before, so that no needle is cut in half.
-        // A needle in two parts is reported twice, which changes nothing.
+        // A needle in two parts is reported twice, which changes nothing. A text whose parts would
+        // mostly be overlap is searched as a whole.
         let overlap = self.longest_needle.saturating_sub(1);
         if text.len() < LEAST_DIVIDED.max(2 * LANES * overlap) {
             let whole = 0..text.len();
@@ -327,7 +328,7 @@ impl NeedlePrefilter {
     /// bytes, which are offsets in `bytes`.
     ///
     /// The lines are divided into [`LANES`] parts that are searched at the same time, which is
-    /// faster: see [`NeedlePrefilter::each_needle_with`]. Each part ends at a line's end, so a
+    /// faster: see [`NeedlePrefilter::step_through_parts`]. Each part ends at a line's end, so a
     /// needle with a newline in it may be missed; in JSON, a line break is an escape.
     pub fn find_in_lines(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let bounds = lane_bounds(bytes);
@@ -348,20 +349,18 @@ impl NeedlePrefilter {
     ) {
         match &self.automaton {
             NeedleAutomaton::Dfa(automaton) => {
-                self.each_needle_with(automaton, text, parts, visit);
+                self.step_through_parts(automaton, text, parts, visit);
             }
             NeedleAutomaton::Nfa(automaton) => {
-                self.each_needle_with(automaton, text, parts, visit);
+                self.step_through_parts(automaton, text, parts, visit);
             }
         }
     }
 
-    /// Does what [`NeedlePrefilter::each_needle`] does, with the automaton of one kind.
-    ///
-    /// All parts are stepped through at the same time, up to the end of the shortest, and then the
+    /// Steps through all parts at the same time, up to the end of the shortest, and then through the
     /// rest of each. A step waits for memory, and steps in different parts do not wait for each
     /// other.
-    fn each_needle_with<const N: usize>(
+    fn step_through_parts<const N: usize>(
         &self,
         automaton: &impl Automaton,
         text: &[u8],
