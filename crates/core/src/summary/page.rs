@@ -279,10 +279,11 @@ impl SummaryBuilder {
     }
 }
 
-/// Turns of which one after the other is alike, most often one turn.
+/// A turn, or a series of turns that follow one another and are alike.
 struct TurnSeries<'t> {
     /// The first.
     turn: &'t Turn,
+    /// The weight of the first: 0 in a series, whose answers are alike.
     weight: usize,
     /// Their description on one line.
     text: String,
@@ -294,7 +295,7 @@ const SHORTEST_SERIES: usize = 4;
 /// Describes turns, those that are alike but for numbers by the first and the last of a series. The
 /// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
 /// `share`, and [`FINDING`] if they have a weight. Their requests get `share`, or [`REMINDER`] if
-/// they are quoted elsewhere.
+/// they are quoted elsewhere. The two turns of a long series get [`OLDEST`].
 fn describe_series<'t>(
     turns: &'t [Turn],
     weights: &[usize],
@@ -341,8 +342,9 @@ fn describe_series<'t>(
     all_series
 }
 
-/// Keeps the heaviest series that fit in `room`, in their order: of equals, the newest. Returns the
-/// turns of the others that have a weight, the heaviest first.
+/// Keeps the heaviest series that fit in `room`, in the order of the session: of equals, the newest.
+/// Those without weight are dropped even if there is room. Returns the first turns of the others, the
+/// heaviest first.
 fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
     let mut by_weight: Vec<usize> = (0..series.len()).collect();
     by_weight.sort_by_key(|&index| Reverse((series[index].weight, index)));
@@ -367,8 +369,8 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
     omitted
 }
 
-/// Lists the requests of turns in one line, in their order, as far as they fit in `room`. Left out
-/// are questions, which were answered and ask for nothing more, and what is quoted as a wish or a
+/// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
+/// out are questions, which were answered and ask for nothing more, and what is quoted as a wish or a
 /// decision.
 fn list_without_answers(turns: &[&Turn], page: &Sections, room: usize) -> String {
     let mut requests = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::budget::{OLDEST, REFERENT};
 use super::decisions::content_words;
-use super::quote::{count_utf16, display_width, prose_lines, quote_line, strip_transitions};
+use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
 use foldhash::HashSet;
 use regex::Regex;
@@ -21,7 +21,8 @@ const SEQUELS: &str =
     r"(?ix)(^|\W)(then|again|instead|dann|wieder|stattdessen|alors|entonces|allora)(\W|$)";
 
 /// With this many words of content before it in its sentence, a pointer most likely stands for
-/// something that these name: "don't touch the tables, Margaret edits those".
+/// something that these name: "don't touch the tables, Margaret edits those". In an earlier sentence,
+/// one is enough.
 const NAMED_BEFORE: usize = 2;
 
 /// Words of content that name nothing.
@@ -30,10 +31,11 @@ const EMPTY_WORDS: [&str; 17] = [
     "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
 ];
 
-/// A reply of fewer columns is quoted with the request before it: `0.2 s, 4 px.`
-const SHORT_REPORT: usize = 40;
+/// A reply, or a sentence of one, of fewer columns is quoted with the request before it: `0.2 s, 4 px.`
+const SHORT_REFERENT: usize = 40;
 
-/// Whether a text has a word that stands for something outside of it.
+/// Whether a text has a word that most likely stands for something outside of it. The first such word
+/// decides: those after it have more names before them.
 pub(super) fn points_back(text: &str) -> bool {
     static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(POINTERS).expect("a constant"));
     let Some(pointer) = POINTER.find(text) else {
@@ -59,7 +61,8 @@ pub(super) fn follows_on(text: &str) -> bool {
 
 /// Quotes in parentheses what a message after this turn refers to, with a space before it: the
 /// reply or, of a long one, the last sentence that shares a word with the message, or else the
-/// first. A short reply follows its request. Returns an empty text if there is no reply.
+/// first. What is short follows its request. Returns an empty text if there is no reply, or it only
+/// leads over.
 pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     let reply = strip_transitions(turn.last_words());
     if reply.is_empty() {
@@ -71,7 +74,7 @@ pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
         relevant_sentence(reply, message)
     };
     let quotation = quote_line(said, max);
-    if display_width(said) < SHORT_REPORT && !turn.request.is_empty() {
+    if is_narrower(said, SHORT_REFERENT) && !turn.request.is_empty() {
         let request = quote_line(&turn.request, max - count_utf16(said).min(max / 2));
         return format!(" (after {request}: {quotation})");
     }

@@ -25,8 +25,8 @@ const CAUSE: &str = r"(?ix) (^|\W)(because|due\ to|caused\ by|the\ (cause|reason
     | weil|wegen|liegt\ an|lag\ an|die\ ursache|der\ grund|parce\ que|à\ cause|porque|por\ culpa|perché)(\W|$)
     | 因为 | 原因 | 原来 | が原因 | 때문";
 
-/// The greatest number of points for one trait of a turn.
-const MOST_POINTS: usize = 3;
+/// The greatest number of values, or of shared words, that count.
+const MOST_COUNTED: usize = 3;
 
 /// The points for a value or a cause: work and words can be seen of almost every turn.
 const FINDING_POINTS: usize = 2;
@@ -42,8 +42,8 @@ struct TurnWork {
 }
 
 impl SummaryBuilder {
-    /// Returns the weight of each turn. A turn whose answer is that of another one, numbers apart,
-    /// is routine and weighs nothing.
+    /// Returns the weight of each turn. Turns with the same answer, numbers and paths apart, are
+    /// routine: none of them weighs anything.
     pub(super) fn weigh_turns(&self, turns: &[Turn]) -> Vec<usize> {
         let topic = format!("{}\n{}", self.purpose.text(), self.turn.request).to_lowercase();
         let topic_words: HashSet<&str> = content_words(&topic).collect();
@@ -55,7 +55,9 @@ impl SummaryBuilder {
 
         let mut weights = Vec::new();
         for turn in turns {
-            let is_routine = answer_counts[&answer_key(turn)] > 1 && !turn.last_words().is_empty();
+            // An answer that is only a path says something, and no answer is not a repeated one.
+            let key = answer_key(turn);
+            let is_routine = answer_counts[&key] > 1 && !key.is_empty();
             if is_routine {
                 weights.push(0);
                 continue;
@@ -98,7 +100,7 @@ impl TurnWork {
     }
 }
 
-/// Returns the number of different values that a turn measured, at most [`MOST_POINTS`].
+/// Returns the number of different values in the request and the last words of a turn, at most [`MOST_COUNTED`].
 pub(super) fn count_values(turn: &Turn) -> usize {
     let mut values = HashSet::default();
     for text in [turn.last_words(), &*turn.request] {
@@ -106,8 +108,8 @@ pub(super) fn count_values(turn: &Turn) -> usize {
             continue;
         }
         for value in measurements().find_iter(text) {
-            if values.len() == MOST_POINTS {
-                return MOST_POINTS;
+            if values.len() == MOST_COUNTED {
+                return MOST_COUNTED;
             }
             values.insert(value.as_str());
         }
@@ -142,7 +144,7 @@ fn measurements() -> &'static Regex {
 fn points_for_topic(turn: &Turn, work: &TurnWork, topic_words: &HashSet<&str>) -> usize {
     let text = format!("{}\n{}\n{}", turn.request, turn.last_words(), work.targets).to_lowercase();
     let said: HashSet<&str> = content_words(&text).collect();
-    said.intersection(topic_words).count().min(MOST_POINTS)
+    said.intersection(topic_words).count().min(MOST_COUNTED)
 }
 
 /// Returns the form in which answers are compared: the words without digits, and without paths.
