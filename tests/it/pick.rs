@@ -360,6 +360,24 @@ fn other_session() -> String {
     String::from_utf8(lines).unwrap()
 }
 
+/// A branch of the other session that is not copied is not named in this one, even if an entry here
+/// has its id.
+#[test]
+fn a_summary_from_another_session_names_no_entry_of_it() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let summary = r#"{"type":"branch_summary","id":"bbbb0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","fromId":"1a2b3c05","summary":"Tried."}"#;
+    let from = r#"{"type":"message","id":"1a2b3c05","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"Other."}}"#;
+    s.put("other.jsonl", session(&[from, summary]));
+    s.run("pick ./two-branches.jsonl --from-session ./other.jsonl bbbb0001");
+    let copy = s
+        .text("two-branches.jsonl")
+        .lines()
+        .last()
+        .unwrap()
+        .to_owned();
+    assert!(copy.contains(r#""fromId":"1a2b3c07""#), "{copy}");
+}
+
 #[test]
 fn from_another_session() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

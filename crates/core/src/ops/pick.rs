@@ -109,6 +109,7 @@ pub fn copy_onto(
         session,
         reader,
         ancestry: Ancestry::new(session),
+        is_for_other_session: matches!(destination, Destination::OtherSession(..)),
         target_path: target_path.into_iter().collect(),
         ids: HashMap::default(),
         parent: parent_id(target_session, onto).map(Text::into_owned),
@@ -291,6 +292,8 @@ struct Graft<'a> {
     session: &'a Session,
     reader: &'a EntryReader<'a>,
     ancestry: Ancestry,
+    /// Whether the copies are for another session.
+    is_for_other_session: bool,
     /// Originals on the path to the target position, to which copies may refer. None are in another
     /// session.
     target_path: HashSet<EntryIx>,
@@ -359,18 +362,20 @@ impl Graft<'_> {
     ///
     /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In
     /// oh-my-pi it is where the branch begins, which is the parent of the summary: it becomes the
-    /// parent of the copy (`AgentConstants::from_id_is_branch_start`).
+    /// parent of the copy (`AgentConstants::from_id_is_branch_start`). In another session, a branch
+    /// that is not copied is not there, so that its summary refers to the parent of the copy as well.
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
         let parent_id = self.session.parent_id(ix);
         let branch_start = parent_id.unwrap_or_else(|| Text::from("root"));
+        let new_parent = self.parent.clone();
+        let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
         if self.session.agent().constants().from_id_is_branch_start && from_id == branch_start {
-            let new_parent = self.parent.clone();
-            let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
             return vec![Reference::new("fromId", new_start)];
         }
         match self.copy_id(self.find_referenced(entry, "fromId")) {
             Some(id) => vec![Reference::new("fromId", id)],
+            None if self.is_for_other_session => vec![Reference::new("fromId", new_start)],
             None => Vec::new(),
         }
     }
