@@ -545,6 +545,27 @@ fn a_branch_is_removed_for_good() {
     assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: nothing was pruned");
 }
 
+/// What would stay under another name is not reported as removed for good.
+#[test]
+fn a_side_file_with_another_name_is_not_purged() {
+    for link in ["symbolic", "hard"] {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        s.run("prune --branch 1a2b3c05 -q ./two-branches.jsonl");
+        let side_file = s.path("two-branches.jsonl.pruned");
+        let other = s.path("other.pruned");
+        if link == "hard" {
+            std::fs::hard_link(&side_file, &other).unwrap();
+        } else {
+            std::fs::rename(&side_file, &other).unwrap();
+            std::os::unix::fs::symlink(&other, &side_file).unwrap();
+        }
+        let refused = s.pisess("prune --purge ./two-branches.jsonl").done();
+        assert_eq!(refused.code, 2, "{link}: {refused}");
+        assert!(refused.stderr.contains("link"), "{link}: {refused}");
+        assert!(side_file.exists() && other.exists(), "{link}");
+    }
+}
+
 #[test]
 fn what_is_not_its_own_is_not_purged() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);

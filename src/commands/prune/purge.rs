@@ -27,6 +27,9 @@ impl PruneJob<'_> {
             let Some(side_file) = open_if_exists(&self.side_file)? else {
                 return Ok((None, None));
             };
+            // Under another name, what is to be removed for good would stay.
+            store::own_file(&self.side_file)?;
+            store::lock(&side_file, &self.write_options())?.refuse_hard_links()?;
             let bytes = side_file.len();
             read_side_file(locked_open, side_file)?;
             // Removed under the lock, because another pisess may prune as soon as it is released.
