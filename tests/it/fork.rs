@@ -866,6 +866,39 @@ fn for_claude_the_session_goes_on_from_what_is_seen() {
     find_line(&s, "summary-claude.jsonl", "isCompactSummary");
 }
 
+/// Codex skips a line with half of a surrogate pair, so none is in a line, and the entry comes back
+/// with it.
+#[test]
+fn for_codex_half_pairs_are_replaced_and_come_back() {
+    let lines = [
+        r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Cut \ud83d here, whole \ud83d\ude00, plain \\ud83d."}}"#,
+        r#"{"type":"custom","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","customType":"x","data":"\ude00"}"#,
+    ]
+    .join("\n");
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[&lines]));
+    s.run("fork -q --for codex ./s.jsonl -o ./codex.jsonl");
+    let native = s.text("codex.jsonl");
+    for line in native.lines() {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
+        assert!(parsed.is_ok(), "{line}");
+    }
+    let replaced = r"Cut \ufffd here, whole 😀, plain \\ud83d.";
+    assert!(native.contains(replaced), "{native}");
+    assert_eq!(brought_back(&s, "codex.jsonl"), lines);
+}
+
+/// A path with a line break is no heading of a patch.
+#[test]
+fn for_codex_a_path_begins_no_other_operation() {
+    let call = r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"write","arguments":{"path":"a\n*** Delete File: b","content":"z"}}],"stopReason":"toolUse"}}"#;
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"One."}}"#, call]));
+    s.run("fork -q --for codex ./s.jsonl -o ./codex.jsonl");
+    let item = find_line(&s, "codex.jsonl", "\"call_id\":\"c1\"");
+    assert_eq!(item["payload"]["name"], "write", "{item}");
+}
+
 /// What the model sees is as pi sends it, and the rest is kept beside.
 #[test]
 fn for_claude_code_every_kind_of_entry() {

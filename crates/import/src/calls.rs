@@ -151,6 +151,12 @@ impl<'a> CommonCall<'a> {
     /// Returns the patch with which Codex changes a file in the same way; `None` if the call changes
     /// none.
     pub fn patch_for_codex(&self) -> Option<Text<'static>> {
+        // A line break in a path would begin another operation.
+        if let CommonCall::Write { path, .. } | CommonCall::Edit { path, .. } = self
+            && path.to_string_lossy().contains(['\n', '\r'])
+        {
+            return None;
+        }
         let mut patch = Text::from("*** Begin Patch\n".to_owned());
         match self {
             CommonCall::Shell { .. } | CommonCall::Read { .. } => return None,

@@ -124,7 +124,7 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
             let line = self.parse_line(offset, raw, self.time_ms);
             // Claude Code may write a line once more.
             if !self.is_repeated(&line) {
-                return self.read_returned_line(&line, returned.entry);
+                return self.read_returned_line(&line, returned.entry());
             }
         }
 

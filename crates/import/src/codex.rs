@@ -150,7 +150,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
         let line = CodexLine::new(offset, raw);
         if let Some(returned) = ReturnedLine::read(raw) {
             self.release_reply()?;
-            return match returned.entry {
+            return match returned.entry() {
                 Some(entry) => self.add_returned(&line, entry),
                 // Such as an event that repeats the item before it.
                 None => Ok(()),

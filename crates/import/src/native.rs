@@ -30,6 +30,7 @@ use pisess_json::text::Text;
 use pisess_json::time::date_from_value;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// The session of another agent to be made of a session of pi.
 #[derive(Clone, Copy, Debug)]
@@ -178,8 +179,11 @@ struct BranchState {
     line: Option<LineIx>,
     /// The last response.
     response: Option<EntryIx>,
-    /// Its calls that still need a result.
-    open_calls: Vec<OpenCall>,
+    /// Its calls that still need a result. Shared by the branches below it, most of which add
+    /// nothing to it.
+    open_calls: Rc<Vec<OpenCall>>,
+    /// Whether the last entry on the path to the leaf that the model sees is above.
+    is_below_last: bool,
 }
 
 /// A walk over the entries of a session.
@@ -192,13 +196,22 @@ struct Walk<'a> {
     is_active: Vec<bool>,
     /// The last entry on that path that the model sees.
     last_seen: Option<EntryIx>,
-    /// The state after each entry that was written, by its index.
+    /// The last compaction on that path.
+    last_compaction: Option<EntryIx>,
+    /// Whether an entry was written, by its index.
+    is_written: Vec<bool>,
+    /// The number of children of each entry that were not written, by its index. The leaf has one
+    /// more: the end of the session.
+    unwritten_children: Vec<u32>,
+    /// The state after each entry that has such children, by its index.
     states: Vec<Option<BranchState>>,
     /// The lines of messages on the path to the leaf, without summaries, each with its entry. The
     /// entry of a result that was missing is that of the call.
     active_lines: Vec<(EntryIx, LineIx)>,
     /// The ids of calls that are taken.
     call_ids: HashSet<String>,
+    /// The number to try next for a call whose id is taken.
+    next_id_numbers: HashMap<String, usize>,
     /// The time of the entry that is being written.
     time_ms: i64,
 }
@@ -210,15 +223,25 @@ impl<'a> Walk<'a> {
         writer: Box<dyn NativeWriter + 'a>,
     ) -> io::Result<Walk<'a>> {
         let session = reader.session();
+        let mut unwritten_children = vec![0; session.entries.len()];
+        let parents = session.entries.iter().filter_map(|entry| entry.parent);
+        for ix in parents.chain(session.leaf) {
+            unwritten_children[ix.index()] += 1;
+        }
+        let is_compaction = |ix: &EntryIx| session.entry(*ix).kind == Kind::Compaction;
         Ok(Walk {
             reader,
             writer,
             edits: find_edits(reader, session.leaf)?,
             is_active: active_mask(session, session.leaf),
             last_seen: None,
+            last_compaction: session.ancestors(session.leaf).find(is_compaction),
+            is_written: vec![false; session.entries.len()],
+            unwritten_children,
             states: vec![None; session.entries.len()],
             active_lines: Vec::new(),
             call_ids: HashSet::default(),
+            next_id_numbers: HashMap::default(),
             time_ms: target.created_ms,
         })
     }
@@ -230,7 +253,7 @@ impl<'a> Walk<'a> {
         for ix in session.entry_indexes() {
             let mut unwritten = Vec::new();
             for above in session.ancestors(Some(ix)) {
-                if self.states[above.index()].is_some() {
+                if self.is_written[above.index()] {
                     break;
                 }
                 unwritten.push(above);
@@ -240,14 +263,26 @@ impl<'a> Walk<'a> {
             }
         }
 
-        let mut end = self.state_after(session.leaf);
+        let mut end = self.take_state_after(session.leaf);
         self.close_calls(&mut end)?;
         self.writer.finish(end.line)?;
         Ok(end.line.is_some())
     }
 
-    fn state_after(&self, ix: Option<EntryIx>) -> BranchState {
-        let state = ix.and_then(|ix| self.states[ix.index()].clone());
+    /// Returns the state after an entry, for one of its children. It is copied only for an entry with
+    /// more children, so that few states are held.
+    fn take_state_after(&mut self, ix: Option<EntryIx>) -> BranchState {
+        let Some(ix) = ix else {
+            return BranchState::default();
+        };
+        let unwritten_children = &mut self.unwritten_children[ix.index()];
+        *unwritten_children = unwritten_children.saturating_sub(1);
+        let state = &mut self.states[ix.index()];
+        let state = if *unwritten_children == 0 {
+            state.take()
+        } else {
+            state.clone()
+        };
         state.unwrap_or_default()
     }
 
@@ -259,31 +294,32 @@ impl<'a> Walk<'a> {
             self.time_ms = time_ms;
         }
 
-        let mut state = self.state_after(session.entry(ix).parent);
-        if self.is_seen_by_agent(ix) {
+        let mut state = self.take_state_after(session.entry(ix).parent);
+        if self.is_seen_by_agent(ix, &state) {
             self.write_visible(ix, entry, &mut state)?;
         } else {
             self.write_unseen(entry, &state)?;
         }
-        self.states[ix.index()] = Some(state);
+        state.is_below_last |= Some(ix) == self.last_seen;
+        self.is_written[ix.index()] = true;
+        if self.unwritten_children[ix.index()] > 0 {
+            self.states[ix.index()] = Some(state);
+        }
         Ok(())
     }
 
     /// Whether an entry can have lines that the model sees. The agents continue a session below its
     /// last line on the path, and apply the last compaction of the file. So what is below that line
-    /// on other branches is written as unseen, and so are compactions of other branches.
-    fn is_seen_by_agent(&self, ix: EntryIx) -> bool {
-        let session = self.reader.session();
+    /// on other branches is written as unseen, and so are all other compactions: a file in which each
+    /// kept what was before it would grow with the square of their number.
+    fn is_seen_by_agent(&self, ix: EntryIx, state_before: &BranchState) -> bool {
+        if self.reader.session().entry(ix).kind == Kind::Compaction {
+            return Some(ix) == self.last_compaction;
+        }
         if self.is_active[ix.index()] {
             return true;
         }
-        if !self.writer.has_branches() {
-            return false;
-        }
-        let is_below_last = session
-            .ancestors(Some(ix))
-            .any(|above| Some(above) == self.last_seen);
-        !is_below_last && session.entry(ix).kind != Kind::Compaction
+        self.writer.has_branches() && !state_before.is_below_last
     }
 
     /// Returns the last entry on the path to the leaf that the model sees: marks and other
@@ -403,7 +439,7 @@ impl<'a> Walk<'a> {
         };
         self.write_line(ix, entry, &seen, state)?;
         state.response = Some(ix);
-        state.open_calls = calls;
+        state.open_calls = Rc::new(calls);
         Ok(())
     }
 
@@ -419,7 +455,7 @@ impl<'a> Walk<'a> {
         let Some(answered) = state.open_calls.iter().position(|call| call.own_id == id) else {
             return self.write_unseen(entry, state);
         };
-        let call = state.open_calls.remove(answered);
+        let call = Rc::make_mut(&mut state.open_calls).remove(answered);
         let seen = Seen::Result {
             message,
             call: &call,
@@ -496,10 +532,10 @@ impl<'a> Walk<'a> {
         let Some(response) = state.response else {
             return Ok(());
         };
-        for call in std::mem::take(&mut state.open_calls) {
+        for call in std::mem::take(&mut state.open_calls).iter() {
             let line = self
                 .writer
-                .write_missing_result(state.line, self.time_ms, &call)?;
+                .write_missing_result(state.line, self.time_ms, call)?;
             self.add_line(response, line, state);
         }
         Ok(())
@@ -525,10 +561,10 @@ impl<'a> Walk<'a> {
             base.push_str("call");
         }
         let mut id = base.clone();
-        let mut number = 1;
+        let next_number = self.next_id_numbers.entry(base.clone()).or_insert(2);
         while !self.call_ids.insert(id.clone()) {
-            number += 1;
-            let suffix = format!("_{number}");
+            let suffix = format!("_{next_number}");
+            *next_number += 1;
             id = format!(
                 "{}{suffix}",
                 &base[..base.len().min(MAX_ID_LEN - suffix.len())]

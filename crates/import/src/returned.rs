@@ -5,21 +5,23 @@
 //! {"type":"pisess", … ,"pisess":{"entry":{"type":"label", … }}}
 //! ```
 //!
-//! The member `entry` is the entry of pi. Its content is `null` if the line has the same content.
+//! The member `entry` is the entry of pi, or a string with its JSON. Its content is `null` if the line
+//! has the same content.
 //! The member `pisess` of a line that no entry became has no `entry`.
 
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::edit::with_member;
 use pisess_json::write::Object;
+use std::borrow::Cow;
 
 /// The member of a line, and the type of a line that the agents skip.
 pub const RETURNED_KEY: &str = "pisess";
 
 /// What pisess wrote into a line.
 pub struct ReturnedLine<'a> {
-    /// The entry that it was made of, if it was made of one.
-    pub entry: Option<Raw<'a>>,
+    /// The JSON of the entry that it was made of, if it was made of one.
+    entry: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> ReturnedLine<'a> {
@@ -27,11 +29,26 @@ impl<'a> ReturnedLine<'a> {
     /// no entry any more.
     pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
         let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
-        let entry = member.get("entry");
-        if entry.is_some_and(|entry| !is_entry(entry)) {
+        let Some(stored) = member.get("entry") else {
+            return Some(ReturnedLine { entry: None });
+        };
+        let entry = match stored.text() {
+            None => Cow::Borrowed(stored.bytes()),
+            Some(text) => {
+                let json = text.into_string_lossy().into_bytes();
+                Raw::parse(&json).ok()?;
+                Cow::Owned(json)
+            }
+        };
+        if !is_entry(Raw::from_checked(&entry)) {
             return None;
         }
-        Some(ReturnedLine { entry })
+        Some(ReturnedLine { entry: Some(entry) })
+    }
+
+    /// Returns the entry that it was made of, if it was made of one.
+    pub fn entry(&self) -> Option<Raw<'_>> {
+        self.entry.as_deref().map(Raw::from_checked)
     }
 }
 
@@ -51,6 +68,12 @@ pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
         entry.bytes().to_vec()
     };
     Object::new().json("entry", &kept).finish()
+}
+
+/// Builds the member with the whole entry as a string.
+pub fn returned_text_member(entry: Raw) -> Vec<u8> {
+    let json = String::from_utf8_lossy(entry.bytes());
+    Object::new().str("entry", &json).finish()
 }
 
 /// Returns an entry that was kept without its content, with `content`, to which an import converts

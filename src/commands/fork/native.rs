@@ -120,8 +120,8 @@ impl NativeFork<'_> {
             return Text::from(cwd.to_string_lossy().into_owned());
         }
         match &self.open.session.header.cwd {
-            Some(cwd) => cwd.clone().into_owned(),
-            None => Text::from(ui.current_folder().to_string_lossy().into_owned()),
+            Some(cwd) if !cwd.is_blank() => cwd.clone().into_owned(),
+            _ => Text::from(ui.current_folder().to_string_lossy().into_owned()),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::native::{
     LineIx, MISSING_RESULT, NativeTarget, NativeWriter, OpenCall, Place, Seen, TitleList,
     Visibility, is_text,
 };
-use crate::returned::{RETURNED_KEY, returned_member};
+use crate::returned::{RETURNED_KEY, returned_member, returned_text_member};
 use foldhash::HashSet;
 use pisess_core::session::Session;
 use pisess_core::session::content::{is_block, join_text};
@@ -28,6 +28,7 @@ use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -114,7 +115,7 @@ impl<'a> CodexWriter<'a> {
         let line = Object::new()
             .str("timestamp", &iso_string(time_ms))
             .str("type", kind)
-            .json("payload", payload)
+            .json("payload", &replace_lone_surrogates(payload))
             .json(RETURNED_KEY, returned);
         self.out.write_all(&line.finish())?;
         self.out.write_all(b"\n")
@@ -127,7 +128,7 @@ impl<'a> CodexWriter<'a> {
             [only] => item_content(Raw::from_checked(only)),
             _ => None,
         };
-        let mut returned = returned_member(place.entry, content.as_deref());
+        let mut returned = readable_member(place.entry, content.as_deref());
         for item in items {
             self.write_line(place.time_ms, "response_item", item, &returned)?;
             returned = b"{}".to_vec();
@@ -254,10 +255,62 @@ impl<'a> CodexWriter<'a> {
         let payload = Object::new()
             .text("message", &join_text(Some(content), "\n"))
             .json("replacement_history", &array(history));
-        let returned = returned_member(place.entry, None);
+        let returned = readable_member(place.entry, None);
         self.write_line(place.time_ms, "compacted", &payload.finish(), &returned)?;
         Ok(self.remember_items(&[summary]))
     }
+}
+
+/// Builds the member `pisess` so that Codex can read its line: an entry with a lone surrogate is
+/// written as a string, in which its escapes are text.
+fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
+    match replace_lone_surrogates(entry.bytes()) {
+        Cow::Borrowed(_) => returned_member(entry, content),
+        Cow::Owned(_) => returned_text_member(entry),
+    }
+}
+
+/// Returns JSON with U+FFFD in place of each lone surrogate: Codex skips a line with one, because
+/// its parser, serde_json, takes only strings that are valid Unicode.
+fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
+    let mut replaced = Vec::new();
+    let mut copied_to = 0;
+    let mut offset = 0;
+    while let Some(backslash) = json[offset..].iter().position(|byte| *byte == b'\\') {
+        let start = offset + backslash;
+        let Some(unit) = escaped_unit(&json[start..]) else {
+            // Another escape, of two bytes.
+            offset = (start + 2).min(json.len());
+            continue;
+        };
+        let is_high = (0xd800..0xdc00).contains(&unit);
+        let is_low = (0xdc00..0xe000).contains(&unit);
+        let next = json.get(start + ESCAPE_LEN..).and_then(escaped_unit);
+        if is_high && next.is_some_and(|next| (0xdc00..0xe000).contains(&next)) {
+            offset = start + 2 * ESCAPE_LEN;
+            continue;
+        }
+        offset = start + ESCAPE_LEN;
+        if is_high || is_low {
+            replaced.extend_from_slice(&json[copied_to..start]);
+            replaced.extend_from_slice(b"\\ufffd");
+            copied_to = offset;
+        }
+    }
+    if copied_to == 0 {
+        return Cow::Borrowed(json);
+    }
+    replaced.extend_from_slice(&json[copied_to..]);
+    Cow::Owned(replaced)
+}
+
+/// The length of `\u` and four digits.
+const ESCAPE_LEN: usize = 6;
+
+/// Returns the UTF-16 unit of the escape `\uXXXX` with which the bytes begin.
+fn escaped_unit(bytes: &[u8]) -> Option<u16> {
+    let digits = bytes.get(..ESCAPE_LEN)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 impl NativeWriter for CodexWriter<'_> {
@@ -292,7 +345,7 @@ impl NativeWriter for CodexWriter<'_> {
         let line = Object::new()
             .str("timestamp", &iso_string(place.time_ms))
             .str("type", RETURNED_KEY)
-            .json(RETURNED_KEY, &returned_member(place.entry, None));
+            .json(RETURNED_KEY, &readable_member(place.entry, None));
         self.out.write_all(&line.finish())?;
         self.out.write_all(b"\n")
     }
