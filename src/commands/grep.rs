@@ -130,7 +130,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
     "       pisess grep [OPTIONS] <PATTERN> <SESSION> <RANGE>\n",
     "       pisess grep [OPTIONS] -e <PATTERN> [SESSION]...\n",
-    "       pisess grep [OPTIONS] --role <ROLE>",
+    "       pisess grep [OPTIONS] --role <ROLE> [SESSION]",
 ))]
 pub struct Args {
     /// What to search for
@@ -236,14 +236,13 @@ pub enum SortKey {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    if !args.regexp.is_empty()
+    // clap takes the first argument for the pattern.
+    if args.begins_with_session(ui)
         && let Some(path) = args.pattern.take()
     {
-        // clap takes the first argument for the pattern. With -e it is a path.
         args.sessions.paths.insert(0, path.into());
     }
     if args.pattern.is_none() && args.regexp.is_empty() {
-        // --role, --tool, --failed or --with-images select the entries.
         args.pattern = Some(String::new());
     }
     args.range = take_range(&mut args.sessions.paths)?;
@@ -319,6 +318,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Whether the first argument is a session. With -e, it is; and if other options select the
+    /// entries, a single argument is if it is a file, because no pattern is needed.
+    fn begins_with_session(&self, ui: &Ui) -> bool {
+        if !self.regexp.is_empty() {
+            return true;
+        }
+        let selects_entries =
+            self.failed || self.with_images || !self.role.is_empty() || !self.tool.is_empty();
+        let is_file = |argument: &String| ui.current_folder().join(argument).is_file();
+        selects_entries
+            && self.sessions.paths.is_empty()
+            && self.pattern.as_ref().is_some_and(is_file)
+    }
+
     /// Whether only the entries of a range are searched.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()

@@ -880,4 +880,8 @@ fn a_selection_of_entries_needs_no_pattern() {
     }
     assert_eq!(at_home("grep --all --with-images").code, 1);
     assert_eq!(at_home("grep --all").code, 2);
+    // A file that is named alone is a session, not a pattern.
+    s.put("tour.jsonl", fixture("tour.jsonl"));
+    let without = s.run("grep --role user ./tour.jsonl");
+    assert_eq!(without, s.run("grep --role user '' ./tour.jsonl"));
 }
