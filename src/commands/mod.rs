@@ -211,7 +211,7 @@ impl Command {
 }
 
 /// Runs one command line and returns its exit code. An external program may exit with any code, so
-/// the result is a number and not an [`Exit`].
+/// the result is a number and not an `Exit`.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));

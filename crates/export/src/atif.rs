@@ -60,7 +60,7 @@ pub fn has_steps(contents: &Contents) -> bool {
 /// trajectory is embedded if a result names the sub-agent: a result of the path, or of a sub-agent
 /// that is embedded itself. `workers` threads make the steps.
 ///
-/// It is an error if the compactions keep the same entries over and over (see [`MOST_COPIES`]).
+/// It is an error if the compactions keep the same entries over and over (see `MOST_COPIES`).
 pub fn write_trajectory(
     contents: &Contents,
     path: &str,
