@@ -491,6 +491,7 @@ fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) ->
     surveyed.into_iter().map(|(file, _)| file).collect()
 }
 
+/// Returns what to try if a name does not name one session of another agent.
 fn name_hint(error: &NameError) -> String {
     match error {
         NameError::Ambiguous { candidates, .. } => {
@@ -591,6 +592,8 @@ fn candidates_from_file_names(files: &[FoundFile]) -> Vec<SessionCandidate> {
     candidates
 }
 
+/// Returns what a session can be named by. `None` if the file is no session, or cannot be read:
+/// another file may be the one that is meant.
 fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
     let survey = survey_file(&file.path, rollouts).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());

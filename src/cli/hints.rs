@@ -365,6 +365,7 @@ fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<
     None
 }
 
+/// Returns the tip for an argument that a command does not take. To `append`, it is usually a text.
 fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
     if verb.get_name() == "append" {
         return Some("give the text of a message with --user or --assistant".to_owned());

@@ -81,6 +81,7 @@ impl Ids {
         Ok(())
     }
 
+    /// Returns the next ID that follows from the seed. A fixed seed gives the same IDs in each run.
     fn next_uuid(&mut self) -> Uuid {
         self.issued_count += 1;
         let name = format!(

@@ -368,6 +368,7 @@ impl<'a> PlannedMove<'a> {
         Ok(answer.summary)
     }
 
+    /// Fails if the branch that is left has nothing that a summary could be made of.
     fn require_abandoned_content(&self) -> Result<(), Failure> {
         if self.abandons_content() {
             return Ok(());
@@ -421,6 +422,7 @@ impl<'a> PlannedMove<'a> {
         Ok(file_ops.append_short_list(text, session, is_removed))
     }
 
+    /// Makes the summary of the branch that is left without a model, from what was said there.
     fn builtin_summary(&self, reader: &EntryReader) -> Result<BuiltinSummary, Failure> {
         let material = SummaryInput {
             messages: &self.abandoned_messages(reader)?,

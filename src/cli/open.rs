@@ -93,6 +93,8 @@ impl Input {
         Ok(input.begin(found != path, ui))
     }
 
+    /// Reads standard input. A terminal is refused: the user would wait for the command,
+    /// and the command for the user.
     fn open_stdin(ui: &mut Ui) -> Result<Input, Failure> {
         if ui.world.terminals.stdin {
             return Err(
@@ -292,6 +294,7 @@ impl Input {
         find_archive_beside(self.file()?.resolved())
     }
 
+    /// Warns that a session has both a file and an archive, of which only the file is used.
     fn warn_leftover_archive(&self, ui: &mut Ui) {
         let Some(archive) = self.find_leftover_archive() else {
             return;
@@ -311,6 +314,8 @@ impl Input {
         Failure::from_read_error(&self.name, error)
     }
 
+    /// Returns the failure for content that is no session. An empty stream usually comes from a
+    /// command that failed, so the hint is about that.
     fn load_failure(&self, error: LoadError) -> Failure {
         match error {
             LoadError::NotASession {
@@ -324,6 +329,8 @@ impl Input {
     }
 }
 
+/// Fails if standard output goes to the session that is to be read: what is
+/// printed would become part of it.
 pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
     if !is_stdout {
         return Ok(());

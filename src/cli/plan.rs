@@ -99,6 +99,7 @@ pub fn half_path_cell(path: &Path, ui: &Ui) -> Cell {
     path_cell_of(2, path, ui)
 }
 
+/// Returns a path for a row with several paths, which share the columns that the others leave.
 fn path_cell_of(paths_in_row: usize, path: &Path, ui: &Ui) -> Cell {
     let path = path.to_string_lossy();
     let mut shown = to_visible(&abbreviate_home(&path, ui.home().as_deref()));

@@ -36,12 +36,13 @@ pub struct Renderer {
     command: String,
 }
 
+/// Parses `TYPE=COMMAND`, the value of `--renderer`. The command may have more `=`.
 fn parse_renderer(text: &str) -> Result<Renderer, String> {
-    let parts = text
-        .split_once('=')
-        .filter(|(kind, command)| !kind.is_empty() && !command.trim().is_empty());
-    let (custom_type, command) =
-        parts.ok_or("give a custom type and a command, as in todo='jq …'")?;
+    let usage = "give a custom type and a command, as in todo='jq …'";
+    let (custom_type, command) = text.split_once('=').ok_or(usage)?;
+    if custom_type.is_empty() || command.trim().is_empty() {
+        return Err(usage.to_owned());
+    }
     Ok(Renderer {
         custom_type: custom_type.to_owned(),
         command: command.to_owned(),

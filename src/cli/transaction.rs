@@ -505,6 +505,7 @@ impl ChangeReport {
         ui.print(&lines)
     }
 
+    /// Returns what is written as JSON. Lines that are not JSON are left out: they would break it.
     fn to_json(&self, write: &WriteArgs) -> Vec<u8> {
         let lines = self.lines.iter().filter(|line| Raw::parse(line).is_ok());
         Object::new()

@@ -111,6 +111,7 @@ impl CompletionShell {
     }
 }
 
+/// Prints the script for a shell, or the candidates for a word, which the script requests.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let output = if let Some(line) = &args.line {
         complete_bash_line(line, &args.word, ui)

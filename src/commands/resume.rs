@@ -179,6 +179,7 @@ impl AgentCommand {
         self.cwd.as_deref().filter(|cwd| !cwd.is_dir())
     }
 
+    /// Returns the command as JSON. Its words are not quoted: a program passes them on as they are.
     fn to_json(&self) -> Vec<u8> {
         let mut args = Vec::new();
         for arg in &self.args {
@@ -192,6 +193,8 @@ impl AgentCommand {
             .finish()
     }
 
+    /// Returns the command as a line for a POSIX shell, which first changes to the directory of the
+    /// session.
     fn to_shell(&self) -> String {
         let mut words = vec![self.program.to_owned()];
         for arg in &self.args {

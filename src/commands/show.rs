@@ -392,6 +392,7 @@ fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<Entry
     Ok(children)
 }
 
+/// Returns the entry at a position. Fails at the root, where there is nothing to show.
 fn require_shown(
     open: &OpenSession,
     position: Position,

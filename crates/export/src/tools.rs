@@ -216,6 +216,7 @@ impl EntryView<'_> {
         self.markup.close();
     }
 
+    /// Appends the head line of a call that a tool made.
     fn push_nested_call(&mut self, call: Raw) {
         let name = string_member(call, "name").unwrap_or_default();
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);

@@ -183,27 +183,34 @@ impl FenceSearch {
     }
 }
 
+/// Returns the end of the paragraph that begins at `start`: the next blank line, or `text_end`.
+fn paragraph_end(text: &str, start: usize, text_end: usize) -> usize {
+    let mut end = start;
+    while end < text_end {
+        let line_end = next_line(text, end).min(text_end);
+        if text[end..line_end].trim().is_empty() {
+            break;
+        }
+        end = line_end;
+    }
+    end
+}
+
 /// Appends the paragraphs of a text without fences, which blank lines separate. Paragraphs in
 /// columns that follow each other become one part.
 fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
-    // Whether the last of `parts` belongs to this text.
+    // Parts from here on belong to this text; those before it must not grow.
     let first_index = parts.len();
-    let mut line_start = range.start;
-    while line_start < range.end {
-        let start = line_start;
-        let mut end = start;
-        while line_start < range.end {
-            let line_end = next_line(text, line_start).min(range.end);
-            let is_blank = text[line_start..line_end].trim().is_empty();
-            line_start = line_end;
-            if is_blank {
-                break;
-            }
-            end = line_end;
-        }
+    let mut unread_start = range.start;
+    while unread_start < range.end {
+        let start = unread_start;
+        let end = paragraph_end(text, start, range.end);
         if end == start {
+            // A blank line.
+            unread_start = next_line(text, start).min(range.end);
             continue;
         }
+        unread_start = end;
 
         let columns_start = start + find_columns(&text[start..end]);
         if columns_start > start {

@@ -189,6 +189,7 @@ impl JoinedSource {
 }
 
 impl ReadAt for JoinedSource {
+    /// Reads from the piece at an offset. A read may be short where a piece ends.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let index = self
             .pieces

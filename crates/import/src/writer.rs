@@ -351,6 +351,7 @@ impl<'o> EntryWriter<'o> {
         line.finish()
     }
 
+    /// Adds the members that every entry has, in the order in which the agents write them.
     fn with_common_members(&self, line: Object, node: NodeIx) -> Object {
         let Node {
             parent, time_ms, ..

@@ -148,6 +148,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Does the same as [`Scanner::peek`] if white space may come first. It is apart, so that the
+    /// usual case is small enough to be inlined.
     #[inline(never)]
     fn peek_after_space(&mut self) -> u8 {
         loop {
@@ -221,6 +223,8 @@ impl<'a> Scanner<'a> {
         self.walk_container(b'[', b']', item)
     }
 
+    /// Passes over an array or an object, with a call of `item` for each element or member, which
+    /// must consume it. A comma before `close` is refused, because `item` finds nothing there.
     #[inline]
     fn walk_container(
         &mut self,
@@ -329,6 +333,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Passes over a value that is neither a string, an array nor an object.
     fn skip_scalar(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             b't' => self.skip_literal(b"true"),
@@ -347,8 +352,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Passes over a number, by the grammar of RFC 8259: no zero before other digits, and a digit on
+    /// each side of a point.
     fn skip_number(&mut self) -> Result<(), Malformed> {
-        self.pos += usize::from(self.bytes[self.pos] == b'-');
+        if self.bytes[self.pos] == b'-' {
+            self.pos += 1;
+        }
         if self.bytes.get(self.pos) == Some(&b'0') {
             self.pos += 1;
         } else {
@@ -360,12 +369,15 @@ impl<'a> Scanner<'a> {
         }
         if let Some(b'e' | b'E') = self.bytes.get(self.pos) {
             self.pos += 1;
-            self.pos += usize::from(matches!(self.bytes.get(self.pos), Some(b'+' | b'-')));
+            if let Some(b'+' | b'-') = self.bytes.get(self.pos) {
+                self.pos += 1;
+            }
             self.skip_digits()?;
         }
         Ok(())
     }
 
+    /// Passes over digits, at least one.
     fn skip_digits(&mut self) -> Result<(), Malformed> {
         let digits = self.bytes[self.pos..]
             .iter()

@@ -70,6 +70,7 @@ impl Iterator for Escapes<'_> {
     fn next(&mut self) -> Option<Escape> {
         loop {
             let start = self.special_bytes.next()?;
+            // The second backslash of `\\` belongs to the escape before it.
             if start < self.previous_end || self.raw[start] != b'\\' {
                 continue;
             }

@@ -341,23 +341,27 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
 /// Returns the first code point and its length in bytes; U+FFFD and 1 for a byte that begins no
 /// sequence. Surrogates are accepted, as WTF-8 stores lone ones.
 fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
+    let replaced = Some((0xfffd, 1));
     let lead = *bytes.first()?;
-    let (width, bits) = match lead {
+    let (width, lead_bits) = match lead {
         0..=0x7f => (1, 0x7f),
         0xc0..=0xdf => (2, 0x1f),
         0xe0..=0xef => (3, 0x0f),
         0xf0..=0xf7 => (4, 0x07),
-        _ => return Some((0xfffd, 1)),
+        _ => return replaced,
     };
-    let more = bytes
-        .get(1..width)
-        .filter(|more| more.iter().all(|&byte| byte & 0xc0 == 0x80));
-    let joined = |more: &[u8]| {
-        more.iter().fold(u32::from(lead & bits), |joined, byte| {
-            joined << 6 | u32::from(byte & 0x3f)
-        })
+    let Some(continuation) = bytes.get(1..width) else {
+        return replaced;
     };
-    Some(more.map_or((0xfffd, 1), |more| (joined(more), width)))
+    let mut code_point = u32::from(lead & lead_bits);
+    for &byte in continuation {
+        // The bytes after the lead are 10xxxxxx.
+        if byte & 0xc0 != 0x80 {
+            return replaced;
+        }
+        code_point = code_point << 6 | u32::from(byte & 0x3f);
+    }
+    Some((code_point, width))
 }
 
 /// Returns the last code point and its offset.

@@ -174,10 +174,12 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let march_year = year - i64::from(month < 3);
+    // January and February belong to the year before.
+    let march_year = if month < 3 { year - 1 } else { year };
     let era = march_year.div_euclid(400);
     let year_of_era = march_year.rem_euclid(400);
     let march_month = (month + 9) % 12;
+    // From March on, each five months have 153 days, and the rounding gives each its 30 or 31.
     let day_of_year = (153 * march_month + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     Some(era * DAYS_PER_ERA + day_of_era - EPOCH_FROM_MARCH_0)

@@ -97,6 +97,8 @@ fn without_group(mode: u32) -> u32 {
     mode & 0o707
 }
 
+/// Gives a new file the owner and the group of the old one. What is the same already is not set,
+/// because only root may change an owner.
 fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
     let now = files.stat(new)?;
     let owner = (now.owner != old.owner).then_some(old.owner);

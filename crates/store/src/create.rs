@@ -484,11 +484,14 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
+/// The number of links that are followed before they count as a loop, as in Linux.
+const MAX_LINKS: usize = 40;
+
 /// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a
 /// rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..40 {
+    for _ in 0..MAX_LINKS {
         let folder = real(folder_of(&path))?;
         if is_folder_name(&path) {
             return Err(io::ErrorKind::IsADirectory.into());

@@ -240,6 +240,8 @@ impl Search {
         }
     }
 
+    /// Adds a file, unless a search comes upon one that was named. One whose name is not UTF-8 is
+    /// added, too, with a note.
     fn file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
         if path.to_str().is_none() {
             self.finding

@@ -250,6 +250,7 @@ impl Locked {
         Ok(self.is_stale)
     }
 
+    /// Fails if the file at the path (`here`) is no longer the one that this has open.
     fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {
         let ours = self
             .files

@@ -155,8 +155,11 @@ fn is_gone(owner: &Owner) -> bool {
     }
 }
 
-/// Returns the content of a lock file, at most 64 bytes, and its modification time; `None` if there
-/// is no file.
+/// The number of bytes to read of a lock file: more than a process id and a time have.
+const MAX_LOCK_BYTES: u64 = 64;
+
+/// Returns the start of a lock file ([`MAX_LOCK_BYTES`]), and its modification time; `None` if there
+/// is no file. Anything but a regular file is refused.
 fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -170,7 +173,8 @@ fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, Sy
             Cause::NotRegular,
         )));
     }
-    Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
+    let content = read_range(files, &file, 0, MAX_LOCK_BYTES)?;
+    Ok(Some((content, stat.modified)))
 }
 
 /// Returns the process id of the owner in a lock file. `None` if the file is missing, or names no

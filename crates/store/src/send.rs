@@ -119,10 +119,12 @@ impl<'a> Batch<'a> {
             stored: 0..0,
             is_first,
         };
+        // The bytes of the batch that are printed, without the gaps between them.
         let mut requested = 0;
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
             let next = list.next_if(|piece| match piece {
+                // A longer gap, or a step back, begins another batch.
                 Piece::Stored(range) if has_stored => {
                     range.start >= batch.stored.end
                         && range.start - batch.stored.end <= GAP * requested
@@ -132,14 +134,12 @@ impl<'a> Batch<'a> {
             });
             let Some(piece) = next else { break };
             if let Piece::Stored(range) = &piece {
-                let start = if has_stored {
-                    batch.stored.start
-                } else {
-                    range.start
-                };
-                batch.stored = start..range.end;
+                if !has_stored {
+                    batch.stored.start = range.start;
+                    has_stored = true;
+                }
+                batch.stored.end = range.end;
                 requested += range.end - range.start;
-                has_stored = true;
             }
             batch.pieces.push(piece);
         }

@@ -24,7 +24,8 @@ where
     S::IntoIter: Send,
 {
     let items = items.into_iter();
-    let threads = workers.min(items.size_hint().1.unwrap_or(workers)).max(1);
+    let most_items = items.size_hint().1.unwrap_or(workers);
+    let threads = workers.min(most_items).max(1);
     let state = State {
         items: items.fuse(),
         taken: 0,
@@ -46,9 +47,12 @@ where
             std::mem::forget(stop);
         };
         let _stop = Stop(&queue);
-        // If no thread can be started, this one does all the work.
-        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, help).is_ok();
-        let _started = (1..threads).take_while(start).count();
+        for _ in 1..threads {
+            // If no thread can be started, this one does all the work.
+            if thread::Builder::new().spawn_scoped(scope, help).is_err() {
+                break;
+            }
+        }
         loop {
             match queue.turn(true) {
                 Turn::Take(result) => take(result)?,

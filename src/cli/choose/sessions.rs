@@ -119,6 +119,7 @@ impl<'w> RowPainter<'w> {
         Some(SessionRow { path, text })
     }
 
+    /// Returns the row of a session: age, project, cost and title, in columns.
     fn format_row(&self, session: &ListedSession) -> String {
         let age = format_age(self.now_ms, session.modified_ms);
         let cwd = session.cwd.to_string_lossy();

@@ -127,6 +127,7 @@ impl<'w> Ui<'w> {
         }
     }
 
+    /// Applies the options for output that all commands have.
     pub fn configure(&mut self, color: ColorChoice, link: Option<LinkChoice>, is_quiet: bool) {
         self.is_quiet = is_quiet;
         self.styles = Styles::new(color, self.wants_colour());

@@ -161,6 +161,8 @@ pub struct RowBuffer {
 const WHOLE_MINUTES_SINCE_MS: i64 = 100_000_000_000;
 
 impl RowBuffer {
+    /// Returns an empty buffer. Rows that are longer than `width` columns end with the ellipsis;
+    /// without a width, none is cut.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> RowBuffer {
         RowBuffer {
             width,

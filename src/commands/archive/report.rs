@@ -103,6 +103,7 @@ impl ArchiveResult {
         }
     }
 
+    /// Returns what was archived as JSON. Sizes are `null` if nothing was.
     fn to_json(&self) -> Vec<u8> {
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         Object::new()

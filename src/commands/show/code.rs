@@ -93,6 +93,8 @@ fn read_code_blocks(open: &OpenSession, ix: EntryIx) -> Result<Vec<CodeBlock>, F
     Ok(blocks)
 }
 
+/// Returns the texts of an entry: of a message, whose content is a string or blocks, or of a
+/// summary. What the model thought and what it gave to tools are not among them.
 fn read_texts(line: Raw) -> Vec<String> {
     let message = line.get("message").unwrap_or(line);
     let mut texts = Vec::new();
@@ -105,6 +107,8 @@ fn read_texts(line: Raw) -> Vec<String> {
     texts
 }
 
+/// Returns the failure if the entries have no code block. Without arguments, only the last answer
+/// was searched, which the user has not named, so the failure says which that is.
 fn no_code_failure(
     args: &Args,
     open: &OpenSession,

@@ -178,6 +178,7 @@ impl ShownFiles<'_> {
         self.open.input.map_read_error(listed)
     }
 
+    /// Returns what is known of a file after these operations on it, in the order of the path.
     fn read_content(&self, operations: &[FileOperation]) -> Result<FileContent, Failure> {
         let reader = self.open.entry_reader();
         let mut content = FileContent::default();
@@ -307,6 +308,8 @@ fn describe_parts(content: &FileContent) -> String {
     described.join(", ")
 }
 
+/// Returns what is known of a file as JSON: the whole of it (`text`) or some parts. `unknownFrom` is
+/// the entry from which on nothing is certain.
 fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
     let mut parts = Vec::new();
     if let Known::Parts(known) = content.known() {

@@ -141,6 +141,7 @@ struct WrittenImage<'a> {
 }
 
 impl WrittenImage<'_> {
+    /// Prints the path of the image, so that other commands can read it, or JSON.
     fn print(&self, open: &OpenSession, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         if !json {

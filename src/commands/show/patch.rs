@@ -193,6 +193,8 @@ fn end_name(name: &str) -> String {
     }
 }
 
+/// Returns a difference as JSON. `source` is what the patch was made from; `null`, as the patch, if
+/// there is none.
 fn difference_json(path: &str, difference: &FileDifference, patch: &str) -> Vec<u8> {
     let source = match difference {
         FileDifference::Contents { .. } => Some("contents"),

@@ -511,6 +511,7 @@ impl StatsGroups {
             GroupKey::Model => "(not by a model)",
             GroupKey::Tool => "(no name)",
             GroupKey::Project => "(no project)",
+            // A day, a week or a month.
             _ => "(no time)",
         };
         note.to_owned()

@@ -288,6 +288,7 @@ impl MarkdownWriter {
         self.push("|");
     }
 
+    /// Begins a cell of a table, and notes the rule for its column.
     fn begin_cell(&mut self, alignment: &str) {
         self.column_rules.push(match alignment {
             "left" => ":---",

@@ -112,6 +112,7 @@ pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
     })
 }
 
+/// Converts what the model thought, with the signature by which the provider accepts it again.
 fn convert_thinking(block: Raw) -> Option<Vec<u8>> {
     let thinking = block.get_text("thinking")?;
     let mut converted = Object::new()

@@ -67,17 +67,10 @@ impl ClaudeLine<'_> {
     ) -> EntryDraft {
         let message = message.number("timestamp", self.time_ms as f64).finish();
 
-        let mut unconverted_line =
-            unconverted_members(self.raw, &[&["type", "message"], converted_keys].concat());
+        let line_keys = [&["type", "message"], converted_keys].concat();
+        let mut unconverted_line = unconverted_members(self.raw, &line_keys);
         if let Some(source_message) = self.message {
-            let blocks: Vec<_> = unconverted_blocks
-                .iter()
-                .map(|block| block.bytes())
-                .collect();
-            let message_keys = ["type", "role", "content", "model", "id"];
-            let unconverted_message = unconverted_members(source_message, &message_keys)
-                .json_array("content", &blocks)
-                .finish();
+            let unconverted_message = unconverted_message(source_message, unconverted_blocks);
             if unconverted_message != b"{}" {
                 unconverted_line = unconverted_line.json("message", &unconverted_message);
             }
@@ -205,4 +198,17 @@ impl ClaudeReader<'_> {
             time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),
         }
     }
+}
+
+/// Returns the members of a message of Claude Code that have no place in a message of the agents, as
+/// an object. Its `content` is these blocks, if there are any.
+fn unconverted_message(source_message: Raw, unconverted_blocks: &[Raw]) -> Vec<u8> {
+    let blocks: Vec<_> = unconverted_blocks
+        .iter()
+        .map(|block| block.bytes())
+        .collect();
+    let converted_keys = ["type", "role", "content", "model", "id"];
+    unconverted_members(source_message, &converted_keys)
+        .json_array("content", &blocks)
+        .finish()
 }

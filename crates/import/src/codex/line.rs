@@ -59,6 +59,8 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
+    /// Returns the kind of a line by its member `type`. The other kinds, of which Codex has more
+    /// with every version, are not converted.
     fn from_type(kind: Raw) -> LineKind {
         if kind.is("response_item") {
             LineKind::Item

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+/// Returns the extended attributes of a file with their values. There are none where the file
+/// system has no such attributes, and one that is removed meanwhile is left out.
 pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     let names = match read(|buf| flistxattr(file, buf)) {
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),

@@ -33,15 +33,17 @@ static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 pub struct SignalGuard(Option<&'static Signals>);
 
 impl SignalGuard {
-    /// Starts waiting; if handlers cannot be set, the default actions apply.
+    /// Keeps signals from ending the process, until as many guards are dropped as were installed. If
+    /// handlers cannot be set, the default actions apply.
     pub fn install() -> SignalGuard {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
-            let mut waiting = signals
+            // The lock is held until `is_idle` fits the number of guards.
+            let mut guard_count = signals
                 .guard_count
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            *waiting += 1;
+            *guard_count += 1;
             signals.is_idle.store(false, Ordering::SeqCst);
         }
         SignalGuard(signals)
@@ -84,12 +86,12 @@ pub fn shell_exit_code(status: ExitStatus) -> i32 {
 impl Drop for SignalGuard {
     fn drop(&mut self) {
         let Some(signals) = self.0 else { return };
-        let mut waiting = signals
+        let mut guard_count = signals
             .guard_count
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *waiting -= 1;
-        signals.is_idle.store(*waiting == 0, Ordering::SeqCst);
+        *guard_count -= 1;
+        signals.is_idle.store(*guard_count == 0, Ordering::SeqCst);
         if let Some(signal) = self.pending_signal() {
             // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
             // number.

@@ -181,11 +181,13 @@ pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
     None
 }
 
+/// Whether a process is an agent. One that ended meanwhile has no name, and counts as none.
 fn is_agent(pid: u32) -> bool {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     if is_agent_name(name.trim_end()) {
         return true;
     }
+    // The script comes after the interpreter, and perhaps an option.
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command);
     let mut words = command.split('\0').take(3);
