@@ -83,8 +83,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// agents can send it. Converting the session back restores the original entries.
 ///
 /// `--for claude` and `--for codex` write a session of Claude Code or Codex into its store, from any
-/// session that pisess reads. Calls of tools that the agent also has get its names. Everything that
-/// it lacks is kept beside: `pisess import` restores the entries.
+/// session that pisess reads. Calls of tools that the agent also has get its names. What the agent
+/// has no form for is kept in the same file, where the agent ignores it, so that `pisess import`
+/// restores all entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was

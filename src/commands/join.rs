@@ -33,12 +33,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// ends. If the second copy only extends the first, the conversation continues where the second
 /// ends. The second copy is only read.
 ///
-/// With -o, the result is written to PATH, and both copies stay as they are. It has all entries of
+/// With -o, the result is written to PATH, and the copies stay as they are, unless PATH is the
+/// first one. It has all entries of
 /// both, each once, and the header of the first. PATH may be the first copy.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from
-/// SESSION.pruned. A session from which something was pruned cannot get the entries itself.
+/// SESSION.pruned. If something was pruned from the first copy, entries cannot be added to it: use -o.
 ///
 /// `pisess check` on a directory names the copies in it.
 #[derive(Debug, clap::Args)]

@@ -22,7 +22,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
     Example::new(
-        "Leave entries out: copy what follows them under the entry before them",
+        "Leave out entries: copy the entries after the gap below the entry before it",
         "pisess pick session.jsonl a6d84170..5c07d14b --at 27d4c96f",
     ),
     Example::new(
@@ -33,8 +33,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append copies of entries to the current branch, or under another entry.
 ///
-/// The entries are in the session itself or, with --from-session, in another one. A range copies the entries
-/// of the conversation in it.
+/// The entries are in the session itself or, with --from-session, in another one. Of a range, the
+/// entries of the conversation are copied, without settings and bookkeeping.
 ///
 /// The copies are new entries with new ids and times; only the times inside the messages stay the
 /// same. The copies form a chain, in the order of the originals in the tree. The originals are

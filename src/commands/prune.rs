@@ -136,8 +136,8 @@ pub struct Args {
     /// Restore what an earlier run changed (puts back what was pruned)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
-    /// Remove SESSION.pruned afterwards, so that nothing can be restored; without another option,
-    /// prune nothing
+    /// Remove SESSION.pruned (after pruning, if another option prunes), so that nothing can be
+    /// restored
     #[arg(long, conflicts_with_all = ["restore", "output", "all", "project", "older_than", "larger_than", "json"])]
     pub purge: bool,
     #[command(flatten)]

@@ -292,6 +292,7 @@ impl Page {
         if let [default] = defaults
             && arg.get_action().takes_values()
             && !default.is_empty()
+            && !arg.is_hide_default_value_set()
         {
             let _ = write!(help, " (default: {})", default.to_string_lossy());
         }

@@ -188,7 +188,7 @@ pub fn page() -> String {
     let verbs = verbs();
     let mut page = String::from(
         "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
-         A long option means the same everywhere; each command's help adds details. In `grep`, `-o` and `-v` mean something else. A name can be shortened as long as it is \
+         A long option means the same everywhere, except `--images`; each command's help adds details. The short options `-o` and `-v` have other meanings in `grep` than elsewhere. A name can be shortened as long as it is \
          unambiguous. The names that an option had in earlier versions still work.\n\n\
          - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
          ## All options\n\n\
