@@ -20,6 +20,7 @@ use crate::native::{
 };
 use crate::parts::non_empty_text;
 use crate::returned::{RETURNED_KEY, returned_member};
+use pisess_core::agents::request::signed_thinking_block;
 use pisess_core::session::content::{finite_or_zero, is_block, member_is, text_block};
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -50,7 +51,8 @@ pub fn file_path(target: &NativeTarget) -> PathBuf {
 }
 
 /// Returns the name of the directory for the sessions of a project: its path with `-` for each
-/// UTF-16 unit that is not an ASCII letter or digit. The name of a long path ends with a hash of it.
+/// UTF-16 unit that is not an ASCII letter or digit. The name of a long path ends with a hash of
+/// it.
 fn project_name(cwd: &str) -> String {
     let mut name = String::new();
     let mut hash: i32 = 0;
@@ -90,11 +92,15 @@ pub struct ClaudeWriter<'a> {
     out: &'a mut dyn Write,
 }
 
-/// The ends of a line: the members after its message.
-#[derive(Clone, Copy, Default)]
-struct LineMarks {
-    is_meta: bool,
-    is_summary: bool,
+/// What a line with a message is marked as.
+#[derive(Clone, Copy)]
+enum LineMark {
+    /// The message is part of the conversation that the user sees.
+    None,
+    /// The user does not see the message.
+    Meta,
+    /// The message is the summary of a compaction.
+    Summary,
 }
 
 impl<'a> ClaudeWriter<'a> {
@@ -148,7 +154,7 @@ impl<'a> ClaudeWriter<'a> {
         place: &Place,
         kind: &str,
         message: &[u8],
-        marks: LineMarks,
+        mark: LineMark,
     ) -> io::Result<LineIx> {
         let ix = self.new_line();
         let content = line_content(kind, Raw::from_checked(message));
@@ -156,14 +162,13 @@ impl<'a> ClaudeWriter<'a> {
             .begin_tree_line(place.parent)
             .str("type", kind)
             .json("message", message);
-        if marks.is_meta {
-            line = line.bool("isMeta", true);
-        }
-        if marks.is_summary {
-            line = line
+        line = match mark {
+            LineMark::None => line,
+            LineMark::Meta => line.bool("isMeta", true),
+            LineMark::Summary => line
                 .bool("isVisibleInTranscriptOnly", true)
-                .bool("isCompactSummary", true);
-        }
+                .bool("isCompactSummary", true),
+        };
         let line = self.end_tree_line(line, ix, place.time_ms).json(
             RETURNED_KEY,
             &returned_member(place.entry, content.as_deref()),
@@ -216,11 +221,7 @@ impl<'a> ClaudeWriter<'a> {
             parent: Some(boundary),
             ..*place
         };
-        let marks = LineMarks {
-            is_summary: true,
-            ..LineMarks::default()
-        };
-        self.write_message(&after_boundary, "user", &message, marks)
+        self.write_message(&after_boundary, "user", &message, LineMark::Summary)
     }
 }
 
@@ -230,19 +231,21 @@ impl NativeWriter for ClaudeWriter<'_> {
     }
 
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
-        let marks = LineMarks::default();
         match *seen {
             Seen::User {
                 content,
                 visibility,
             } => {
-                let is_meta = visibility == Visibility::Hidden;
+                let mark = match visibility {
+                    Visibility::Shown => LineMark::None,
+                    Visibility::Hidden => LineMark::Meta,
+                };
                 let message = place.entry.get("message").unwrap_or(Raw::NULL);
                 if member_is(message, "role", "user") {
                     self.last_prompt = first_text(content);
                 }
                 let message = user_message(&user_content(content));
-                self.write_message(place, "user", &message, LineMarks { is_meta, ..marks })
+                self.write_message(place, "user", &message, mark)
             }
             Seen::Response { message, calls } => {
                 let id = format!(
@@ -250,13 +253,18 @@ impl NativeWriter for ClaudeWriter<'_> {
                     self.uuid(LineIx(self.line_count)).replace('-', "")
                 );
                 let message = response_message(message, calls, &id);
-                self.write_message(place, "assistant", &message, marks)
+                self.write_message(place, "assistant", &message, LineMark::None)
             }
             Seen::Result { message, call } => {
                 let is_error = message.get("isError").and_then(Raw::bool) == Some(true);
                 let content = message.get("content").unwrap_or(Raw::NULL);
                 let block = result_block(&call.id, &result_content(content, is_error), is_error);
-                self.write_message(place, "user", &user_message(&array([block])), marks)
+                self.write_message(
+                    place,
+                    "user",
+                    &user_message(&array([block])),
+                    LineMark::None,
+                )
             }
             Seen::Compaction { content, kept } => self.write_compaction(place, content, kept),
         }
@@ -454,17 +462,8 @@ fn thinking_block(block: Raw) -> Option<Vec<u8>> {
         return None;
     }
     let is_redacted = block.get("redacted").and_then(Raw::bool) == Some(true);
-    let written = if is_redacted {
-        Object::new()
-            .str("type", "redacted_thinking")
-            .text("data", &signature)
-    } else {
-        Object::new()
-            .str("type", "thinking")
-            .text("thinking", &block.get_text("thinking")?)
-            .text("signature", &signature)
-    };
-    Some(written.finish())
+    let text = block.get_text("thinking").unwrap_or_default();
+    Some(signed_thinking_block(&text, &signature, is_redacted))
 }
 
 /// Returns a call. One of a tool that Claude Code has under another name is a call of that tool.

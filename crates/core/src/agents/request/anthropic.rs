@@ -251,22 +251,28 @@ fn has_bound_blocks(id: &Text) -> bool {
 }
 
 /// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no text
-/// either. The data of redacted thinking is its signature.
+/// either.
 fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Option<Vec<u8>> {
     let Some(signature) = signature.filter(|signature| !signature.is_blank()) else {
         return text_block(text);
     };
+    Some(signed_thinking_block(text, &signature, is_redacted))
+}
+
+/// Builds a block of thinking as the API returned it. The data of redacted thinking is its
+/// signature.
+pub fn signed_thinking_block(text: &Text, signature: &Text, is_redacted: bool) -> Vec<u8> {
     let block = if is_redacted {
         Object::new()
             .str("type", "redacted_thinking")
-            .text("data", &signature)
+            .text("data", signature)
     } else {
         Object::new()
             .str("type", "thinking")
             .text("thinking", text)
-            .text("signature", &signature)
+            .text("signature", signature)
     };
-    Some(block.finish())
+    block.finish()
 }
 
 fn is_thinking(block: &[u8]) -> bool {

@@ -8,8 +8,8 @@
 //! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
 //! the thinking of other models or makes it text, and gives each call an id. A module for each API
 //! then writes the body. Where an agent would send what the API refuses, the body is repaired;
-//! docs/requests.md lists each such case. Cache marks, streaming, thinking budgets and whatever else
-//! depends on more than the session and the model are left out.
+//! docs/requests.md lists each such case. Cache marks, streaming, thinking budgets and whatever
+//! else depends on more than the session and the model are left out.
 
 mod anthropic;
 mod blocks;
@@ -30,6 +30,7 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+pub use anthropic::signed_thinking_block;
 use example::without_thinking;
 pub use example::write_example;
 use foldhash::{HashMap, HashSet};
@@ -153,8 +154,8 @@ pub fn write_body(
     write_body_for(&target, first_pass.late_results, messages, reader, out)
 }
 
-/// Writes the body for a target. `late_results` are the results that the first pass found apart from
-/// their calls.
+/// Writes the body for a target. `late_results` are the results that the first pass found apart
+/// from their calls.
 fn write_body_for(
     target: &RequestTarget,
     late_results: LateResults,
