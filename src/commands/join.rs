@@ -10,6 +10,7 @@ use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::Refusal;
 use crate::ops::join::{Join, SessionCopy, add_to_first, join};
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Disk, OnDisk};
 use std::io::Write;
@@ -28,10 +29,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Join two copies of a session that grew apart.
 ///
-/// The first copy gets the entries that only the other has; nothing else in it changes. Entries that
-/// were appended to only one copy become a branch. The conversation continues where the first copy
-/// ends. If the second copy only extends the first, the conversation continues where the second
-/// ends. The second copy is only read.
+/// The first copy gets the entries that only the other has; nothing else in it changes. Entries
+/// that were appended to only one copy become a branch. The conversation continues where the first
+/// copy ends. If the second copy only extends the first, the conversation continues where the
+/// second ends. The second copy is only read.
 ///
 /// With -o, the result is written to PATH, and the copies stay as they are, unless PATH is the
 /// first one. It has all entries of
@@ -39,7 +40,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from
-/// SESSION.pruned. If something was pruned from the first copy, entries cannot be added to it: use -o.
+/// SESSION.pruned. If something was pruned from the first copy, entries cannot be added to it: use
+/// -o.
 ///
 /// `pisess check` on a directory names the copies in it.
 #[derive(Debug, clap::Args)]
@@ -110,14 +112,8 @@ fn add_in_place(
     let exit = first.apply_change(&write, ui, |locked_first, id_source| {
         let first_reader = locked_first.entry_reader();
         let second_reader = second.entry_reader();
-        let first_copy = SessionCopy {
-            name: &locked_first.input.name,
-            reader: &first_reader,
-        };
-        let second_copy = SessionCopy {
-            name: &second.input.name,
-            reader: &second_reader,
-        };
+        let first_copy = session_copy(locked_first, &first_reader);
+        let second_copy = session_copy(second, &second_reader);
         let addition = add_to_first(first_copy, second_copy, id_source)
             .map_err(|refusal| join_failure(refusal, locked_first))?;
         counts = CopyCounts {
@@ -136,6 +132,13 @@ fn add_in_place(
     Ok(exit)
 }
 
+fn session_copy<'a>(open: &'a OpenSession, reader: &'a EntryReader<'a>) -> SessionCopy<'a> {
+    SessionCopy {
+        name: &open.input.name,
+        reader,
+    }
+}
+
 /// Writes a session with the entries of both copies; `-` is standard output.
 fn write_joined(
     args: &Args,
@@ -152,14 +155,8 @@ fn write_joined(
 
     let first_reader = first.entry_reader();
     let second_reader = second.entry_reader();
-    let first_copy = SessionCopy {
-        name: &first.input.name,
-        reader: &first_reader,
-    };
-    let second_copy = SessionCopy {
-        name: &second.input.name,
-        reader: &second_reader,
-    };
+    let first_copy = session_copy(first, &first_reader);
+    let second_copy = session_copy(second, &second_reader);
     let joined = join(first_copy, second_copy).map_err(|refusal| join_failure(refusal, first))?;
     let shown = output.to_string_lossy().into_owned();
     if change.dry_run {

@@ -5,8 +5,8 @@
 //! same line as there. So the conversation continues where the first copy ends, unless the second
 //! only goes on from there: then it continues where the second ends.
 //!
-//! The first copy can also get what it lacks in place. Its bytes then stay as they are: the lines that
-//! only the second has follow at the end, and a mark moves the leaf back.
+//! The first copy can also get what it lacks in place. Its bytes then stay as they are: the lines
+//! that only the second has follow at the end, and a mark moves the leaf back.
 
 use crate::ops::chain::Chain;
 use crate::ops::plan::{Change, NewEntry, write_line};
@@ -86,6 +86,7 @@ pub fn add_to_first(
     for ix in second.session().entry_indexes() {
         let id = second.session().id(ix);
         if first.session().find_entry(&id).is_none() {
+            id_source.reserve_id(&id);
             change.entries.push(NewEntry {
                 id: id.into_owned(),
                 line: second.read_line(ix)?.trim_ascii().to_vec(),

@@ -69,6 +69,11 @@ impl<'a> IdSource<'a> {
         pisess_json::time::iso_string(self.now_ms)
     }
 
+    /// Sets aside the id of an entry that the session gets, so that it is not issued.
+    pub fn reserve_id(&mut self, id: &Text) {
+        self.issued.insert(id.to_string_lossy().into_owned());
+    }
+
     /// Returns an id that no entry of the session has and that was not issued before.
     pub fn issue_entry_id(&mut self, session: &Session) -> String {
         self.issue_free_id(session, |_| false)
