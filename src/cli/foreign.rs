@@ -387,8 +387,9 @@ pub enum ForeignPlace {
 const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
 /// Returns the files that arguments name: paths, directories, and ids, names or words of the titles
-/// of sessions. A directory without sessions is taken for a project, whose sessions are in the stores. Also returns
-/// the failures: arguments that name nothing, and directories below them that cannot be read.
+/// of sessions. A directory without sessions is taken for a project, whose sessions are in the
+/// stores. Also returns the failures: arguments that name nothing, and directories below them that
+/// cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
@@ -464,8 +465,8 @@ fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Returns the files whose project is a directory, with those of their sub-agents, which may work in
-/// another one.
+/// Returns the files whose project is a directory, with those of their sub-agents, which may work
+/// in another one.
 fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let rollouts = Rollouts::default();
     let survey = |file: FoundFile| {
@@ -542,8 +543,9 @@ fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the session of another agent in whose title or first message the words are. Sub-agents are
-/// left out. All files are converted to read their titles. `failure` is returned if there is none.
+/// Returns the session of another agent in whose title or first message the words are. Sub-agents
+/// are left out. All files are converted to read their titles. `failure` is returned if there is
+/// none.
 fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let Some(title_words) = TitleWords::parse(words) else {
         return Err(failure);

@@ -78,8 +78,8 @@ impl Input {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
-    /// Opens one of several sessions as [`Input::open_to_read`] does. `rollouts` are shared by all of
-    /// them: otherwise, each rollout of Codex would search the whole store.
+    /// Opens one of several sessions as [`Input::open_to_read`] does. `rollouts` are shared by all
+    /// of them: otherwise, each rollout of Codex would search the whole store.
     pub fn open_one_to_read(
         path: &Path,
         rollouts: &Rollouts,
@@ -412,8 +412,8 @@ impl OpenSession {
         self.reload_from(self.input.with_content(content))
     }
 
-    /// Adds a change to a session that [`OpenSession::after_change`] returned. Only the new lines are
-    /// read, if that is enough.
+    /// Adds a change to a session that [`OpenSession::after_change`] returned. Only the new lines
+    /// are read, if that is enough.
     pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
         let is_append = change.action(&self.session) == Action::Append;
         if is_append

@@ -69,8 +69,8 @@ pub fn session_moves_table() -> PlanTable {
     PlanTable::new(&[Column::text("from"), Column::text("to")], SESSIONS)
 }
 
-/// Returns the size of a session with the files that move with it, such as those of sub-agents. What
-/// cannot be examined has no size: the operation itself reports it.
+/// Returns the size of a session with the files that move with it, such as those of sub-agents.
+/// What cannot be examined has no size: the operation itself reports it.
 pub fn size_with_companions(session: &Path) -> usize {
     let mut bytes = size_on_disk(session);
     for companion in find_companions(session).unwrap_or_default() {

@@ -137,8 +137,8 @@ pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
 }
 
 /// Returns what was pruned from a session, with the places where it belongs; `None` if the session
-/// cannot be read, which whoever opens the session reports. `path` is that of the file with what was
-/// pruned, for messages. `written_ms` is when that file was written, if this is known.
+/// cannot be read, which whoever opens the session reports. `path` is that of the file with what
+/// was pruned, for messages. `written_ms` is when that file was written, if this is known.
 fn load_restore(
     path: &Path,
     source: &dyn ReadAt,

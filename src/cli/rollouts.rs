@@ -35,8 +35,8 @@ impl Rollouts {
     /// Opens the source that a file belongs to.
     ///
     /// # Errors
-    /// If one of its files cannot be read. A base that is missing or too short is left out, with those
-    /// before it; the import reports this.
+    /// If one of its files cannot be read. A base that is missing or too short is left out, with
+    /// those before it; the import reports this.
     pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
         let file = SessionFile::open(path)?;
         let Some(name) = RolloutName::parse(path) else {
@@ -131,8 +131,8 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     thread
 }
 
-/// Opens the rollouts from which a thread was forked: `base`, the base of that, and so on, as far as
-/// each is there and long enough. Returns them with the oldest first.
+/// Opens the rollouts from which a thread was forked: `base`, the base of that, and so on, as far
+/// as each is there and long enough. Returns them with the oldest first.
 fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
     let mut inherited = Vec::new();
     let mut seen = HashSet::default();
@@ -195,8 +195,8 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     });
 }
 
-/// Returns the last rollout of a thread that begins as one: a crash may leave an empty file. If none
-/// does, the last one is returned. A single rollout is not read.
+/// Returns the last rollout of a thread that begins as one: a crash may leave an empty file. If
+/// none does, the last one is returned. A single rollout is not read.
 fn find_last_readable(in_order: &[Rollout]) -> Option<&Rollout> {
     let last = in_order.last()?;
     if in_order.len() == 1 {

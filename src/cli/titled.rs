@@ -31,8 +31,8 @@ pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathB
     require_one_title(words, &sessions, failure, ui)
 }
 
-/// Returns the only session whose title has the words, and reports which session it is. `failure` is
-/// returned if there is none.
+/// Returns the only session whose title has the words, and reports which session it is. `failure`
+/// is returned if there is none.
 ///
 /// # Errors
 /// If there are several.

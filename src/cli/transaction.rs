@@ -593,7 +593,8 @@ const CONTENT_MEMBERS: [&str; 9] = [
 ];
 
 impl PlannedLine {
-    /// Reads a line of a plan. A line that is not JSON, as a repair may copy it, is its own content.
+    /// Reads a line of a plan. A line that is not JSON, as a repair may copy it, is its own
+    /// content.
     fn from_json(line: &[u8]) -> PlannedLine {
         let Ok(entry) = Raw::parse(line) else {
             return PlannedLine {

@@ -177,8 +177,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 impl Args {
     /// Archives the sessions that are given, or those of the stores, as far as the filter chooses
-    /// them. All are moved before anything is printed, so that a closed pipe does not end the command
-    /// half done.
+    /// them. All are moved before anything is printed, so that a closed pipe does not end the
+    /// command half done.
     fn archive_sessions(
         &self,
         stores: SessionStores,
@@ -311,7 +311,8 @@ impl Args {
     }
 
     /// Restores the sessions that earlier runs left hidden when they were killed: those in the
-    /// archives of the stores if no session is given, and those that are named. Returns the failures.
+    /// archives of the stores if no session is given, and those that are named. Returns the
+    /// failures.
     fn finish_interrupted(
         &self,
         stores: &SessionStores,

@@ -104,8 +104,8 @@ pub struct Args {
         conflicts_with = "tokens"
     )]
     pub form: ContextFormat,
-    /// Use this model (in the request; default: the model of the last reply if it used the same API,
-    /// else anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
+    /// Use this model (in the request; default: the model of the last reply if it used the same
+    /// API, else anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = parse_model)]
     pub model: Option<(String, String)>,
     /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k

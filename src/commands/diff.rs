@@ -255,8 +255,8 @@ fn print_entries(
 const COMMON_SIGN: &str = "  ";
 
 impl PathEnd<'_> {
-    /// Returns the heading of a side: its name, the length of its path, and how many entries of that
-    /// the other side lacks.
+    /// Returns the heading of a side: its name, the length of its path, and how many entries of
+    /// that the other side lacks.
     fn side_line(&self, sign: &str, own_count: usize) -> String {
         let path_len = self.open.session.path(self.end).len();
         let entries = format_count(path_len, "entry", "entries");

@@ -135,8 +135,8 @@ pub struct Args {
     /// Include all branches (only with --as messages: writes a line for each)
     #[arg(long, conflicts_with = "at")]
     pub branches: bool,
-    /// Use what the model would see (in place of the whole path, with --as messages: summaries
-    /// replace compacted entries)
+    /// Use what the model would see (only with --as messages: summaries in place of compacted
+    /// entries)
     #[arg(long)]
     pub context: bool,
     /// Write HTML of one path, without scripts
@@ -289,8 +289,8 @@ impl Args {
     }
 }
 
-/// Exports one session, the sessions of a directory, or with `--as messages` any number of them into
-/// one file. What the options contradict is refused before a directory is made.
+/// Exports one session, the sessions of a directory, or with `--as messages` any number of them
+/// into one file. What the options contradict is refused before a directory is made.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;

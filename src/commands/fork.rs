@@ -257,8 +257,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Whether the new session is reported on the terminal: not if the user knows its file, having named
-/// it, or reads the result as JSON.
+/// Whether the new session is reported on the terminal: not if the user knows its file, having
+/// named it, or reads the result as JSON.
 fn is_reported(args: &Args, path: &Path) -> bool {
     let has_new_name = args.write.output.is_none() && path != Path::new("-");
     has_new_name && !args.write.change.dry_run && !args.write.change.json

@@ -83,8 +83,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
 /// a title line; a match there has the role `title`.
 ///
-/// Without PATTERN and SESSION, every entry that --role, --tool, --failed or --with-images selects
-/// matches.
+/// No PATTERN is needed with --role, --tool, --failed or --with-images: every entry that these select
+/// is then a match. An argument alone is the SESSION if it is a file, else the PATTERN.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.

@@ -71,8 +71,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The sources: files, directories, or ids, names or words of the titles of sessions of Claude Code
-    /// and Codex
+    /// The sources: files, directories, or ids, names or words of the titles of sessions of Claude
+    /// Code and Codex
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
     /// Write the new session in the format of this agent
@@ -287,7 +287,8 @@ fn print_session(
     Ok(Exit::Done)
 }
 
-/// Warns of what is not read: a last line that is not whole, and turns in a file that was not found.
+/// Warns of what is not read: a last line that is not whole, and turns in a file that was not
+/// found.
 fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
     let name = source.path.to_string_lossy();
     if source.is_torn {

@@ -45,7 +45,7 @@ pub struct Args {
     /// Print only the ids
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print the result as JSON (the entries, in version 3 of the format, the current one)
+    /// Print the result as JSON (the entries, in the current version of the format, 3)
     #[arg(long)]
     pub json: bool,
 }

@@ -119,8 +119,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the entries that arguments select. Of a range, these are the entries of the conversation:
-/// settings and labels between them are not copied.
+/// Returns the entries that arguments select. Of a range, these are the entries of the
+/// conversation: settings and labels between them are not copied.
 fn choose_entries(source: &OpenSession, arguments: &[String]) -> Result<Vec<EntryIx>, Failure> {
     let mut chosen = Vec::new();
     for argument in arguments {

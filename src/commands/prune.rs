@@ -82,8 +82,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. --purge instead removes SESSION.pruned, with all that
-/// was pruned, for good.
+/// byte for byte, plus any entries added since. --purge instead removes SESSION.pruned, with all
+/// that was pruned, for good.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of
@@ -127,7 +127,8 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
-    /// Prune the entries that the last compaction of each branch replaced, unless another branch needs them
+    /// Prune the entries that the last compaction of each branch replaced, unless another branch
+    /// needs them
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub compacted: bool,
     /// Prune the branch that contains REF, below the nearest branch point above REF
@@ -162,8 +163,8 @@ impl Args {
             .collect()
     }
 
-    /// Returns the number of bytes above which a payload is pruned. Whoever names nothing but images
-    /// wants to be rid of them all.
+    /// Returns the number of bytes above which a payload is pruned. Whoever names nothing but
+    /// images wants to be rid of them all.
     fn payload_limit(&self) -> u64 {
         let only_images = self.images && !self.results && !self.details;
         match self.over {

@@ -114,8 +114,8 @@ pub struct Args {
     pub last: LastArgs,
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Change nothing; report what there is to do, and exit 1 if there is anything (reports
-    /// secrets)
+    /// Change nothing; report what there is to do, and exit 1 if there is anything (secrets to
+    /// remove)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
     /// Accepted, because other programs want it; directories are searched in any case.

@@ -89,8 +89,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Notes that a session of Claude Code or Codex was imported: the user may mean the session that was
-/// made of it, whose id is another one.
+/// Notes that a session of Claude Code or Codex was imported: the user may mean the session that
+/// was made of it, whose id is another one.
 fn note_imports(survey: &Survey, ui: &mut Ui) {
     for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
         let Some(id) = find_newest_import(survey, agent, ui) else {
@@ -103,8 +103,8 @@ fn note_imports(survey: &Survey, ui: &mut Ui) {
     }
 }
 
-/// Reports which session a name means: after an import, `last` is not the imported session, which is
-/// as old as its source.
+/// Reports which session a name means: after an import, `last` is not the imported session, which
+/// is as old as its source.
 fn report_named_session(input: &Input, ui: &mut Ui) -> Result<(), Failure> {
     match input.file() {
         Some(file) => report_session("continues", file.path(), ui),
@@ -145,8 +145,8 @@ impl AgentCommand {
         })
     }
 
-    /// Returns the command for a session of Claude Code or Codex. They find it by its id, Claude Code
-    /// only in the directory of the session.
+    /// Returns the command for a session of Claude Code or Codex. They find it by its id, Claude
+    /// Code only in the directory of the session.
     ///
     /// # Errors
     /// If the id is none: a file could have an option of the agent in its place.

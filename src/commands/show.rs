@@ -194,7 +194,7 @@ pub struct Args {
     pub patch: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,
-    /// Print the result as JSON (the entries, in version 3 of the format, the current one)
+    /// Print the result as JSON (the entries, in the current version of the format, 3)
     #[arg(long)]
     pub json: bool,
 }
@@ -405,8 +405,8 @@ fn require_shown(
     })
 }
 
-/// Prints entries in full, with an empty line between two. If a renderer made a text of an entry, it
-/// replaces the entry's own.
+/// Prints entries in full, with an empty line between two. If a renderer made a text of an entry,
+/// it replaces the entry's own.
 fn print_in_full(
     args: &Args,
     open: &OpenSession,

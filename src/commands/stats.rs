@@ -88,8 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a user message or a result to the next reply. TOOLS is the time from the entry before
-/// each result to the result. WORKED is the sum of both. WAITING is the rest, mostly from a reply to
-/// the user's next message. All times are differences between the timestamps of entries.
+/// each result to the result. WORKED is the sum of both. WAITING is the rest, mostly from a reply
+/// to the user's next message. All times are differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -111,8 +111,8 @@ pub struct Args {
     /// model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
-    /// Read the sessions of other agents (claude: Claude Code, codex: Codex, all: of these and of pi
-    /// and oh-my-pi)
+    /// Read the sessions of other agents (claude: Claude Code, codex: Codex, all: of these and of
+    /// pi and oh-my-pi)
     #[arg(
         long,
         value_name = "SOURCE",
@@ -370,8 +370,8 @@ fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Refuses more than two keys of `--by`, two equal keys, and `entry` or `time` together with another
-/// key.
+/// Refuses more than two keys of `--by`, two equal keys, and `entry` or `time` together with
+/// another key.
 fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     let is_valid = match by {
         [] | [_] => true,

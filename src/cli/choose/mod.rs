@@ -1,6 +1,6 @@
 //! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or
-//! for the entry if the session is given. Words of titles in place of the session limit the list. On a terminal, a command that only reads takes `last`, and
-//! one that writes asks for the session.
+//! for the entry if the session is given. Words of titles in place of the session limit the list.
+//! On a terminal, a command that only reads takes `last`, and one that writes asks for the session.
 //!
 //! A missing word is inserted into the command line, which is then run as if the word was typed.
 
@@ -245,8 +245,8 @@ impl Slots {
     }
 
     /// Returns the words in the place of the session, if the user is to choose among the sessions
-    /// whose titles have them. `None` if there are none, or if they name one session in which the user
-    /// is to choose the entry.
+    /// whose titles have them. `None` if there are none, or if they name one session in which the
+    /// user is to choose the entry.
     fn words_of_titles(&self, only_reads: bool, ui: &Ui) -> Option<TitleWords> {
         let argument = Path::new(self.session.as_ref()?);
         let words = name_argument(argument)?;

@@ -22,9 +22,9 @@ const COST_WIDTH: usize = 7;
 /// The width of the project on a terminal that is narrower than [`ROW_WIDTH`].
 const NARROW_PROJECT_WIDTH: usize = 16;
 
-/// Asks for one of the sessions in the stores of both agents: of those whose titles have the words, if
-/// words are given. The session that changed last is offered first; sessions of sub-agents are not
-/// offered.
+/// Asks for one of the sessions in the stores of both agents: of those whose titles have the words,
+/// if words are given. The session that changed last is offered first; sessions of sub-agents are
+/// not offered.
 pub fn choose_session(
     title_words: Option<&TitleWords>,
     program: &OsStr,
@@ -106,8 +106,8 @@ impl<'w> RowPainter<'w> {
         })
     }
 
-    /// Reads the row of a session. `None` if the file is not a session, or cannot be read, or if its
-    /// title does not have the words.
+    /// Reads the row of a session. `None` if the file is not a session, or cannot be read, or if
+    /// its title does not have the words.
     fn read_row(&self, path: PathBuf) -> Option<SessionRow> {
         let session = read_for_list(&path)?;
         if let Some(words) = self.title_words

@@ -102,8 +102,8 @@ impl Packer<'_> {
         }))
     }
 
-    /// Whether the filter chooses the session of a file, and it has not changed recently. A file that
-    /// is not a session is not chosen.
+    /// Whether the filter chooses the session of a file, and it has not changed recently. A file
+    /// that is not a session is not chosen.
     pub fn is_chosen(&self, path: &Path) -> bool {
         let Ok(input) = Input::open_path(path, self.is_stdout) else {
             return false;

@@ -32,9 +32,9 @@ pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Prints the parts of the context at the end of a path, and the difference of their sum to the size
-/// that the session reports. If that is from before a prune, it says nothing about what is left, and
-/// the table has no difference.
+/// Prints the parts of the context at the end of a path, and the difference of their sum to the
+/// size that the session reports. If that is from before a prune, it says nothing about what is
+/// left, and the table has no difference.
 pub fn print_parts(
     args: &Args,
     by: PartKey,

@@ -141,8 +141,8 @@ impl NativeFork<'_> {
     }
 }
 
-/// Appends a line to a file of the agent, which is created if it is missing. The agent appends to it,
-/// too.
+/// Appends a line to a file of the agent, which is created if it is missing. The agent appends to
+/// it, too.
 fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     if !path.exists() {
         store::create(path, None, false, &mut |out| out.write_all(line))?;

@@ -81,8 +81,8 @@ impl SecretPrinter {
         Ok(())
     }
 
-    /// Prints the groups: there are none for JSON and for a single session. If several sessions were
-    /// searched, prints the number of secrets.
+    /// Prints the groups: there are none for JSON and for a single session. If several sessions
+    /// were searched, prints the number of secrets.
     pub(super) fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.prints_plan {
             self.groups.print_plan(ui)?;

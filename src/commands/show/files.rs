@@ -308,8 +308,8 @@ fn describe_parts(content: &FileContent) -> String {
     described.join(", ")
 }
 
-/// Returns what is known of a file as JSON: the whole of it (`text`) or some parts. `unknownFrom` is
-/// the entry from which on nothing is certain.
+/// Returns what is known of a file as JSON: the whole of it (`text`) or some parts. `unknownFrom`
+/// is the entry from which on nothing is certain.
 fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
     let mut parts = Vec::new();
     if let Known::Parts(known) = content.known() {

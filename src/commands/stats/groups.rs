@@ -251,8 +251,8 @@ impl StatsGroups {
         &mut self.groups[position]
     }
 
-    /// Returns what people know a session by: the end of its id, the local day of its start, and its
-    /// title as in `list`. What the session does not record is left out.
+    /// Returns what people know a session by: the end of its id, the local day of its start, and
+    /// its title as in `list`. What the session does not record is left out.
     fn session_name(&self, session: &Session) -> String {
         let header = &session.header;
         let id = header.id.to_string_lossy();

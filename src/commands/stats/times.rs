@@ -54,8 +54,8 @@ impl Times {
     }
 }
 
-/// Prints a row for each session, the longest first, and the sum of several. The groups are those of
-/// sessions.
+/// Prints a row for each session, the longest first, and the sum of several. The groups are those
+/// of sessions.
 pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
     let mut sessions: Vec<(&StatsGroup, Times)> = Vec::new();
     for group in &groups.groups {

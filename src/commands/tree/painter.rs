@@ -559,8 +559,8 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Draws the text of a folded branch, such as `8 messages · [label] Just add`: the size, the last
-    /// label, and the first user message.
+    /// Draws the text of a folded branch, such as `8 messages · [label] Just add`: the size, the
+    /// last label, and the first user message.
     fn draw_branch(&self, branch_rows: &Range<usize>, rows: &mut RowBuffer) {
         let EntryPainter {
             drawing,
@@ -626,9 +626,9 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars and the connector of a row, a level for each. `bars` has a bit for each level
-    /// at which a later row continues. If there are more than `max_levels`, an ellipsis replaces the
-    /// others.
+    /// Appends the bars and the connector of a row, a level for each. `bars` has a bit for each
+    /// level at which a later row continues. If there are more than `max_levels`, an ellipsis
+    /// replaces the others.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);

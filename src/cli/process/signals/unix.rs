@@ -33,8 +33,8 @@ static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 pub struct SignalGuard(Option<&'static Signals>);
 
 impl SignalGuard {
-    /// Keeps signals from ending the process, until as many guards are dropped as were installed. If
-    /// handlers cannot be set, the default actions apply.
+    /// Keeps signals from ending the process, until as many guards are dropped as were installed.
+    /// If handlers cannot be set, the default actions apply.
     pub fn install() -> SignalGuard {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
