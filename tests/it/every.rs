@@ -187,8 +187,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Commands that do not read a session, and `join`, which reads two: tests/it/join.rs runs it on every
-/// hazard.
+/// Commands that do not read a session, and `join`, which reads two: tests/it/join.rs runs it on
+/// every hazard.
 const OTHERS: &[&str] = &["completions", "import", "join"];
 
 /// Options that mean the same for every command that has them, and are tested once.

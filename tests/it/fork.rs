@@ -959,8 +959,8 @@ fn for_claude_code_every_kind_of_entry() {
     assert_eq!(brought_back(&s, "claude.jsonl"), lines);
 }
 
-/// Other branches are branches there, too. What is below the leaf would be continued in its place, so
-/// it is kept beside.
+/// Other branches are branches there, too. What is below the leaf would be continued in its place,
+/// so it is kept beside.
 #[test]
 fn for_claude_code_with_other_branches() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -254,8 +254,8 @@ fn what_failed_is_marked_on_a_terminal() {
     assert!(!only_failed.terminal(70).done().quiet().contains("(failed)"));
 }
 
-/// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts that
-/// read rows from a pipe find nothing new there.
+/// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts
+/// that read rows from a pipe find nothing new there.
 #[test]
 fn entries_of_other_branches_are_marked() {
     let s = Sandbox::with(&["two-branches.jsonl", "omp.jsonl"]);

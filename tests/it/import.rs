@@ -1617,8 +1617,8 @@ fn files_that_a_session_changed_are_counted() {
     assert_eq!(counts("./claude"), [1, 1]);
 }
 
-/// Where Codex keeps the rollouts of `fixtures/codex/paginated*`: the first rollout of a thread, the
-/// one that continues it after the user went back by a turn, and a fork after the first turn.
+/// Where Codex keeps the rollouts of `fixtures/codex/paginated*`: the first rollout of a thread,
+/// the one that continues it after the user went back by a turn, and a fork after the first turn.
 const FIRST_ROLLOUT: &str = ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000c1.jsonl";
 const NEXT_ROLLOUT: &str = ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000c1_019cad00-0000-7000-8000-0000000000c2.jsonl";
 const FORK_ROLLOUT: &str = ".codex/sessions/2026/03/03/rollout-2026-03-03T11-57-30-019cad00-0000-7000-8000-0000000000c3.jsonl";
@@ -1695,8 +1695,8 @@ fn the_rollouts_of_a_thread_are_one_session() {
     );
 }
 
-/// A crash of Codex may leave a rollout without content. The one before it then stands for the thread,
-/// in every command that reads directories.
+/// A crash of Codex may leave a rollout without content. The one before it then stands for the
+/// thread, in every command that reads directories.
 #[test]
 fn an_empty_rollout_does_not_hide_its_thread() {
     let h = Home::with(&[]);
@@ -1754,8 +1754,8 @@ fn a_fork_of_codex_begins_with_the_turns_of_its_base() {
     assert_eq!(h.sessions(), sessions);
 }
 
-/// A base that is not there is named. Once it is there, the fork is imported as a whole, beside what
-/// was imported of it.
+/// A base that is not there is named. Once it is there, the fork is imported as a whole, beside
+/// what was imported of it.
 #[test]
 fn a_base_that_is_not_found_is_named() {
     let h = Home::with(&[]);

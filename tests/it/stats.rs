@@ -1149,7 +1149,8 @@ fn the_turns_that_a_fork_of_codex_continues_count_once() {
     assert_eq!(both["tokens"]["output"], 24 + 25 + 26 + 27 + 29);
 }
 
-/// With `--source`, the sessions of other agents count, too: an import, and not once more its source.
+/// With `--source`, the sessions of other agents count, too: an import, and not once more its
+/// source.
 #[test]
 fn sessions_of_other_agents_are_counted() {
     let s = Sandbox::with(&[]);

@@ -135,8 +135,8 @@ struct Trajectory<'a, 'o> {
 }
 
 impl<'a, 'o> Trajectory<'a, 'o> {
-    /// Begins a trajectory. `named_sub_agents` is that of the whole export: results of any trajectory
-    /// add to it.
+    /// Begins a trajectory. `named_sub_agents` is that of the whole export: results of any
+    /// trajectory add to it.
     fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
@@ -372,8 +372,8 @@ impl TrajectoryPlan {
     }
 
     /// Returns the index of the thinking level in effect at an entry. If the entry sets a level,
-    /// that level is added to [`TrajectoryPlan::thinking_levels`]. Otherwise it is `level_before`, the
-    /// index at the entry above.
+    /// that level is added to [`TrajectoryPlan::thinking_levels`]. Otherwise it is `level_before`,
+    /// the index at the entry above.
     fn thinking_level_after(
         &mut self,
         ix: EntryIx,

@@ -24,8 +24,8 @@ pub(super) const SECTION_END: char = '\x06';
 pub(super) const WORD: char = '\x0e';
 pub(super) const WORD_END: char = '\x0f';
 
-/// Whether a byte can be in text. All marks are below this limit, of which text has only line breaks
-/// and tabs: see [`Markup::push_text`].
+/// Whether a byte can be in text. All marks are below this limit, of which text has only line
+/// breaks and tabs: see [`Markup::push_text`].
 fn is_in_text(byte: u8) -> bool {
     byte >= 0x10 || byte == b'\n' || byte == b'\t'
 }

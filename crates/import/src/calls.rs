@@ -148,8 +148,8 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the patch with which Codex changes a file in the same way; `None` if the call changes
-    /// none.
+    /// Returns the patch with which Codex changes a file in the same way; `None` if the call
+    /// changes none.
     pub fn patch_for_codex(&self) -> Option<Text<'static>> {
         // A line break in a path would begin another operation.
         if let CommonCall::Write { path, .. } | CommonCall::Edit { path, .. } = self

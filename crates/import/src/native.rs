@@ -46,7 +46,8 @@ pub struct NativeTarget<'a> {
 }
 
 /// Writes a session of pi, whose entries `reader` reads, as a session of another agent. Returns
-/// whether the model sees anything at the leaf: otherwise, the agent could not continue the session.
+/// whether the model sees anything at the leaf: otherwise, the agent could not continue the
+/// session.
 pub fn write_native_session(
     reader: &EntryReader,
     target: &NativeTarget,
@@ -269,8 +270,8 @@ impl<'a> Walk<'a> {
         Ok(end.line.is_some())
     }
 
-    /// Returns the state after an entry, for one of its children. It is copied only for an entry with
-    /// more children, so that few states are held.
+    /// Returns the state after an entry, for one of its children. It is copied only for an entry
+    /// with more children, so that few states are held.
     fn take_state_after(&mut self, ix: Option<EntryIx>) -> BranchState {
         let Some(ix) = ix else {
             return BranchState::default();
@@ -310,8 +311,8 @@ impl<'a> Walk<'a> {
 
     /// Whether an entry can have lines that the model sees. The agents continue a session below its
     /// last line on the path, and apply the last compaction of the file. So what is below that line
-    /// on other branches is written as unseen, and so are all other compactions: a file in which each
-    /// kept what was before it would grow with the square of their number.
+    /// on other branches is written as unseen, and so are all other compactions: a file in which
+    /// each kept what was before it would grow with the square of their number.
     fn is_seen_by_agent(&self, ix: EntryIx, state_before: &BranchState) -> bool {
         if self.reader.session().entry(ix).kind == Kind::Compaction {
             return Some(ix) == self.last_compaction;
@@ -526,8 +527,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Answers the calls that still have no result, because their turn ends. The lines belong to the
-    /// response, so that a compaction keeps a call and its result, or neither.
+    /// Answers the calls that still have no result, because their turn ends. The lines belong to
+    /// the response, so that a compaction keeps a call and its result, or neither.
     fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
         let Some(response) = state.response else {
             return Ok(());

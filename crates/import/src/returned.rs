@@ -5,9 +5,8 @@
 //! {"type":"pisess", … ,"pisess":{"entry":{"type":"label", … }}}
 //! ```
 //!
-//! The member `entry` is the entry of pi, or a string with its JSON. Its content is `null` if the line
-//! has the same content.
-//! The member `pisess` of a line that no entry became has no `entry`.
+//! The member `entry` is the entry of pi, or a string with its JSON. Its content is `null` if the
+//! line has the same content. The member `pisess` of a line that no entry became has no `entry`.
 
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
@@ -25,8 +24,8 @@ pub struct ReturnedLine<'a> {
 }
 
 impl<'a> ReturnedLine<'a> {
-    /// Reads what pisess wrote into a line; `None` if it did not write the line, or what it wrote is
-    /// no entry any more.
+    /// Reads what pisess wrote into a line; `None` if it did not write the line, or what it wrote
+    /// is no entry any more.
     pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
         let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
         let Some(stored) = member.get("entry") else {

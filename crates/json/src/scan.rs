@@ -352,8 +352,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over a number, by the grammar of RFC 8259: no zero before other digits, and a digit on
-    /// each side of a point.
+    /// Passes over a number, by the grammar of RFC 8259: no zero before other digits, and a digit
+    /// on each side of a point.
     fn skip_number(&mut self) -> Result<(), Malformed> {
         if self.bytes[self.pos] == b'-' {
             self.pos += 1;

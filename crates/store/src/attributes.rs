@@ -67,8 +67,8 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Gives a new file the permissions of `model` (rule 6), without the permissions of the group if the
-/// group or the ACL cannot be set.
+/// Gives a new file the permissions of `model` (rule 6), without the permissions of the group if
+/// the group or the ACL cannot be set.
 pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(model)?;
     let acl = files

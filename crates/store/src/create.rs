@@ -74,8 +74,8 @@ pub fn create_checked(
     create_on(&DISK, &new, write, Some(check))
 }
 
-/// Creates an export, such as a page, as [`create_checked`] does. The permissions of `source` do not
-/// matter: the export has the permissions of the file that it replaces, or else mode 0600.
+/// Creates an export, such as a page, as [`create_checked`] does. The permissions of `source` do
+/// not matter: the export has the permissions of the file that it replaces, or else mode 0600.
 pub fn create_private(
     path: &Path,
     source: Option<&SessionFile>,

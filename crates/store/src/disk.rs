@@ -104,8 +104,9 @@ fn link(path: &Path) -> StoreError {
     )
 }
 
-/// Calls `take_file` with each file below a directory, and with whether it is a regular one. Returns
-/// the directory and those below it, each after the one that it is in. Links are not followed.
+/// Calls `take_file` with each file below a directory, and with whether it is a regular one.
+/// Returns the directory and those below it, each after the one that it is in. Links are not
+/// followed.
 fn walk_below(
     folder: &Path,
     take_file: &mut dyn FnMut(PathBuf, bool),

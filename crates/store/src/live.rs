@@ -105,8 +105,9 @@ fn just_written(
 }
 
 /// Whether a working agent wrote to a file within this time before or after `now`, as far as the
-/// file shows: it changed then, and its last entry is from that moment, and one that a working agent
-/// writes last. A fresh copy of an old session, and a session that was only labelled, do not count.
+/// file shows: it changed then, and its last entry is from that moment, and one that a working
+/// agent writes last. A fresh copy of an old session, and a session that was only labelled, do not
+/// count.
 ///
 /// # Errors
 /// If the last line cannot be read.

@@ -158,8 +158,8 @@ fn is_gone(owner: &Owner) -> bool {
 /// The number of bytes to read of a lock file: more than a process id and a time have.
 const MAX_LOCK_BYTES: u64 = 64;
 
-/// Returns the start of a lock file ([`MAX_LOCK_BYTES`]), and its modification time; `None` if there
-/// is no file. Anything but a regular file is refused.
+/// Returns the start of a lock file ([`MAX_LOCK_BYTES`]), and its modification time; `None` if
+/// there is no file. Anything but a regular file is refused.
 fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -300,10 +300,10 @@ impl FileOps {
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 
-    /// Appends the changed files to a built-in summary, and the twenty files that were read last and
-    /// not changed, the newest first. Files for which `is_removed` is true are left out, and so are
-    /// installed packages and temporary files that were only read. The `details` of the entry list
-    /// all files.
+    /// Appends the changed files to a built-in summary, and the twenty files that were read last
+    /// and not changed, the newest first. Files for which `is_removed` is true are left out, and so
+    /// are installed packages and temporary files that were only read. The `details` of the entry
+    /// list all files.
     pub fn append_short_list(
         &self,
         summary: Text<'static>,

@@ -45,7 +45,8 @@ pub fn compaction_prompts(
         )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        // The second prompt has no previous summary: that tells of the history, not of this turn.
+        // The previous summary is left out: it summarizes the history, and this prompt is for the
+        // beginning of a turn.
         let request = instructions.combine_with(&[&agent.constants().requests.turn_prefix]);
         prompts.push(build_prompt(
             &preparation.turn_prefix_messages,

@@ -79,8 +79,8 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     RowText::with_role("compaction", &body)
 }
 
-/// Returns the row of a skill's prompt, or of a command of Claude Code, as the user typed it; `None`
-/// for any other custom message.
+/// Returns the row of a skill's prompt, or of a command of Claude Code, as the user typed it;
+/// `None` for any other custom message.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
     let typed_words = if custom_type == SKILL_PROMPT {

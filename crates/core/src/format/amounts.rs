@@ -23,7 +23,8 @@ pub fn format_estimate(tokens: f64) -> String {
     format!("~{}", format_tokens(tokens))
 }
 
-/// Returns a price in dollars and cents. Less than a cent is not rounded to nothing: it is `<$0.01`.
+/// Returns a price in dollars and cents. Less than a cent is not rounded to nothing: it is
+/// `<$0.01`.
 pub fn format_dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 {
         return "<$0.01".to_owned();

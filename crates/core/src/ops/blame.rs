@@ -1,9 +1,9 @@
 //! Who wrote the lines of a file: the newest call whose text they are.
 //!
 //! Only exact texts count. A line that an edit took over from the text before it was not written by
-//! that edit. The new text of an edit is nobody's if the file has it several times, because it could
-//! be any of them. Lines with fewer than three letters and digits, such as `}`, are nobody's even if
-//! they occur once, unless the call also wrote a line beside them.
+//! that edit. The new text of an edit is nobody's if the file has it several times, because it
+//! could be any of them. Lines with fewer than three letters and digits, such as `}`, are nobody's
+//! even if they occur once, unless the call also wrote a line beside them.
 
 use crate::format::changes::{ChangedRanges, diff_ranges};
 use crate::ops::files::{FileChange, FileOperation};
@@ -221,8 +221,8 @@ impl<'t> Blame<'t> {
         only_start
     }
 
-    /// Whether these lines are in the file from an index on. The first may be the end of a line, and
-    /// the last the start of one.
+    /// Whether these lines are in the file from an index on. The first may be the end of a line,
+    /// and the last the start of one.
     fn fits_in_part(&self, start: usize, wanted: &[&str]) -> bool {
         let Some(lines) = self.lines.get(start..start + wanted.len()) else {
             return false;

@@ -59,7 +59,8 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
-    // By entry: the branch as if it ended there. A note has the branch of the nearest part above it.
+    // By entry: the branch as if it ended there. A note has the branch of the nearest part above
+    // it.
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
     // By entry: the last labelled note of those below it that are not parts.
     let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];

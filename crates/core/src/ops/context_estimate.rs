@@ -1,8 +1,8 @@
 //! The estimate of a context's size, where the count that the session reports cannot be right.
 //!
 //! An agent takes the last count of the provider as it is. Some providers report next to nothing,
-//! so that a conversation of 300 messages has "789 tokens". A count from before a `prune` includes the
-//! pruned payloads.
+//! so that a conversation of 300 messages has "789 tokens". A count from before a `prune` includes
+//! the pruned payloads.
 
 use crate::agents::{context_build_budget, context_build_cost};
 use crate::ops::prune::Restoration;

@@ -363,7 +363,8 @@ impl Graft<'_> {
     /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In
     /// oh-my-pi it is where the branch begins, which is the parent of the summary: it becomes the
     /// parent of the copy (`AgentConstants::from_id_is_branch_start`). In another session, a branch
-    /// that is not copied is not there, so that its summary refers to the parent of the copy as well.
+    /// that is not copied is not there, so that its summary refers to the parent of the copy as
+    /// well.
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
         let parent_id = self.session.parent_id(ix);

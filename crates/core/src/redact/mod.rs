@@ -138,11 +138,15 @@ impl Redactor {
 
     /// Numbers the secrets in lines, in file order.
     ///
-    /// The lines may contain placeholders. One that an earlier redaction left stands for a secret
-    /// that is gone, so no other secret may get its number. But a placeholder in a built-in summary
-    /// may stand for a secret that is still in a line above: the summary was written with the
-    /// numbers that these secrets get here. This is assumed if no other line above has the
-    /// placeholder, and a secret above gets its number.
+    /// The lines may already contain placeholders, from two sources:
+    ///
+    /// - An earlier redaction of the session. The secret is gone, so no other secret may get the
+    ///   number of the placeholder.
+    /// - A built-in summary. The secret may still be in a line above the summary. It gets the same
+    ///   number here, because the summary numbered the secrets above it in the same order.
+    ///
+    /// A placeholder in a summary is of the second kind if no other line above has it, and a secret
+    /// above gets its number.
     pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>> + Clone) {
         // Any line may have a placeholder whose number the first secret must not get, so all lines
         // are passed through before the first secret is numbered.
@@ -156,9 +160,9 @@ impl Redactor {
         }
     }
 
-    /// Reserves the placeholders in lines, so that no secret gets one that an earlier redaction left.
-    /// A placeholder whose first occurrence is in a summary is not reserved. It may stand for a
-    /// secret above the summary (see [`Redactor::number_secrets`]).
+    /// Reserves the placeholders that an earlier redaction left, so that no secret gets one of
+    /// them: all placeholders in the lines, except those that occur first in a summary (see
+    /// [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
         let mut first_in_summary = HashSet::default();
         for line in lines {

@@ -357,8 +357,8 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Steps through all parts at the same time, up to the end of the shortest, and then through the
-    /// rest of each. A step waits for memory, and steps in different parts do not wait for each
+    /// Steps through all parts at the same time, up to the end of the shortest, and then through
+    /// the rest of each. A step waits for memory, and steps in different parts do not wait for each
     /// other.
     fn step_through_parts<const N: usize>(
         &self,
@@ -521,7 +521,8 @@ fn add_base64_needles(
 /// The number of parts of a text that are searched at the same time.
 const LANES: usize = 4;
 
-/// A text of fewer bytes is searched as a whole: to begin with each of its parts would take as long.
+/// A text of fewer bytes is searched as a whole: to begin with each of its parts would take as
+/// long.
 const LEAST_DIVIDED: usize = 256;
 
 /// Returns the bounds of [`LANES`] consecutive parts of some lines: the first is 0, the last their

@@ -213,9 +213,9 @@ pub fn alternates_classes(secret: &[u8]) -> bool {
     turns * 5 >= secret.len() * 2
 }
 
-/// Whether characters take turns as in [`alternates_classes`], and some are capitals. In a UUID they
-/// take turns, too, but it has no capitals: Codex names its files by the time and a UUID, such as
-/// `…T14-00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0`.
+/// Whether characters take turns as in [`alternates_classes`], and some are capitals. In a UUID
+/// they take turns, too, but it has no capitals: Codex names its files by the time and a UUID, such
+/// as `…T14-00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0`.
 pub fn alternates_with_capitals(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_uppercase) && alternates_classes(secret)
 }

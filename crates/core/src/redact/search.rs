@@ -44,7 +44,8 @@ pub struct SecretSearch {
 
 impl SecretSearch {
     /// Returns a search for what the rules describe, for these values and, if requested, for
-    /// `people`. Signatures and encrypted texts are found as well, and images unless `keeps_images`.
+    /// `people`. Signatures and encrypted texts are found as well, and images unless
+    /// `keeps_images`.
     pub fn new(
         values: Vec<SecretValue>,
         people: Option<People>,

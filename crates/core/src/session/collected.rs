@@ -1,8 +1,9 @@
 //! What is collected from the lines of a file besides its entries.
 //!
-//! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order. For
-//! a new fact, add a line to [`Collected`], and store it where `load` reads the lines. If its type
-//! is a new struct, `renumber!` below the struct says which fields change when parts are joined.
+//! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order.
+//! For a new fact, add a line to [`Collected`], and store it where `load` reads the lines. If its
+//! type is a new struct, `renumber!` below the struct says which fields change when parts are
+//! joined.
 
 use super::column::RowColumn;
 use super::entry::{EntryIx, LineNo, Slice, Span};

@@ -1,7 +1,8 @@
 //! What was copied with a response, if only the response shows that it was copied.
 //!
-//! Two imports of a source give its entries different ids. The response of a model keeps its own id.
-//! What the user said and what tools returned has no such id: it belongs to the response below it.
+//! Two imports of a source give its entries different ids. The response of a model keeps its own
+//! id. What the user said and what tools returned has no such id: it belongs to the response below
+//! it.
 
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
@@ -18,8 +19,8 @@ pub trait Turns {
     fn is_response(&self, ix: EntryIx) -> bool;
 }
 
-/// Returns the copied responses, and what was copied with each: the entries from the response before,
-/// if that was copied as well, or from the root.
+/// Returns the copied responses, and what was copied with each: the entries from the response
+/// before, if that was copied as well, or from the root.
 pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     turns: &impl Turns,

@@ -71,8 +71,8 @@ pub fn called_file<'a>(
 }
 
 /// Returns all files that a call names, each with the tool: the file of [`called_file`], the files
-/// in the headings of an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new names
-/// that the `edits` of oh-my-pi give.
+/// in the headings of an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new
+/// names that the `edits` of oh-my-pi give.
 pub fn called_files<'a>(
     name: Option<Raw>,
     arguments: Option<Raw<'a>>,

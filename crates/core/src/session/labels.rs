@@ -21,7 +21,8 @@ pub struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     /// Returns the labels in effect at the end of a session's file. As in the agents, a label that
-    /// is changed keeps its place in the order, and one that is set after it was cleared comes last.
+    /// is changed keeps its place in the order, and one that is set after it was cleared comes
+    /// last.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels {
             session,

@@ -44,8 +44,8 @@ pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     absolute
 }
 
-/// Returns a path without the parts `.` and `..`, and without repeated slashes. Links are not known,
-/// so `..` removes the part before it.
+/// Returns a path without the parts `.` and `..`, and without repeated slashes. Links are not
+/// known, so `..` removes the part before it.
 pub fn collapse_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

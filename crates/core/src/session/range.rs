@@ -94,8 +94,8 @@ impl EntryRange {
     }
 }
 
-/// Returns the entries that a command reads: those of a range, the last `count` of the conversation,
-/// or the path to an entry. Without an argument, it is the path to the leaf.
+/// Returns the entries that a command reads: those of a range, the last `count` of the
+/// conversation, or the path to an entry. Without an argument, it is the path to the leaf.
 ///
 /// # Errors
 /// As [`resolve_selection`], and if a range or the conversation contains no entry.

@@ -1,5 +1,5 @@
-//! Entry references: `@`, `root`, `:12`, `:$`, `id:X`, `label:X`, an id, a label, a prefix of an id,
-//! and the suffixes `^`, `~3`, `+3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere,
+//! Entry references: `@`, `root`, `:12`, `:$`, `id:X`, `label:X`, an id, a label, a prefix of an
+//! id, and the suffixes `^`, `~3`, `+3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere,
 //! because marks record it.
 //!
 //! The whole string is tried first; then suffixes are removed from the right, so that an id that

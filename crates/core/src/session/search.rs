@@ -220,8 +220,8 @@ fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
 }
 
 /// Returns the source of an expression that finds a word in a text where JavaScript would find it
-/// in the text in lower case. Regular expressions ignore case, too, but do not know that `İ` becomes
-/// two characters there: `i` and U+0307.
+/// in the text in lower case. Regular expressions ignore case, too, but do not know that `İ`
+/// becomes two characters there: `i` and U+0307.
 fn word_source(word: &str) -> String {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     // The word may end with the first of the two characters, or begin with the second.

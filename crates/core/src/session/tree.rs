@@ -278,7 +278,8 @@ pub fn layout_rows(
 ) -> Vec<TreeRow> {
     match layout {
         Layout::Trunk => {
-            // This layout decides itself which sibling is drawn last, so they have the order of time.
+            // This layout decides itself which sibling is drawn last, so they have the order of
+            // time.
             let rows = collect_visible_rows(session, tree, &[], is_visible);
             layout_by_trunk(&rows, is_active)
         }

@@ -15,8 +15,8 @@ pub(super) const OTHER_SECTIONS: usize = 4_200;
 pub(super) const SHORT_REPLY: usize = 14;
 /// A request of at least this many columns says what the work is for, wherever it is in a session.
 pub(super) const LONG_REQUEST: usize = 60;
-/// A request of fewer columns, such as "another one, longer", refers to what was said before; as the
-/// first of a session, it says little.
+/// A request of fewer columns, such as "another one, longer", refers to what was said before; as
+/// the first of a session, it says little.
 pub(super) const SHORT_REQUEST: usize = 30;
 /// What the session is for, and the request to which a short one refers.
 pub(super) const PURPOSE: usize = 300;

@@ -69,7 +69,8 @@ impl Decisions {
         self.add_texts(text, short_text, turn_number);
     }
 
-    /// Adds a message that corrects the reply of a turn. What as a whole is a wish is listed as one.
+    /// Adds a message that corrects the reply of a turn. What as a whole is a wish is listed as
+    /// one.
     pub fn add_correction(&mut self, message: &str, turn: &Turn) {
         let wishes = binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {

@@ -173,8 +173,9 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
     | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
     | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
 
-/// Whether the user gave up, in reply to a turn, what failed in it: in few words, or in words of the
-/// reply. As long as the reply to that is not complete, the failure may still be what is worked on.
+/// Whether the user gave up, in reply to a turn, what failed in it: in few words, or in words of
+/// the reply. As long as the reply to that is not complete, the failure may still be what is worked
+/// on.
 fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| Regex::new(GIVES_UP).expect("a constant"));
     let message = match (turn.unworked_nod(), next_turn) {

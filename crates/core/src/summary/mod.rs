@@ -359,8 +359,8 @@ impl SummaryBuilder {
         self.purpose.keep_goal(&mut goals);
         self.points.items_mut(Section::Done).splice(..0, goals);
 
-        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After a
-        // fold, the current turn is an earlier one, which goes back to its place.
+        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
+        // a fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
         let is_nod = ended.is_passed_over() && is_narrower(&ended.request, SHORT_REPLY);
@@ -373,8 +373,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds the sentences of the current request that remain binding to the constraints, and what it
-    /// chooses to the decisions.
+    /// Adds the sentences of the current request that remain binding to the constraints, and what
+    /// it chooses to the decisions.
     fn add_wishes_and_choices(&mut self) {
         let request = first_chars(&self.turn.request, WHOLE_REQUEST);
         if !may_wish_or_choose(request) {
@@ -462,8 +462,9 @@ impl SummaryBuilder {
     }
 }
 
-/// Whether a line of a request has a word of a wish or a choice. Most requests have none: one search
-/// in the whole text is faster than to tell what is prose in it, and to search each line twice.
+/// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test
+/// is one search in the whole text; without it, the prose of each request would be found line by
+/// line, and each line searched for wishes and for choices.
 fn may_wish_or_choose(request: &str) -> bool {
     // The anchors match at each line, as they do in the searches of single lines.
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {

@@ -342,9 +342,9 @@ fn describe_series<'t>(
     all_series
 }
 
-/// Keeps the heaviest series that fit in `room`, in the order of the session: of equals, the newest.
-/// Those without weight are dropped even if there is room. Returns the first turns of the others, the
-/// heaviest first.
+/// Keeps the heaviest series that fit in `room`, in the order of the session: of equals, the
+/// newest. Those without weight are dropped even if there is room. Returns the first turns of the
+/// others, the heaviest first.
 fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
     let mut by_weight: Vec<usize> = (0..series.len()).collect();
     by_weight.sort_by_key(|&index| Reverse((series[index].weight, index)));
@@ -370,8 +370,8 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
-/// out are questions, which were answered and ask for nothing more, and what is quoted as a wish or a
-/// decision.
+/// out are questions, which were answered and ask for nothing more, and what is quoted as a wish or
+/// a decision.
 fn list_without_answers(turns: &[&Turn], page: &Sections, room: usize) -> String {
     let mut requests = Vec::new();
     for turn in turns {

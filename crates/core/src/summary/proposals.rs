@@ -29,8 +29,8 @@ const OFFERS: &str = r"(?ix)(^|\W)(
 const ALTERNATIVES: &str =
     r"(?i)\W(or|oder|ou( bien)?|o|или|или же)\W|还是|或者|または|それとも|또는";
 
-/// An answer of fewer columns decides on a question, whatever its words. Only such an answer decides
-/// on an offer or on advice.
+/// An answer of fewer columns decides on a question, whatever its words. Only such an answer
+/// decides on an offer or on advice.
 const SHORT_ANSWER: usize = 60;
 /// A question of fewer columns depends on the sentence before it: "Do you want it anyway?".
 const SHORT_QUESTION: usize = 40;
@@ -144,8 +144,8 @@ impl<'r> Proposal<'r> {
 
     /// Describes the decision by the sentence that proposes and the answer; after advice, by the
     /// last sentence that has a word of the answer. If a short answer names items of a list in the
-    /// reply (`2`, `b`), they are added, each in at most half of `answer_max`. The proposal takes at
-    /// most `proposal_max` UTF-16 units, the answer `answer_max`.
+    /// reply (`2`, `b`), they are added, each in at most half of `answer_max`. The proposal takes
+    /// at most `proposal_max` UTF-16 units, the answer `answer_max`.
     pub fn describe_decision(
         &self,
         answer: &str,
@@ -187,7 +187,8 @@ impl<'r> Proposal<'r> {
     }
 
     /// Quotes the sentence that proposes. If it is a short question, the one before it precedes it;
-    /// if it points back, those before it up to one that does not. If they do not fit, they are cut.
+    /// if it points back, those before it up to one that does not. If they do not fit, they are
+    /// cut.
     fn sentence_with_context(&self, max: usize) -> String {
         let sentence = self.sentences[self.index];
         let is_short = is_narrower(sentence, SHORT_QUESTION);

@@ -117,8 +117,8 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
     sentences
 }
 
-/// Splits what Unicode counts as one sentence because the next begins with a small letter, as people
-/// write in haste: "parallel then. but keep the order".
+/// Splits what Unicode counts as one sentence because the next begins with a small letter, as
+/// people write in haste: "parallel then. but keep the order".
 pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

@@ -21,8 +21,8 @@ const SEQUELS: &str =
     r"(?ix)(^|\W)(then|again|instead|dann|wieder|stattdessen|alors|entonces|allora)(\W|$)";
 
 /// With this many words of content before it in its sentence, a pointer most likely stands for
-/// something that these name: "don't touch the tables, Margaret edits those". In an earlier sentence,
-/// one is enough.
+/// something that these name: "don't touch the tables, Margaret edits those". In an earlier
+/// sentence, one is enough.
 const NAMED_BEFORE: usize = 2;
 
 /// Words of content that name nothing.
@@ -31,11 +31,12 @@ const EMPTY_WORDS: [&str; 17] = [
     "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
 ];
 
-/// A reply, or a sentence of one, of fewer columns is quoted with the request before it: `0.2 s, 4 px.`
+/// A reply, or a sentence of one, of fewer columns is quoted with the request before it: `0.2 s, 4
+/// px.`
 const SHORT_REFERENT: usize = 40;
 
-/// Whether a text has a word that most likely stands for something outside of it. The first such word
-/// decides: those after it have more names before them.
+/// Whether a text has a word that most likely stands for something outside of it. The first such
+/// word decides: those after it have more names before them.
 pub(super) fn points_back(text: &str) -> bool {
     static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(POINTERS).expect("a constant"));
     let Some(pointer) = POINTER.find(text) else {

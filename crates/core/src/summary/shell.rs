@@ -202,7 +202,8 @@ impl CommandStep {
     }
 }
 
-/// Returns the words from the program on. Prefixes such as `sudo` may have options, and these values.
+/// Returns the words from the program on. Prefixes such as `sudo` may have options, and these
+/// values.
 fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     let mut start = 0;
     while start < words.len() {

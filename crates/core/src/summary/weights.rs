@@ -14,8 +14,8 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Matches a measured value: a number with a fraction or a unit, a tolerance, a change, a time, or
-/// a number of four digits or more. The boundaries of words are those of ASCII: with others, `regex`
-/// uses its slow matcher on text that is not ASCII.
+/// a number of four digits or more. The boundaries of words are those of ASCII: with others,
+/// `regex` uses its slow matcher on text that is not ASCII.
 const MEASUREMENT: &str = r"(?x) [0-9][.,][0-9] | [0-9]\ ?(%|‰|°|±|→|->|€|\$) | (±|→)\ ?[0-9] | [0-9]:[0-9][0-9] | [0-9]{4}
     | [0-9]\ ?(([kMGT]i?)?B | [nµm]?s | min | h | hours? | minutes? | seconds? | [nµmck]?[mgVAW] | [kMG]?Hz)(?-u:\b)
     | [0-9]\ (of|von|sur|de|di)\ [0-9]";
@@ -100,7 +100,8 @@ impl TurnWork {
     }
 }
 
-/// Returns the number of different values in the request and the last words of a turn, at most [`MOST_COUNTED`].
+/// Returns the number of different values in the request and the last words of a turn, at most
+/// [`MOST_COUNTED`].
 pub(super) fn count_values(turn: &Turn) -> usize {
     let mut values = HashSet::default();
     for text in [turn.last_words(), &*turn.request] {

@@ -68,8 +68,8 @@ const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investiga
 static MOMENT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(&format!("(?ix) {FOR_THE_MOMENT}")));
 
-/// Matches a demand. As a whole message ("it must be blue"), a demand says how the thing in question
-/// has to be, and does not bind later work, unless it has a word of [`GENERAL`].
+/// Matches a demand. As a whole message ("it must be blue"), a demand says how the thing in
+/// question has to be, and does not bind later work, unless it has a word of [`GENERAL`].
 static DEMAND: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"(?i)\b(must|mustn['’]t)\b"));
 
 static GENERAL: LazyLock<Regex> =

@@ -234,8 +234,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Finds a line that can be released: a result or a meta line before a part, so that a part does
-    /// not come between a call and its result.
+    /// Finds a line that can be released: a result or a meta line before a part, so that a part
+    /// does not come between a call and its result.
     fn find_ready_line(&self) -> Option<usize> {
         for (index, line) in self.held_lines.iter().enumerate() {
             let is_ready = match &line.reason {

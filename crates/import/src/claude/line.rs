@@ -200,8 +200,8 @@ impl ClaudeReader<'_> {
     }
 }
 
-/// Returns the members of a message of Claude Code that have no place in a message of the agents, as
-/// an object. Its `content` is these blocks, if there are any.
+/// Returns the members of a message of Claude Code that have no place in a message of the agents,
+/// as an object. Its `content` is these blocks, if there are any.
 fn unconverted_message(source_message: Raw, unconverted_blocks: &[Raw]) -> Vec<u8> {
     let blocks: Vec<_> = unconverted_blocks
         .iter()

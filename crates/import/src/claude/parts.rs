@@ -125,7 +125,8 @@ impl OpenResponse {
         }
     }
 
-    /// Adds a line to those that wait. Its `uuid` is given if lines below it are below the response.
+    /// Adds a line to those that wait. Its `uuid` is given if lines below it are below the
+    /// response.
     fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
         self.uuids.extend(uuid);
         self.byte_count += line.byte_count();
@@ -234,8 +235,8 @@ impl ClaudeReader<'_> {
             return Relation::Part;
         }
 
-        // Several side chains may be written at the same time, so a line of one that is not below the
-        // response may be of another.
+        // Several side chains may be written at the same time, so a line of one that is not below
+        // the response may be of another.
         let can_end = is_below || !line.is_sidechain;
         if can_end && !is_of_response && line.ends_response() {
             return Relation::End;
@@ -296,8 +297,8 @@ impl<'a> ClaudeLine<'a> {
 }
 
 /// Returns the members of a line of a response that differ from those of its `first` line, as an
-/// object. In it, `message` has the members of the message that differ; `content` of that message is
-/// the blocks without a counterpart.
+/// object. In it, `message` has the members of the message that differ; `content` of that message
+/// is the blocks without a counterpart.
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     let members = differing_members(part.raw, first.raw, "message");
     let Some(message) = part.message else {

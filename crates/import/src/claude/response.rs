@@ -152,8 +152,8 @@ impl ClaudeReader<'_> {
     }
 
     /// Adds a change of the model before a response, if another model wrote it than the responses
-    /// before. Side chains may have their own model, and messages that Claude Code makes itself have
-    /// none.
+    /// before. Side chains may have their own model, and messages that Claude Code makes itself
+    /// have none.
     fn add_model_change(
         &mut self,
         line: &ClaudeLine,

@@ -48,8 +48,8 @@ impl<'s> Ends<'s> {
     /// there is none.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut owner = self.owners[ix.index()];
-        // A result without a parent owned itself, and results below it still name it as their owner.
-        // Once it is attached, it has an owner, too.
+        // A result without a parent owned itself, and results below it still name it as their
+        // owner. Once it is attached, it has an owner, too.
         while self.owners[owner.index()] != owner {
             owner = self.owners[owner.index()];
         }

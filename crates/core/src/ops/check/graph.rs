@@ -367,9 +367,9 @@ impl<'s> Graph<'s, '_> {
         );
     }
 
-    /// Makes the entry at which a cycle was cut a child of the entry before it, and returns the text
-    /// of the fix. It becomes a root if it is the first of the file, or if the entry before it is
-    /// one of its descendants, which would close a cycle again.
+    /// Makes the entry at which a cycle was cut a child of the entry before it, and returns the
+    /// text of the fix. It becomes a root if it is the first of the file, or if the entry before it
+    /// is one of its descendants, which would close a cycle again.
     fn attach_cut_entry(&mut self, ix: EntryIx) -> String {
         let before = Position::from(ix.previous());
         if let Some(fix) = self.attach_and_describe(ix, before) {
@@ -379,8 +379,8 @@ impl<'s> Graph<'s, '_> {
         self.describe_parent(Position::Root)
     }
 
-    /// Returns the finding for an entry whose parent is missing, with the number of entries that are
-    /// cut off. A `replacement` exists if the parent was on a line that is not an entry.
+    /// Returns the finding for an entry whose parent is missing, with the number of entries that
+    /// are cut off. A `replacement` exists if the parent was on a line that is not an entry.
     /// `tree_sizes`: see [`count_cut_off`](Self::count_cut_off).
     fn missing_parent_finding(
         &self,
@@ -405,15 +405,15 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Counts the entries that the agent no longer connects with the conversation, because the
-    /// parent of `ix` is missing. So `ix` is the root of a tree of its own. `tree_sizes` has, at the
-    /// index of each root, the number of entries in its tree.
+    /// parent of `ix` is missing. So `ix` is the root of a tree of its own. `tree_sizes` has, at
+    /// the index of each root, the number of entries in its tree.
     fn count_cut_off(&self, ix: EntryIx, tree_sizes: &[usize]) -> usize {
         let is_in_conversation = self.is_active[ix.index()];
         if !is_in_conversation {
             return tree_sizes[ix.index()];
         }
-        // The conversation is in the tree of `ix`, so entries of other trees are cut off. Only those
-        // before `ix` in the file can have been its ancestors.
+        // The conversation is in the tree of `ix`, so entries of other trees are cut off. Only
+        // those before `ix` in the file can have been its ancestors.
         let roots_of_earlier = &self.original_roots[..ix.index()];
         roots_of_earlier.iter().filter(|&&root| root != ix).count()
     }
@@ -436,7 +436,8 @@ impl<'s> Graph<'s, '_> {
             .copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent`. With the root as `parent`, it stays a root.
+    /// Makes `ix`, which is a root, a child of `parent`. With the root as `parent`, it stays a
+    /// root.
     ///
     /// Returns false, and changes nothing, if `ix` is `parent` or an ancestor of it: this would be
     /// a cycle.

@@ -167,7 +167,8 @@ impl LineRepair {
             return;
         }
         self.last_line = Some(LineNo(previous.0 + count));
-        // Plain lines are kept in a row, so the numbers of all others follow from that of the first.
+        // Plain lines are kept in a row, so the numbers of all others follow from that of the
+        // first.
         self.count_repaired_line(LineNo(previous.0 + 1));
         self.repaired_lines += count - 1;
         self.file.push_source(span);

@@ -28,7 +28,8 @@ pub enum FileDifference {
 }
 
 impl FileDifference {
-    /// Returns the hunks of unified diffs, each as one text. More than one apply one after the other.
+    /// Returns the hunks of unified diffs, each as one text. More than one apply one after the
+    /// other.
     pub fn hunks(&self) -> Vec<String> {
         match self {
             FileDifference::Contents { old, new } => {

@@ -2,8 +2,8 @@
 //!
 //! pi then compares without white space at the ends of lines, and without the differences between
 //! kinds of quotes, dashes and spaces. It writes the lines that a match touches anew, also those
-//! that stay the same, with the line end of the first of them. The recorded diff does not tell which
-//! lines these are; this matters if a file has several kinds of line ends.
+//! that stay the same, with the line end of the first of them. The recorded diff does not tell
+//! which lines these are; this matters if a file has several kinds of line ends.
 //!
 //! pi also compares compatible characters (NFKC) as equal. What matches only so is not found here.
 
@@ -13,8 +13,8 @@ use pisess_json::text::is_js_space;
 use std::ops::Range;
 
 /// Returns the lines of a text with line feeds that its replacements touch, each group with its new
-/// text, taken from `edited`: the text as the recorded diff changes it. `None` if a replaced text is
-/// not found, or not where `edited` has enough lines.
+/// text, taken from `edited`: the text as the recorded diff changes it. `None` if a replaced text
+/// is not found, or not where `edited` has enough lines.
 pub fn find_rewritten_lines(
     text: &str,
     edited: &str,
@@ -23,8 +23,8 @@ pub fn find_rewritten_lines(
     let old_lines = LineRanges::new(text);
     let new_lines = LineRanges::new(edited);
     let mut found = Vec::new();
-    // The number of lines that the groups so far have added: by so much, a line of `text` is further
-    // down in `edited`.
+    // The number of lines that the groups so far have added: by so much, a line of `text` is
+    // further down in `edited`.
     let mut shift = 0;
     for group in find_touched_lines(text, replacements)? {
         let new_start = group.lines.start.checked_add_signed(shift)?;

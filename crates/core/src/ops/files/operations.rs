@@ -45,8 +45,8 @@ pub enum FileChange {
     ReadWhole(String),
     /// It printed some lines of the file.
     ReadPart(ReadPart),
-    /// It changed the file, in a way that is not stored in a known form, such as an edit by hashes of
-    /// lines whose result records nothing.
+    /// It changed the file, in a way that is not stored in a known form, such as an edit by hashes
+    /// of lines whose result records nothing.
     UnknownChange,
     /// What it printed is not stored in a known form.
     UnknownRead,

@@ -12,8 +12,8 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Whether the hunk has as many lines as its heading says. A program that applies the diff takes
-    /// a line that follows for the start of another one, perhaps of another file.
+    /// Whether the hunk has as many lines as its heading says. A program that applies the diff
+    /// takes a line that follows for the start of another one, perhaps of another file.
     fn is_complete(&self) -> bool {
         self.old_lines.len() == self.heading.old_count
             && self.new_lines.len() == self.heading.new_count
@@ -46,8 +46,8 @@ impl HunkHeading {
     }
 }
 
-/// Returns the text that a unified diff makes of a text with line feeds. `None` if the text does not
-/// have the lines that the diff removes or shows around a change.
+/// Returns the text that a unified diff makes of a text with line feeds. `None` if the text does
+/// not have the lines that the diff removes or shows around a change.
 pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let hunks = parse_hunks(patch)?;

@@ -1,5 +1,5 @@
-//! Applies edits to texts. The tools edit texts with line feeds only; in a file with carriage returns,
-//! the line ends stay as they are.
+//! Applies edits to texts. The tools edit texts with line feeds only; in a file with carriage
+//! returns, the line ends stay as they are.
 
 use super::fuzzy_lines::find_rewritten_lines;
 use super::numbered_diff::apply_numbered_diff;
@@ -32,8 +32,8 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
         return Some(format!("{mark}{edited}"));
     }
 
-    // pi also accepts texts that differ in white space, quotes or dashes. Then it rewrites the lines
-    // of such a text as a whole, and the recorded diff shows the result.
+    // pi also accepts texts that differ in white space, quotes or dashes. Then it rewrites the
+    // lines of such a text as a whole, and the recorded diff shows the result.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
     let rewritten_lines = find_rewritten_lines(&with_feeds, &patched, &edits.replacements);
@@ -215,8 +215,8 @@ impl OriginalOffsets {
     }
 }
 
-/// A text that is joined from pieces. A carriage return at the end of a piece and a line feed at the
-/// start of the next stay two line ends: another line feed is put between them.
+/// A text that is joined from pieces. A carriage return at the end of a piece and a line feed at
+/// the start of the next stay two line ends: another line feed is put between them.
 #[derive(Default)]
 struct SeamedText {
     text: String,

@@ -86,8 +86,8 @@ impl ToolOutput {
 
         let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
         let first_line = if offset >= 1.0 { offset as usize } else { 1 };
-        // Only a read that was cut, by its limit or by the tool, ends in a notice. Elsewhere, a text
-        // that looks like one is a part of the file.
+        // Only a read that was cut, by its limit or by the tool, ends in a notice. Elsewhere, a
+        // text that looks like one is a part of the file.
         let has_limit = arguments.get("limit").and_then(Raw::number).is_some();
         let may_have_notice = self.is_truncated || has_limit;
         if may_have_notice && let Some(notice) = split_notice(&self.text) {
@@ -125,8 +125,8 @@ fn read_patch(details: Raw) -> Option<String> {
     diff.starts_with("--- ").then_some(diff)
 }
 
-/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or got
-/// a new name has no text any more, and none of it is recorded.
+/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or
+/// got a new name has no text any more, and none of it is recorded.
 fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
     let mut files = Vec::from_iter(details.get("perFileResults").unwrap_or(Raw::NULL).items());
     if files.is_empty() {
@@ -193,8 +193,8 @@ fn read_whole_text(value: Raw) -> Option<String> {
 
 /// Reads the part of a file that oh-my-pi's `read` printed; `None` if lines are left out in it.
 ///
-/// A line feed at the end of the file is not printed, and `totalLines` does not count the empty line
-/// after it, which counts here. Only the size of the file shows that there is one.
+/// A line feed at the end of the file is not printed, and `totalLines` does not count the empty
+/// line after it, which counts here. Only the size of the file shows that there is one.
 fn read_displayed(details: Raw) -> Option<ReadPart> {
     let PrintedLines {
         first_line,
@@ -230,8 +230,8 @@ struct PrintedLines {
     count: usize,
 }
 
-/// Reads the lines that oh-my-pi's `read` printed; `None` if lines are left out between them, or cut
-/// off behind them.
+/// Reads the lines that oh-my-pi's `read` printed; `None` if lines are left out between them, or
+/// cut off behind them.
 fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
     let text = displayed.get_text("text")?.into_string_lossy();
     let first_line = displayed.get("startLine")?.number()? as usize;

@@ -1,4 +1,5 @@
-//! Searches one entry, or the title of a session: whether the query includes it, and where it matches.
+//! Searches one entry, or the title of a session: whether the query includes it, and where it
+//! matches.
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE, ToolOptions};
 use super::search::{ChunkState, FileSearch};
@@ -20,7 +21,7 @@ impl FileSearch<'_> {
     /// Searches the title of the session, which is in oh-my-pi's title line or else in the header.
     /// Returns a match with the role `title`, on the line of the title.
     pub(super) fn find_in_title(&self) -> Option<Match> {
-        // These options choose entries, and the title is no entry.
+        // With one of these options, only entries are searched. The title is not an entry.
         let is_excluded = self.query.only_active
             || self.query.only_entries
             || self.query.only_failed
@@ -151,8 +152,9 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the tool to which a match belongs: that of a result, that of the call in whose
-    /// arguments the match is, or that of a command that the user ran. `None` for any other match.
+    /// Returns the tool to which a match belongs; `None` if it belongs to none. A match in a result
+    /// or in the arguments of a call belongs to the tool that was called, a match in a command of
+    /// the user to the tool that ran it.
     ///
     /// A result has its tool but not the arguments, which are those of an earlier call. `line` is
     /// the line of the entry, and `calls` are the calls on it and on earlier lines of its chunk; a
@@ -235,8 +237,8 @@ impl FileSearch<'_> {
         self.query.tool_names.iter().any(|wanted| name.is(wanted))
     }
 
-    /// Returns which fields of an entry are searched. Those of a reply depend on the query: its text
-    /// is not searched if only tools or only tool calls are.
+    /// Returns which fields of an entry are searched. Those of a reply depend on the query: its
+    /// text is not searched if only tools or only tool calls are.
     fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
         if entry.role != Role::Assistant {
             return SearchedFields::All;

@@ -49,7 +49,8 @@ impl SessionIds {
             .map(|(&start, &end)| &self.bytes[start..end])
     }
 
-    /// Adds the id of the entry on a line, if there is one. Only a line of an unusual form is parsed.
+    /// Adds the id of the entry on a line, if there is one. Only a line of an unusual form is
+    /// parsed.
     fn add_line(&mut self, line: &[u8]) {
         if let Some(id) = find_plain_id(line).or_else(|| find_last_id(line)) {
             self.add(id);

@@ -1,5 +1,5 @@
-//! Searches one file: its lines, on one thread or several. `entry_search` searches each line that may
-//! match.
+//! Searches one file: its lines, on one thread or several. `entry_search` searches each line that
+//! may match.
 
 use super::active_path::ActivePath;
 use super::query::{Match, Query};

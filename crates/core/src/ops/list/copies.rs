@@ -18,8 +18,8 @@ use std::path::Path;
 ///
 /// `counted_keys` has the keys of the entries and responses of all earlier sessions. A fork copies
 /// entries of its source, so sessions must be passed in the order in which they were started. An
-/// entry without a key is not a copy, unless it was copied with a response. A session that was loaded
-/// without keys, as one that is neither a fork nor the source of one, stays as it is.
+/// entry without a key is not a copy, unless it was copied with a response. A session that was
+/// loaded without keys, as one that is neither a fork nor the source of one, stays as it is.
 pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     if reading.keys.is_empty() {
         return reading.listed;

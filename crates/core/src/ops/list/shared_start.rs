@@ -149,8 +149,8 @@ fn first_sentence_len(words: &[Word]) -> usize {
     }
 }
 
-/// Returns the length of the shared start of a text that continues after it: up to the last end of a
-/// sentence or, without one, of all shared words if they may be dropped from within a sentence.
+/// Returns the length of the shared start of a text that continues after it: up to the last end of
+/// a sentence or, without one, of all shared words if they may be dropped from within a sentence.
 fn shared_len_before_next_sentence(shared_words: &[Word], shared_by_all: bool) -> usize {
     if let Some(last_word) = shared_words.iter().rfind(|word| word.ends_sentence) {
         return last_word.end;

@@ -371,7 +371,8 @@ fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     }
 }
 
-/// Returns the size of the context at the leaf, as the sum of the agent's estimates of its messages.
+/// Returns the size of the context at the leaf, as the sum of the agent's estimates of its
+/// messages.
 ///
 /// `known_estimate` returns the estimate of a stored message, as far as it is known. Other messages,
 /// and those that the agent builds, are read and estimated here, on up to `workers` threads.

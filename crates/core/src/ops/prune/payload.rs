@@ -275,9 +275,9 @@ struct PayloadFinder<'a> {
 }
 
 impl PayloadFinder<'_> {
-    /// Adds the payloads in the content of a message: images and, if a tool or command wrote it, its
-    /// texts. `writer` is what a placeholder calls this tool or command; `None` if the content has
-    /// another origin. `prefix` is the path of the message with its dot.
+    /// Adds the payloads in the content of a message: images and, if a tool or command wrote it,
+    /// its texts. `writer` is what a placeholder calls this tool or command; `None` if the content
+    /// has another origin. `prefix` is the path of the message with its dot.
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()

@@ -97,8 +97,8 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
 }
 
 impl ShownEntry {
-    /// Adds the members of a message: each to the heading, the body or the other fields, as its role
-    /// requires.
+    /// Adds the members of a message: each to the heading, the body or the other fields, as its
+    /// role requires.
     fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
@@ -216,8 +216,8 @@ impl ShownEntry {
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let replacements = read_replacements(arguments);
-        // If this is not an edit, or one of its replacements cannot be read, the arguments are shown
-        // as any others.
+        // If this is not an edit, or one of its replacements cannot be read, the arguments are
+        // shown as any others.
         if replacements.len() != count_replacements(arguments) {
             let mut parts = Vec::new();
             push_block(call, &mut parts);
@@ -333,8 +333,8 @@ impl ShownEntry {
     }
 }
 
-/// The reasons to stop for which no fact is shown. `stop` and `toolUse` are usual; the heading shows
-/// `error` and `aborted`.
+/// The reasons to stop for which no fact is shown. `stop` and `toolUse` are usual; the heading
+/// shows `error` and `aborted`.
 const USUAL_STOP_REASONS: [&str; 4] = ["stop", "toolUse", "error", "aborted"];
 
 /// The arguments of an edit with the path of the file.

@@ -12,8 +12,8 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns, for each entry of a file, whether an earlier file has it, too: by its key, or because it
-/// has the same response or belongs to one. Then adds the keys of the file's entries to
+/// Returns, for each entry of a file, whether an earlier file has it, too: by its key, or because
+/// it has the same response or belongs to one. Then adds the keys of the file's entries to
 /// `earlier_keys`, for the files that follow.
 ///
 /// The keys of a file are added only after all its entries were looked up: an entry that is in one
@@ -36,7 +36,8 @@ pub fn find_copies_and_add_keys(
     is_copy
 }
 
-/// Returns the entries with a response that an earlier file has, too, and what was copied with them.
+/// Returns the entries with a response that an earlier file has, too, and what was copied with
+/// them.
 fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> HashSet<EntryIx> {
     let session = &stats.session;
     let mut copied_responses = HashSet::default();
@@ -62,8 +63,8 @@ impl Turns for Session {
     }
 }
 
-/// Returns the key of the response that an entry has, if it was paid for: copies made by `pick` were
-/// not.
+/// Returns the key of the response that an entry has, if it was paid for: copies made by `pick`
+/// were not.
 fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let keys = &session.collected.keys;
     let key = keys.get(entry.attribution.entry.index())?.response;

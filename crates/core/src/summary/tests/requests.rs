@@ -198,18 +198,19 @@ fn other_goals(previous: Option<&str>, parts: Vec<Vec<String>>) -> Vec<String> {
 fn the_session_begins_with_its_first_request() {
     let first = "can you make the sidebar collapsible?";
     let long = "awesome, thank you so much!! now remember the state across reloads";
-    let goals = other_goals(
-        None,
-        vec![
+    let goals_after = |first: &str, reply: &str| {
+        let messages = vec![
             user(first),
-            says("It is."),
+            says(reply),
             user(long),
             says("It does."),
             user("add a shortcut for it"),
             says("It is `[`."),
             user("now the same for the panel on the right, please"),
-        ],
-    );
+        ];
+        other_goals(None, messages)
+    };
+    let goals = goals_after(first, "It is.");
     assert_eq!(
         goals[0],
         format!("- What the session began with: \"{first}\"")
@@ -217,18 +218,7 @@ fn the_session_begins_with_its_first_request() {
     assert_eq!(goals.len(), 2, "{goals:?}");
 
     // A first request of some words says little.
-    let goals = other_goals(
-        None,
-        vec![
-            user("hello there"),
-            says("Hello."),
-            user(long),
-            says("It does."),
-            user("add a shortcut for it"),
-            says("It is `[`."),
-            user("now the same for the panel on the right, please"),
-        ],
-    );
+    let goals = goals_after("hello there", "Hello.");
     assert_eq!(
         goals[0],
         format!("- The first request that says more: \"{long}\"")
