@@ -24,9 +24,8 @@ use crate::format::format_count;
 use crate::ops::IdSource;
 use crate::ops::plan::{Action, Change, NewSession, PlannedLines, copy_all};
 use crate::session::Session;
-use crate::session::content::content_text;
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, join_with};
 use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder, Spooled};
 use std::io;
@@ -579,8 +578,9 @@ struct PlannedLine {
 /// The maximum length of a cell with text of a line, in UTF-16 units.
 const MAX_CONTENT_UNITS: usize = 200;
 
-/// The members that describe an entry without content. The first one that it has is shown.
-const CONTENT_MEMBERS: [&str; 9] = [
+/// The members that describe an entry without content; the last four are of lines of Codex. The
+/// first one that it has is shown.
+const CONTENT_MEMBERS: [&str; 13] = [
     "label",
     "name",
     "summary",
@@ -590,6 +590,10 @@ const CONTENT_MEMBERS: [&str; 9] = [
     "targetId",
     "customType",
     "cwd",
+    "message",
+    "arguments",
+    "input",
+    "output",
 ];
 
 impl PlannedLine {
@@ -603,26 +607,40 @@ impl PlannedLine {
                 content: visible_start(&Text::from_wtf8(line)),
             };
         };
-        // Claude Code calls the id of a line `uuid`.
-        let id = entry.get_text("id").or_else(|| entry.get_text("uuid"));
-        let message = entry.get("message").unwrap_or(Raw::NULL);
-        let role_or_type = match message.get("role") {
-            Some(role) => role.text(),
-            None => entry.get_text("type"),
-        };
+        // Claude Code calls the id of a line `uuid`. A line of Codex has at most that of a call.
+        let holder = content_holder(entry);
+        let id = entry
+            .get_text("id")
+            .or_else(|| entry.get_text("uuid"))
+            .or_else(|| holder.get_text("call_id"));
+        let role_or_type = holder
+            .get_text("role")
+            .or_else(|| entry.get("payload")?.get_text("type"))
+            .or_else(|| entry.get_text("type"));
         PlannedLine {
             id: visible_start(&id.unwrap_or_default()),
             entry_type: visible_start(&role_or_type.unwrap_or_default()),
-            content: visible_start(&line_content(entry)),
+            content: visible_start(&line_content(holder)),
         }
     }
 }
 
-/// Returns the text of an entry: that of its content, or the first of [`CONTENT_MEMBERS`].
-fn line_content(entry: Raw<'_>) -> Text<'_> {
-    let holder = entry.get("message").unwrap_or(entry);
+/// Returns the object with the content of a line: the message of pi or Claude Code, the payload of
+/// Codex, or the line itself.
+fn content_holder(entry: Raw<'_>) -> Raw<'_> {
+    for member in ["message", "payload"] {
+        if let Some(holder) = entry.get(member).filter(|holder| holder.is_object()) {
+            return holder;
+        }
+    }
+    entry
+}
+
+/// Returns the text of a message or an entry: that of its content, or the first of
+/// [`CONTENT_MEMBERS`].
+fn line_content(holder: Raw<'_>) -> Text<'_> {
     if let Some(content) = holder.get("content") {
-        return content_text(Some(content), " ");
+        return all_text(content);
     }
     for member in CONTENT_MEMBERS {
         if let Some(text) = holder.get(member).and_then(Raw::text) {
@@ -630,6 +648,15 @@ fn line_content(entry: Raw<'_>) -> Text<'_> {
         }
     }
     Text::default()
+}
+
+/// Returns the texts in a content, of blocks of any type.
+fn all_text(content: Raw<'_>) -> Text<'_> {
+    if content.is_string() {
+        return content.text().unwrap_or_default();
+    }
+    let texts = content.items().filter_map(|block| block.get_text("text"));
+    join_with(texts, " ")
 }
 
 /// Returns the start of a text, on one line.

@@ -713,6 +713,26 @@ fn for_claude_code_into_its_store() {
 }
 
 #[test]
+fn for_codex_a_dry_run_says_what_each_line_has() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("fork -n --for codex ./two-branches.jsonl"), @r"
+    would create /home/u/.codex/sessions/2026/05/04/rollout-2026-05-04T12-00-00-019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 10 lines
+      size  id     type           content
+     253 B         session_meta   /home/u/kites
+     345 B         user           Which paper for a kite?
+     142 B         user_message   Which paper for a kite?
+     377 B         assistant      Tissue paper is light, washi is strong.
+     159 B         agent_message  Tissue paper is light, washi is strong.
+     345 B         user           Washi then. How big?
+     139 B         user_message   Washi then. How big?
+     375 B         assistant      A metre and more, with a bamboo spar.
+     157 B         agent_message  A metre and more, with a bamboo spar.
+     208 B         pisess
+    2.5 kB  total  10 lines
+    ");
+}
+
+#[test]
 fn for_claude_code_reports_and_refuses() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("fork -n --for claude ./two-branches.jsonl"), @r"
