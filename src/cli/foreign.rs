@@ -1,4 +1,4 @@
-//! Where Claude Code and Codex keep their sessions, and which of them arguments name.
+//! Where other agents keep their sessions, and which of them arguments name.
 
 use crate::agents::stores::is_cwd;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
@@ -8,18 +8,20 @@ use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{
-    self, EarlierImports, ImportTarget, JoinedSource, Origin, RolloutName, Survey,
-    write_converted_session,
+    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, write_converted_session,
 };
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
 use crate::ops::list::{ListedSession, read_single};
 use crate::session::dialect::Dialect;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile, Spooled};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
 pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
@@ -181,45 +183,16 @@ pub fn resolve_foreign_id(
     Err(failure)
 }
 
-/// Where an agent keeps its sessions.
-struct StoreLayout {
-    /// The environment variable with the agent's directory.
-    variable: &'static str,
-    /// The name of the agent's directory in the home directory, if the variable is not set.
-    default_name: &'static str,
-    /// The directories in it that contain sessions.
-    subfolders: &'static [&'static str],
-}
-
-const CLAUDE_LAYOUT: StoreLayout = StoreLayout {
-    variable: "CLAUDE_CONFIG_DIR",
-    default_name: ".claude",
-    subfolders: &["projects"],
-};
-
-const CODEX_LAYOUT: StoreLayout = StoreLayout {
-    variable: "CODEX_HOME",
-    default_name: ".codex",
-    subfolders: &["sessions", "archived_sessions"],
-};
-
 /// Returns the directory of an agent: that of its environment variable, else the one below the home
 /// directory. `None` if the home directory is unknown.
 pub fn agent_root(origin: Origin, ui: &Ui) -> Option<PathBuf> {
-    let layout = store_layout(origin);
+    let layout = &origin.facts().store;
     let root = match ui.env_var(layout.variable) {
-        Some(root) if !root.is_empty() => PathBuf::from(root),
-        _ => Path::new(&ui.home()?).join(layout.default_name),
+        Some(root) if !root.is_empty() => Path::new(&root).join(layout.below_variable),
+        _ => Path::new(&ui.home()?).join(layout.below_home),
     };
     // The variable may have a relative path.
     Some(ui.current_folder().join(root))
-}
-
-fn store_layout(origin: Origin) -> StoreLayout {
-    match origin {
-        Origin::Claude => CLAUDE_LAYOUT,
-        Origin::Codex => CODEX_LAYOUT,
-    }
 }
 
 /// Returns the existing directories of an agent that may contain sessions.
@@ -228,7 +201,7 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut folders = Vec::new();
-    for name in store_layout(origin).subfolders {
+    for name in origin.facts().store.subfolders {
         let folder = root.join(name);
         if folder.is_dir() {
             folders.push(folder);
@@ -238,24 +211,45 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
 }
 
 /// Which sessions `stats --source` reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceChoice {
-    /// Those of Claude Code
-    Claude,
-    /// Those of Codex
-    Codex,
-    /// Those of all agents
+    /// Those of one agent.
+    One(Origin),
+    /// Those of all agents.
     All,
 }
 
 impl SourceChoice {
     /// Returns the agents other than pi and oh-my-pi.
-    pub fn origins(self) -> &'static [Origin] {
+    pub fn origins(&self) -> &[Origin] {
         match self {
-            SourceChoice::Claude => &[Origin::Claude],
-            SourceChoice::Codex => &[Origin::Codex],
-            SourceChoice::All => &[Origin::Claude, Origin::Codex],
+            SourceChoice::One(origin) => std::slice::from_ref(origin),
+            SourceChoice::All => Origin::all(),
         }
+    }
+}
+
+impl ValueEnum for SourceChoice {
+    fn value_variants<'a>() -> &'a [SourceChoice] {
+        static CHOICES: LazyLock<Vec<SourceChoice>> = LazyLock::new(|| {
+            let mut choices = Vec::new();
+            for &origin in Origin::all() {
+                choices.push(SourceChoice::One(origin));
+            }
+            choices.push(SourceChoice::All);
+            choices
+        });
+        &CHOICES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            SourceChoice::One(origin) => {
+                let help = format!("Those of {}", origin.display_name());
+                PossibleValue::new(origin.name()).help(help)
+            }
+            SourceChoice::All => PossibleValue::new("all").help("Those of all agents"),
+        })
     }
 }
 
@@ -300,28 +294,12 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
         ui.warn(&trouble.text);
     }
     let mut files = found.files;
-    files.retain(|file| !is_internal_agent_file(&file.path));
+    files.retain(|file| !import::is_internal_log(&file.path));
     for file in &mut files {
         file.named = false;
     }
     retain_last_rollouts(&mut files);
     files
-}
-
-/// How the ids of agents begin that Claude Code starts for itself: to compact a conversation, to
-/// suggest the next prompt, and to answer a question beside the conversation.
-const INTERNAL_AGENTS: [&str; 3] = ["acompact-", "aprompt_suggestion-", "aside_question-"];
-
-/// Whether a file is the log of an agent in [`INTERNAL_AGENTS`]. Such a log only repeats the
-/// conversation of the session, so it is neither listed nor imported.
-fn is_internal_agent_file(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let Some(agent_id) = name.strip_prefix("agent-") else {
-        return false;
-    };
-    INTERNAL_AGENTS
-        .iter()
-        .any(|prefix| agent_id.starts_with(prefix))
 }
 
 /// Returns the note that an agent has no sessions in a place.
@@ -333,10 +311,9 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
             "no sessions of {agent} for the current directory (hint: `pisess list --source {source} --all` includes all projects)"
         ),
         ForeignPlace::All => {
-            let (folder, variable) = match origin {
-                Origin::Claude => ("~/.claude/projects", "CLAUDE_CONFIG_DIR"),
-                Origin::Codex => ("~/.codex/sessions", "CODEX_HOME"),
-            };
+            let layout = &origin.facts().store;
+            let folder = layout.usual_folder();
+            let variable = layout.variable;
             format!("no sessions of {agent} (hint: they are in {folder}, unless {variable} is set)")
         }
         ForeignPlace::Arguments => format!(
@@ -383,8 +360,22 @@ pub enum ForeignPlace {
     Arguments,
 }
 
-/// The hint for a path that does not exist.
-const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
+/// Returns the hint for a path that does not exist.
+fn missing_path_hint() -> String {
+    let mut folders = Vec::new();
+    for origin in Origin::all() {
+        let agent = origin.display_name();
+        let folder = origin.facts().store.usual_folder();
+        // The verb is the same for those that follow.
+        let verb = if folders.is_empty() {
+            " keeps sessions"
+        } else {
+            ""
+        };
+        folders.push(format!("{agent}{verb} below {folder}"));
+    }
+    format!("check the path; {}", folders.join(", "))
+}
 
 /// Returns the files that arguments name: paths, directories, and ids, names or words of the titles
 /// of sessions. A directory without sessions is taken for a project, whose sessions are in the
@@ -409,7 +400,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     // The logs of internal agents only repeat a conversation, but the user may name one.
     found
         .files
-        .retain(|file| file.named || !is_internal_agent_file(&file.path));
+        .retain(|file| file.named || !import::is_internal_log(&file.path));
     for path in &paths {
         if path.is_dir() && !has_foreign_sessions(path, &found.files) {
             found.files.extend(find_project_sessions(path, ui));
@@ -417,7 +408,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     }
     for failure in named::search_failures(found.troubles, true, ui) {
         if failure.is_missing_file {
-            failures.push(failure.with_hint(MISSING_PATH_HINT));
+            failures.push(failure.with_hint(missing_path_hint()));
         } else {
             failures.push(failure);
         }
@@ -426,7 +417,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     (found.files, failures)
 }
 
-/// Whether one of the files in a directory is a session of Claude Code or Codex, or cannot be read,
+/// Whether one of the files in a directory is a session of another agent, or cannot be read,
 /// so that this is unknown.
 fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
     files
@@ -451,15 +442,16 @@ fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the sessions of Claude Code and Codex whose project is a directory, with those of their
+/// Returns the sessions of other agents whose project is a directory, with those of their
 /// sub-agents. Notes that they are not in the directory itself.
 fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let files = find_all_foreign_sessions(ui);
     let files = retain_project_sessions(files, folder, ui);
     if !files.is_empty() {
         ui.warn(&format!(
-            "{}: the sessions of this project, from the stores of Claude Code and Codex",
-            to_visible(&folder.to_string_lossy())
+            "{}: the sessions of this project, from the stores of {}",
+            to_visible(&folder.to_string_lossy()),
+            Origin::names_of_all("and")
         ));
     }
     files
@@ -499,12 +491,31 @@ fn name_hint(error: &NameError) -> String {
             let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
             format!("give more of the id: {}", ids.join(", "))
         }
-        _ => "check the path; `pisess list --source claude` and `--source codex` list the sessions"
-            .to_owned(),
+        _ => format!(
+            "check the path; {} list the sessions",
+            commands_that_list("")
+        ),
     }
 }
 
-/// Returns the session that a name identifies. Both agents name files after ids, so no file is read
+/// Returns the commands that list the sessions of each other agent: the first one whole, of the
+/// rest only the options. Each ends with `options`.
+pub fn commands_that_list(options: &str) -> String {
+    let mut commands = Vec::new();
+    for origin in Origin::all() {
+        let source = origin.name();
+        let start = if commands.is_empty() {
+            "pisess list "
+        } else {
+            ""
+        };
+        commands.push(format!("`{start}--source {source}{options}`"));
+    }
+    let last = commands.pop().unwrap_or_default();
+    format!("{} and {last}", commands.join(", "))
+}
+
+/// Returns the session that a name identifies. Agents name files after ids, so no file is read
 /// if an id matches. Names given by the user are inside the files, which are then all read.
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files = find_all_foreign_sessions(ui);
@@ -575,9 +586,7 @@ fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSessi
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
-    let mut files = find_foreign_sessions(Origin::Claude, ui);
-    files.extend(find_foreign_sessions(Origin::Codex, ui));
-    files
+    find_sessions_of(Origin::all(), None, ui)
 }
 
 /// Returns candidates with the ids in the names of the files, in the same order. They have no name,
@@ -586,7 +595,7 @@ fn candidates_from_file_names(files: &[FoundFile]) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     for file in files {
         candidates.push(SessionCandidate {
-            id: id_from_file_name(&file.path),
+            id: import::id_in_file_name(&file.path),
             path: file.path.clone(),
             name: None,
         });
@@ -604,15 +613,4 @@ fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandid
         id: survey.id,
         name,
     })
-}
-
-/// Returns the id in the name of a file: of a rollout of Codex, that of its thread.
-fn id_from_file_name(path: &Path) -> String {
-    match RolloutName::parse(path) {
-        Some(name) => name.thread,
-        None => {
-            let stem = path.file_stem().unwrap_or_default();
-            stem.to_string_lossy().into_owned()
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //! rollouts of its thread, and the base from which it was forked.
 
 use crate::cli::output::{Failure, to_visible};
-use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName};
+use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName, document_lines};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Rollouts {
     pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
         let file = SessionFile::open(path)?;
         let Some(name) = RolloutName::parse(path) else {
-            return Ok(JoinedSource::single(Box::new(file)));
+            return open_single(file, path);
         };
         let stored = self.find_near(path);
         let given = Rollout {
@@ -113,6 +113,16 @@ impl Rollouts {
         by_store.insert(place.to_owned(), Arc::clone(&rollouts));
         rollouts
     }
+}
+
+/// Opens a source that is one file; one that is a single object is converted to lines.
+fn open_single(file: SessionFile, path: &Path) -> Result<JoinedSource, Failure> {
+    let lines = document_lines(&file)
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
+    Ok(match lines {
+        Some(lines) => JoinedSource::single(Box::new(lines)),
+        None => JoinedSource::single(Box::new(file)),
+    })
 }
 
 /// Returns the rollouts of the thread of a given one, in the order in which they were written. If a

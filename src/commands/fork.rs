@@ -23,12 +23,15 @@ use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::reference::{CURRENT_REFERENCE, Position};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use native::NativeFork;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::OnDisk;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -125,17 +128,42 @@ pub struct Args {
 }
 
 /// The agent that a fork is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetAgent {
-    /// pi
-    Pi,
-    /// oh-my-pi
-    #[value(name = "omp", alias = "oh-my-pi")]
-    OhMyPi,
-    /// Claude Code
-    Claude,
-    /// Codex
-    Codex,
+    /// pi or oh-my-pi.
+    Dialect(Dialect),
+    /// An agent with another format, for which sessions can be written.
+    Native(Origin),
+}
+
+impl ValueEnum for TargetAgent {
+    fn value_variants<'a>() -> &'a [TargetAgent] {
+        static AGENTS: LazyLock<Vec<TargetAgent>> = LazyLock::new(|| {
+            let mut agents = vec![
+                TargetAgent::Dialect(Dialect::Pi),
+                TargetAgent::Dialect(Dialect::OhMyPi),
+            ];
+            for &origin in Origin::all() {
+                if origin.native().is_some() {
+                    agents.push(TargetAgent::Native(origin));
+                }
+            }
+            agents
+        });
+        &AGENTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            TargetAgent::Dialect(Dialect::Pi) => PossibleValue::new("pi").help("pi"),
+            TargetAgent::Dialect(Dialect::OhMyPi) => {
+                PossibleValue::new("omp").alias("oh-my-pi").help("oh-my-pi")
+            }
+            TargetAgent::Native(origin) => {
+                PossibleValue::new(origin.name()).help(origin.display_name())
+            }
+        })
+    }
 }
 
 impl Args {
@@ -143,17 +171,16 @@ impl Args {
     /// because its session is made of that copy.
     fn target_dialect(&self) -> Option<Dialect> {
         match self.agent? {
-            TargetAgent::Pi | TargetAgent::Claude | TargetAgent::Codex => Some(Dialect::Pi),
-            TargetAgent::OhMyPi => Some(Dialect::OhMyPi),
+            TargetAgent::Dialect(dialect) => Some(dialect),
+            TargetAgent::Native(_) => Some(Dialect::Pi),
         }
     }
 
     /// Returns the agent with another format that the fork is for.
     fn native_agent(&self) -> Option<Origin> {
         match self.agent? {
-            TargetAgent::Pi | TargetAgent::OhMyPi => None,
-            TargetAgent::Claude => Some(Origin::Claude),
-            TargetAgent::Codex => Some(Origin::Codex),
+            TargetAgent::Dialect(_) => None,
+            TargetAgent::Native(origin) => Some(origin),
         }
     }
 
@@ -175,7 +202,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    // A fork for Claude Code or Codex may be one of a session of such an agent.
+    // A fork for an agent with another format may be one of a session of such an agent.
     let open = if args.native_agent().is_some() {
         OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?
     } else {
@@ -229,11 +256,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .map_read_error(build_new_session(args, &open, end, &options, id_source))
     })?;
     let notification = hook.map(|hook| fork_notification(hook, &open, &new_session, &options));
-    if let Some(agent) = args.native_agent() {
+    if let Some(agent) = args.native_agent()
+        && let Some(format) = agent.native()
+    {
         let native = NativeFork {
             args,
             open: &open,
             agent,
+            format,
             new_session: &new_session,
         };
         let now_ms = ids.now_ms(ui);

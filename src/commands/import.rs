@@ -1,10 +1,10 @@
-//! `pisess import`: makes sessions of pi or oh-my-pi of those of Claude Code and Codex.
+//! `pisess import`: makes sessions of pi or oh-my-pi of those of other agents.
 
 mod destinations;
 mod run;
 
 use crate::cli::files::FileItem;
-use crate::cli::foreign::{find_arguments, survey_file};
+use crate::cli::foreign::{commands_that_list, find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
@@ -13,7 +13,7 @@ use crate::cli::plan::{PlanTable, SESSIONS, half_path_cell};
 use crate::cli::rollouts::Rollouts;
 use crate::cli::session_report::report_new_session;
 use crate::format::format_count;
-use crate::import::Survey;
+use crate::import::{Origin, Survey};
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
 use crate::session::period::Period;
@@ -109,11 +109,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let destinations = find_destinations(sources, importer.agent, output, ui)?;
 
     if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
-        ui.warn(if has_none_in_period {
-            NOTHING_IN_PERIOD
+        if has_none_in_period {
+            ui.warn(NOTHING_IN_PERIOD);
         } else {
-            NOTHING_TO_IMPORT
-        });
+            ui.warn(&nothing_to_import());
+        }
         return Ok(worst_exit);
     }
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
@@ -131,8 +131,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?))
 }
 
-/// Printed if directories contain no sessions of another agent.
-const NOTHING_TO_IMPORT: &str = "no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)";
+/// Returns the note that directories contain no sessions of another agent.
+fn nothing_to_import() -> String {
+    let agents = Origin::names_of_all("or");
+    let commands = commands_that_list(" --all");
+    format!(
+        "no sessions of {agents} in these directories (hint: {commands} list what could be imported)"
+    )
+}
 
 /// Printed if no session was written in the period.
 const NOTHING_IN_PERIOD: &str =
@@ -253,7 +259,7 @@ impl SurveyedFiles {
                 return;
             }
             Some(_) => "it has no messages",
-            None => "not a session of Claude Code or Codex",
+            None => &format!("not a session of {}", Origin::names_of_all("or")),
         };
         if file.named {
             let name = to_visible(&file.path.to_string_lossy());

@@ -9,7 +9,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::session_report::report_session;
-use crate::import::{Origin, Survey};
+use crate::import::Survey;
 use crate::load::LoadOptions;
 use crate::session::dialect::Dialect;
 use crate::session::paths::abbreviate_home;
@@ -89,7 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Notes that a session of Claude Code or Codex was imported: the user may mean the session that
+/// Notes that a session of another agent was imported: the user may mean the session that
 /// was made of it, whose id is another one.
 fn note_imports(survey: &Survey, ui: &mut Ui) {
     for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
@@ -145,8 +145,8 @@ impl AgentCommand {
         })
     }
 
-    /// Returns the command for a session of Claude Code or Codex. They find it by its id, Claude
-    /// Code only in the directory of the session.
+    /// Returns the command for a session of another agent. Agents find it by its id, Claude Code
+    /// only in the directory of the session.
     ///
     /// # Errors
     /// If the id is none: a file could have an option of the agent in its place.
@@ -163,10 +163,7 @@ impl AgentCommand {
             let failure = input.failure("its id is not one that an agent could find");
             return Err(failure.with_hint("`pisess import` makes a session of pi from it"));
         }
-        let (program, option) = match survey.origin {
-            Origin::Claude => ("claude", "--resume"),
-            Origin::Codex => ("codex", "resume"),
-        };
+        let [program, option] = survey.origin.facts().resume_command;
         Ok(AgentCommand {
             program,
             args: [option.into(), id.into()],

@@ -15,7 +15,6 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
-use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::ops::stats::{PriceTable, SessionStats, collect_stats, find_copies_and_add_keys};
 use crate::session::defect::FindingKind;
@@ -327,8 +326,7 @@ impl Args {
     ) -> Result<SessionsToRead, Failure> {
         let origin = match source {
             SourceChoice::All => return self.sessions.find_sessions(period, ui),
-            SourceChoice::Claude => Origin::Claude,
-            SourceChoice::Codex => Origin::Codex,
+            SourceChoice::One(origin) => origin,
         };
         let files = find_given_of(origin, &self.sessions.paths, ui)?;
         if files.is_empty() {

@@ -10,6 +10,7 @@
 mod attachments;
 mod blocks;
 mod compaction;
+pub mod format;
 mod held;
 mod injected;
 mod kept;

@@ -11,6 +11,7 @@
 mod compaction;
 mod content;
 mod events;
+pub mod format;
 mod history;
 mod items;
 mod junctions;

@@ -101,9 +101,8 @@ pub fn emit_new_entries(
         survey.created_ms,
         emit,
     );
-    let mut reader = survey
-        .origin
-        .new_reader(source, &survey.layout, target.earlier, writer)?;
+    let format = survey.origin.format();
+    let mut reader = format.new_reader(source, &survey.layout, target.earlier, writer)?;
 
     let mut import_ends = target.earlier.ends.clone();
     import_ends.push(survey.bytes_read);

@@ -1,30 +1,37 @@
 //! Finds out which agent wrote a file.
 
 use crate::Origin;
-use pisess_core::session::content::find_members;
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The number of lines in which to look for the agent's name.
 const LINES_TO_DETECT: usize = 100;
 
 impl Origin {
     /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
-    /// line shows that neither did, or if none of the first 100 lines shows it.
+    /// line shows that none did, or if none of the first 100 lines shows it. A file that is one
+    /// object over several lines is read as a whole.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
+        if begins_document(source)? {
+            let document = source.read_range(0..source.len())?;
+            let converted = convert_document(&document);
+            return Ok(converted.map(|(origin, _)| origin));
+        }
         let mut lines_left = LINES_TO_DETECT;
         let mut buffer = PageBuffer::default();
         let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
             for line in chunk.lines() {
                 // A line that is not JSON shows nothing: the last one of a file may be torn.
                 if let Ok(line) = Raw::parse(line.bytes) {
-                    match detect_line_origin(line) {
-                        LineOrigin::Known(origin) => return ControlFlow::Break(Some(origin)),
-                        LineOrigin::Other => return ControlFlow::Break(None),
-                        LineOrigin::Unclear => {}
+                    if is_header_of_pi(line) {
+                        return ControlFlow::Break(None);
+                    }
+                    if let Some(origin) = detect_line_origin(line) {
+                        return ControlFlow::Break(Some(origin));
                     }
                 }
                 lines_left -= 1;
@@ -38,62 +45,59 @@ impl Origin {
     }
 }
 
-/// What a line shows about the agent that wrote its file.
-enum LineOrigin {
-    Known(Origin),
-    /// Neither agent writes such lines: pi and oh-my-pi do.
-    Other,
-    Unclear,
+/// Whether a line is the header of pi or oh-my-pi, or oh-my-pi's title line.
+fn is_header_of_pi(line: Raw) -> bool {
+    let line_type = line.get("type");
+    line_type.is_some_and(|line_type| line_type.is("session") || line_type.is("title"))
 }
 
-/// Finds out which agent writes lines with the members that this line has. The order of the
-/// questions matters: the header of pi is ruled out first, and the lines of Codex's old files are
-/// recognized last, partly by what they lack.
-fn detect_line_origin(line: Raw) -> LineOrigin {
-    let names = [
-        "type",
-        "sessionId",
-        "uuid",
-        "payload",
-        "leafUuid",
-        "timestamp",
-        "record_type",
-    ];
-    let [
-        line_type,
-        session_id,
-        uuid,
-        payload,
-        leaf_uuid,
-        timestamp,
-        record_type,
-    ] = find_members(line, names);
-    let is_type = |name: &str| line_type.is_some_and(|line_type| line_type.is(name));
-    let is_string = |member: Option<Raw>| member.is_some_and(Raw::is_string);
+/// Returns the first agent that writes such lines.
+fn detect_line_origin(line: Raw) -> Option<Origin> {
+    let mut origins = Origin::all().iter().copied();
+    origins.find(|origin| origin.format().writes_line(line))
+}
 
-    // The header of pi and oh-my-pi, and oh-my-pi's title line.
-    if is_type("session") || is_type("title") {
-        return LineOrigin::Other;
+/// Returns the lines of a file that is one JSON object over several lines, as its agent converts
+/// it; `None` if it is no such file, or not that of an agent.
+pub fn document_lines(source: &dyn ReadAt) -> io::Result<Option<Vec<u8>>> {
+    if !begins_document(source)? {
+        return Ok(None);
     }
+    let document = source.read_range(0..source.len())?;
+    Ok(convert_document(&document).map(|(_, lines)| lines))
+}
 
-    // Every line of Codex since September 2025.
-    if is_string(line_type) && payload.is_some_and(Raw::is_object) {
-        return LineOrigin::Known(Origin::Codex);
-    }
+/// Whether the first line of a file is `{`: a line of a session is a whole object.
+fn begins_document(source: &dyn ReadAt) -> io::Result<bool> {
+    let start = source.read_range(0..source.len().min(2))?;
+    Ok(start == *b"{\n" || start == *b"{\r")
+}
 
-    // Most lines of Claude Code, and those without an id of a session.
-    if is_string(line_type) && is_string(session_id) {
-        return LineOrigin::Known(Origin::Claude);
+/// Returns the agent that wrote a document, and its lines.
+fn convert_document(document: &[u8]) -> Option<(Origin, Vec<u8>)> {
+    let document = Raw::parse(document).ok()?;
+    for &origin in Origin::all() {
+        if let Some(lines) = origin.format().document_lines(document) {
+            return Some((origin, lines));
+        }
     }
-    if is_type("summary") && is_string(leaf_uuid) || is_type("file-history-snapshot") {
-        return LineOrigin::Known(Origin::Claude);
-    }
+    None
+}
 
-    // The first lines of Codex's files before September 2025.
-    let is_old_header =
-        line_type.is_none() && uuid.is_none() && is_string(timestamp) && is_string(line.get("id"));
-    if is_string(record_type) || is_old_header {
-        return LineOrigin::Known(Origin::Codex);
-    }
-    LineOrigin::Unclear
+/// Returns the id of a session from the name of its file.
+pub fn id_in_file_name(path: &Path) -> String {
+    let mut origins = Origin::all().iter();
+    let id = origins.find_map(|origin| origin.format().id_in_file_name(path));
+    id.unwrap_or_else(|| {
+        let stem = path.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    })
+}
+
+/// Whether a file, by its name, is a log that only repeats the conversation of a session, so that
+/// it is neither listed nor imported.
+pub fn is_internal_log(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut origins = Origin::all().iter();
+    origins.any(|origin| origin.format().is_internal_log(&stem))
 }

@@ -15,6 +15,7 @@ mod claude;
 mod codex;
 mod convert;
 mod detect;
+mod format;
 mod identity;
 pub mod joined;
 mod lines;
@@ -26,15 +27,17 @@ mod survey;
 mod writer;
 
 pub use convert::{EarlierImports, ImportTarget, emit_new_entries, write_converted_session};
+pub use detect::{document_lines, id_in_file_name, is_internal_log};
+pub use format::{AgentFacts, StoreLayout};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
-pub use native::{NativeTarget, TitleList, native_file_path, title_list, write_native_session};
+pub use native::{NativeFormat, NativeTarget, TitleList, write_native_session};
 pub use record::ImportRecord;
 pub use survey::{SubAgent, Survey, sha256_hex, survey_source};
 
-use joined::SourceLayout;
+use clap::ValueEnum as _;
+use format::SourceFormat;
 use pisess_json::Raw;
 use pisess_json::write::Object;
-use pisess_store::ReadAt;
 use std::io;
 use writer::{EntryDraft, EntryWriter};
 
@@ -63,38 +66,46 @@ trait SourceReader<'o> {
 }
 
 impl Origin {
+    /// Returns all agents, in the order in which they are named.
+    pub fn all() -> &'static [Origin] {
+        Origin::value_variants()
+    }
+
+    /// How the agent writes sessions. A new agent is added here, and as a variant.
+    fn format(self) -> &'static dyn SourceFormat {
+        match self {
+            Origin::Claude => &claude::format::ClaudeFormat,
+            Origin::Codex => &codex::format::CodexFormat,
+        }
+    }
+
+    /// Returns what is constant of the agent.
+    pub fn facts(self) -> &'static AgentFacts {
+        self.format().facts()
+    }
+
+    /// Returns how sessions of pi are written for the agent; `None` if they cannot be.
+    pub fn native(self) -> Option<&'static dyn NativeFormat> {
+        self.format().native()
+    }
+
     /// The name that options, ids and types of entries have.
     pub fn name(self) -> &'static str {
-        match self {
-            Origin::Claude => "claude",
-            Origin::Codex => "codex",
-        }
+        self.facts().name
     }
 
     /// The name for people.
     pub fn display_name(self) -> &'static str {
-        match self {
-            Origin::Claude => "Claude Code",
-            Origin::Codex => "Codex",
-        }
+        self.facts().display_name
     }
 
-    /// Makes the reader for the lines of a source. `earlier` are the imports of the source so far.
-    fn new_reader<'o>(
-        self,
-        source: &dyn ReadAt,
-        layout: &SourceLayout,
-        earlier: &EarlierImports,
-        writer: EntryWriter<'o>,
-    ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
-        match self {
-            Origin::Claude => Ok(Box::new(claude::ClaudeReader::new(
-                writer,
-                earlier.merged_from,
-            ))),
-            Origin::Codex => Ok(Box::new(codex::CodexReader::new(
-                source, layout, earlier, writer,
-            )?)),
+    /// Returns the agents in words, such as `Claude Code and Codex`.
+    pub fn names_of_all(conjunction: &str) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for origin in Origin::all() {
+            names.push(origin.display_name());
         }
+        let last = names.pop().unwrap_or_default();
+        format!("{} {conjunction} {last}", names.join(", "))
     }
 }

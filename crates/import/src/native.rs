@@ -12,15 +12,13 @@
 //! that entry ([`returned`](super::returned)). An entry that the model does not see becomes a line
 //! of the type `pisess`, which the agents skip.
 
-use crate::claude::write::ClaudeWriter;
-use crate::codex::write::CodexWriter;
 use crate::parts::type_and_text;
-use crate::{Origin, claude, codex};
 use foldhash::{HashMap, HashSet};
 use pisess_core::agents::pi::context::entry_messages;
 use pisess_core::agents::pi::edits::ContextEdit;
 use pisess_core::agents::pi::llm::convert_message;
 use pisess_core::ops::rows::find_edits;
+use pisess_core::session::Session;
 use pisess_core::session::content::{blocks_of_type, find_members, is_block};
 use pisess_core::session::entry::{EntryIx, Kind};
 use pisess_core::session::read::entry_reader::EntryReader;
@@ -33,10 +31,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 /// The session of another agent to be made of a session of pi.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct NativeTarget<'a> {
-    /// The agent.
-    pub agent: Origin,
+    /// How the agent writes sessions.
+    pub format: &'static dyn NativeFormat,
     /// The id of the session, a UUID.
     pub session_id: &'a str,
     /// Its working directory.
@@ -53,19 +51,8 @@ pub fn write_native_session(
     target: &NativeTarget,
     out: &mut dyn Write,
 ) -> io::Result<bool> {
-    let writer: Box<dyn NativeWriter + '_> = match target.agent {
-        Origin::Claude => Box::new(ClaudeWriter::new(target, out)),
-        Origin::Codex => Box::new(CodexWriter::new(target, reader.session(), out)?),
-    };
+    let writer = target.format.new_writer(target, reader.session(), out)?;
     Walk::new(reader, target, writer)?.write_all_entries()
-}
-
-/// Returns where the agent looks for the session, below its own directory.
-pub fn native_file_path(target: &NativeTarget) -> PathBuf {
-    match target.agent {
-        Origin::Claude => claude::write::file_path(target),
-        Origin::Codex => codex::write::file_path(target),
-    }
 }
 
 /// A line of the list in which an agent looks for the titles of sessions.
@@ -76,12 +63,23 @@ pub struct TitleList {
     pub line: Vec<u8>,
 }
 
-/// Returns the line that lists the title of a session; `None` if the agent finds titles in the
-/// sessions themselves.
-pub fn title_list(target: &NativeTarget, title: &Text) -> Option<TitleList> {
-    match target.agent {
-        Origin::Claude => None,
-        Origin::Codex => Some(codex::write::title_list(target, title)),
+/// How sessions of pi are written for an agent.
+pub trait NativeFormat: Sync {
+    /// Begins a session.
+    fn new_writer<'a>(
+        &self,
+        target: &NativeTarget<'a>,
+        session: &Session,
+        out: &'a mut dyn Write,
+    ) -> io::Result<Box<dyn NativeWriter + 'a>>;
+
+    /// Returns where the agent looks for the session, below its own directory.
+    fn file_path(&self, target: &NativeTarget) -> PathBuf;
+
+    /// Returns the line that lists the title of a session; `None` if the agent finds titles in the
+    /// sessions themselves.
+    fn title_list(&self, _target: &NativeTarget, _title: &Text) -> Option<TitleList> {
+        None
     }
 }
 

@@ -49,9 +49,8 @@ impl ImportRecord {
         ];
         let [source, id, source_path, read, merged_from, sha256] = find_members(data?, names);
         let source = source?;
-        let origin = [Origin::Claude, Origin::Codex]
-            .into_iter()
-            .find(|origin| source.is(origin.name()))?;
+        let mut origins = Origin::all().iter().copied();
+        let origin = origins.find(|origin| source.is(origin.name()))?;
         let id = id?.text()?.into_string_lossy();
 
         let source_path = source_path.and_then(Raw::text).unwrap_or_default();

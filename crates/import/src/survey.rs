@@ -3,7 +3,7 @@
 use crate::Origin;
 use crate::convert::EarlierImports;
 use crate::identity::SourceIdentity;
-use crate::joined::{HistoryBase, JoinedSource, SourceLayout};
+use crate::joined::{JoinedSource, SourceLayout};
 use crate::lines::{for_each_object, read_line};
 use crate::writer::EntryWriter;
 use pisess_core::ops::plan::file_name;
@@ -45,7 +45,7 @@ pub struct Survey {
     pub is_torn: bool,
     /// How its files follow one another.
     pub layout: SourceLayout,
-    /// The id of the rollout of Codex with the turns before the first line, if it was not found.
+    /// The id of the file with the turns before the first line, if it was not found.
     pub missing_base: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub struct SubAgent {
 pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
     let layout = &source.layout;
     let mut identity = SourceIdentity::default();
-    let mut reader = origin.new_reader(
+    let mut reader = origin.format().new_reader(
         source,
         layout,
         &EarlierImports::default(),
@@ -102,7 +102,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
     )?;
     let extent = for_each_object(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
-            identity.add_time(raw);
+            identity.add_time(raw, origin);
             if line.span.start >= layout.own_start {
                 identity.add_line(raw, origin);
             }
@@ -125,11 +125,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         sha256: sha256_hex(source, extent.bytes_read)?,
         is_torn: extent.is_torn,
         layout: layout.clone(),
-        // The first file of the source is the one whose base is not in it.
-        missing_base: match origin {
-            Origin::Claude => None,
-            Origin::Codex => HistoryBase::read(source)?.map(|base| base.rollout),
-        },
+        missing_base: origin.format().base_file_id(source)?,
     })
 }
 

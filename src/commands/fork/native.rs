@@ -1,4 +1,4 @@
-//! A fork for Claude Code or Codex, in its store.
+//! A fork for an agent with another format, in its store.
 
 use super::{Args, is_reported, new_file_path};
 use crate::cli::foreign::agent_root;
@@ -7,7 +7,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::transaction::{Creation, NewContent};
-use crate::import::{NativeTarget, Origin, native_file_path, title_list, write_native_session};
+use crate::import::{NativeFormat, NativeTarget, Origin, write_native_session};
 use crate::load::{LoadOptions, load};
 use crate::ops::plan::NewSession;
 use crate::session::read::entry_reader::EntryReader;
@@ -20,6 +20,8 @@ pub struct NativeFork<'a> {
     pub args: &'a Args,
     pub open: &'a OpenSession,
     pub agent: Origin,
+    /// How that agent writes sessions.
+    pub format: &'static dyn NativeFormat,
     /// The fork as a session of pi.
     pub new_session: &'a NewSession,
 }
@@ -43,7 +45,7 @@ impl NativeFork<'_> {
 
         let cwd = self.cwd(ui);
         let target = NativeTarget {
-            agent: self.agent,
+            format: self.format,
             session_id: &self.new_session.id,
             cwd: &cwd,
             created_ms: now_ms,
@@ -60,7 +62,7 @@ impl NativeFork<'_> {
             return Err(failure.with_hint("choose a REF at or below a message"));
         }
 
-        let in_store = native_file_path(&target);
+        let in_store = self.format.file_path(&target);
         let file_name = in_store.file_name().unwrap_or_default().to_string_lossy();
         let folder = self.store_folder(ui)?.map(|root| {
             let path = root.join(&in_store);
@@ -90,7 +92,7 @@ impl NativeFork<'_> {
         Ok(exit)
     }
 
-    /// Adds the title to the list in which Codex looks for it. The session is there already, so a
+    /// Adds the title to the list in which the agent looks for it. The session is there already, so a
     /// failure is only reported.
     fn list_title(&self, now_ms: i64, ui: &mut Ui) {
         let Some(title) = self.open.session.name() else {
@@ -100,12 +102,12 @@ impl NativeFork<'_> {
             return;
         };
         let target = NativeTarget {
-            agent: self.agent,
+            format: self.format,
             session_id: &self.new_session.id,
             cwd: &Text::default(),
             created_ms: now_ms,
         };
-        let Some(list) = title_list(&target, &title) else {
+        let Some(list) = self.format.title_list(&target, &title) else {
             return;
         };
         let path = root.join(list.file_name);

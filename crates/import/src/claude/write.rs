@@ -16,11 +16,13 @@
 use crate::calls::CommonCall;
 use crate::claude::blocks::line_content;
 use crate::native::{
-    LineIx, MISSING_RESULT, NativeTarget, NativeWriter, OpenCall, Place, Seen, Visibility, is_text,
+    LineIx, MISSING_RESULT, NativeFormat, NativeTarget, NativeWriter, OpenCall, Place, Seen,
+    Visibility, is_text,
 };
 use crate::parts::non_empty_text;
 use crate::returned::{RETURNED_KEY, returned_member};
 use pisess_core::agents::request::signed_thinking_block;
+use pisess_core::session::Session;
 use pisess_core::session::content::{finite_or_zero, is_block, member_is, text_block};
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -43,11 +45,24 @@ const EMPTY_FAILURE: &str = "(no output)";
 /// The maximum length of the name of a project's directory, without the hash of a longer one.
 const MAX_PROJECT_LEN: usize = 200;
 
-/// Returns where Claude Code looks for a session, below its own directory.
-pub fn file_path(target: &NativeTarget) -> PathBuf {
-    Path::new("projects")
-        .join(project_name(&target.cwd.to_string_lossy()))
-        .join(format!("{}.jsonl", target.session_id))
+/// How sessions of pi are written for Claude Code.
+pub struct ClaudeNative;
+
+impl NativeFormat for ClaudeNative {
+    fn new_writer<'a>(
+        &self,
+        target: &NativeTarget<'a>,
+        _session: &Session,
+        out: &'a mut dyn Write,
+    ) -> io::Result<Box<dyn NativeWriter + 'a>> {
+        Ok(Box::new(ClaudeWriter::new(target, out)))
+    }
+
+    fn file_path(&self, target: &NativeTarget) -> PathBuf {
+        Path::new("projects")
+            .join(project_name(&target.cwd.to_string_lossy()))
+            .join(format!("{}.jsonl", target.session_id))
+    }
 }
 
 /// Returns the name of the directory for the sessions of a project: its path with `-` for each

@@ -16,8 +16,8 @@
 use super::content::item_content;
 use crate::calls::CommonCall;
 use crate::native::{
-    LineIx, MISSING_RESULT, NativeTarget, NativeWriter, OpenCall, Place, Seen, TitleList,
-    Visibility, is_text,
+    LineIx, MISSING_RESULT, NativeFormat, NativeTarget, NativeWriter, OpenCall, Place, Seen,
+    TitleList, Visibility, is_text,
 };
 use crate::returned::{RETURNED_KEY, returned_member, returned_text_member};
 use foldhash::HashSet;
@@ -48,34 +48,47 @@ pub struct CodexWriter<'a> {
     out: &'a mut dyn Write,
 }
 
-/// Returns where Codex looks for a session, below its own directory.
-pub fn file_path(target: &NativeTarget) -> PathBuf {
-    let time = iso_string(target.created_ms);
-    let (date, _) = time.split_once('T').unwrap_or((&time, ""));
-    let seconds = time.split('.').next().unwrap_or_default();
-    let name = format!(
-        "rollout-{}-{}.jsonl",
-        seconds.replace(':', "-"),
-        target.session_id
-    );
-    let mut path = PathBuf::from("sessions");
-    for part in date.split('-') {
-        path.push(part);
-    }
-    path.join(Path::new(&name))
-}
+/// How sessions of pi are written for Codex.
+pub struct CodexNative;
 
-/// Returns the line for `session_index.jsonl`, where Codex looks for the names of sessions.
-pub fn title_list(target: &NativeTarget, title: &Text) -> TitleList {
-    let mut line = Object::new()
-        .str("id", target.session_id)
-        .text("thread_name", title)
-        .str("updated_at", &iso_string(target.created_ms))
-        .finish();
-    line.push(b'\n');
-    TitleList {
-        file_name: "session_index.jsonl",
-        line,
+impl NativeFormat for CodexNative {
+    fn new_writer<'a>(
+        &self,
+        target: &NativeTarget<'a>,
+        session: &Session,
+        out: &'a mut dyn Write,
+    ) -> io::Result<Box<dyn NativeWriter + 'a>> {
+        Ok(Box::new(CodexWriter::new(target, session, out)?))
+    }
+
+    fn file_path(&self, target: &NativeTarget) -> PathBuf {
+        let time = iso_string(target.created_ms);
+        let (date, _) = time.split_once('T').unwrap_or((&time, ""));
+        let seconds = time.split('.').next().unwrap_or_default();
+        let name = format!(
+            "rollout-{}-{}.jsonl",
+            seconds.replace(':', "-"),
+            target.session_id
+        );
+        let mut path = PathBuf::from("sessions");
+        for part in date.split('-') {
+            path.push(part);
+        }
+        path.join(Path::new(&name))
+    }
+
+    /// Returns the line for `session_index.jsonl`, where Codex looks for the names of sessions.
+    fn title_list(&self, target: &NativeTarget, title: &Text) -> Option<TitleList> {
+        let mut line = Object::new()
+            .str("id", target.session_id)
+            .text("thread_name", title)
+            .str("updated_at", &iso_string(target.created_ms))
+            .finish();
+        line.push(b'\n');
+        Some(TitleList {
+            file_name: "session_index.jsonl",
+            line,
+        })
     }
 }
 

@@ -1,0 +1,145 @@
+//! What is known of Codex before its lines are read.
+
+use super::write::CodexNative;
+use super::{CodexReader, SourceReader};
+use crate::EarlierImports;
+use crate::format::{AgentFacts, SourceAuthor, SourceFormat, StoreLayout};
+use crate::joined::{HistoryBase, RolloutName, SourceLayout};
+use crate::native::NativeFormat;
+use crate::parts::non_empty_text;
+use crate::writer::EntryWriter;
+use pisess_core::session::content::find_members;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_store::ReadAt;
+use std::io;
+use std::path::Path;
+
+/// Codex.
+pub struct CodexFormat;
+
+const FACTS: AgentFacts = AgentFacts {
+    name: "codex",
+    display_name: "Codex",
+    store: StoreLayout {
+        variable: "CODEX_HOME",
+        below_variable: "",
+        below_home: ".codex",
+        subfolders: &["sessions", "archived_sessions"],
+    },
+    resume_command: ["codex", "resume"],
+};
+
+impl SourceFormat for CodexFormat {
+    fn facts(&self) -> &'static AgentFacts {
+        &FACTS
+    }
+
+    /// Lines since September 2025 have a type and a payload. Older files begin with a line that is
+    /// recognized partly by what it lacks.
+    fn writes_line(&self, line: Raw) -> bool {
+        let names = ["type", "uuid", "payload", "timestamp", "record_type", "id"];
+        let [line_type, uuid, payload, timestamp, record_type, id] = find_members(line, names);
+        let is_string = |member: Option<Raw>| member.is_some_and(Raw::is_string);
+        if is_string(line_type) && payload.is_some_and(Raw::is_object) {
+            return true;
+        }
+        let is_old_header =
+            line_type.is_none() && uuid.is_none() && is_string(timestamp) && is_string(id);
+        is_string(record_type) || is_old_header
+    }
+
+    /// The line of the type `session_meta` names it. Old files begin with the payload of that line
+    /// alone.
+    fn session_id(&self, line: Raw) -> Option<String> {
+        let line_type = line.get("type");
+        if line_type.is_some_and(|line_type| !line_type.is("session_meta")) {
+            return None;
+        }
+        let id = non_empty_text(line.get("payload").unwrap_or(line), "id")?;
+        let owner = find_sub_agent_owner(line);
+        Some(owner.unwrap_or(id).into_string_lossy())
+    }
+
+    /// The line with the id of the session shows it.
+    fn author(&self, line: Raw) -> SourceAuthor {
+        if self.session_id(line).is_none() {
+            return SourceAuthor::Unknown;
+        }
+        if find_sub_agent_owner(line).is_none() {
+            return SourceAuthor::MainAgent;
+        }
+        let payload = line.get("payload").unwrap_or(line);
+        match non_empty_text(payload, "id") {
+            Some(id) => SourceAuthor::SubAgent(id.into_string_lossy()),
+            None => SourceAuthor::MainAgent,
+        }
+    }
+
+    /// It is a member of the payload; old files have it only in the text of a message.
+    fn cwd(&self, line: Raw) -> Option<Text<'static>> {
+        let payload = line.get("payload").unwrap_or(line);
+        if let Some(cwd) = non_empty_text(payload, "cwd") {
+            return Some(cwd.into_owned());
+        }
+        let first_block = payload.get("content")?.items().next()?;
+        find_cwd_in_context(first_block.get_text("text")?)
+    }
+
+    /// The first file of a source is the one whose base is not in it.
+    fn base_file_id(&self, source: &dyn ReadAt) -> io::Result<Option<String>> {
+        Ok(HistoryBase::read(source)?.map(|base| base.rollout))
+    }
+
+    fn id_in_file_name(&self, path: &Path) -> Option<String> {
+        RolloutName::parse(path).map(|name| name.thread)
+    }
+
+    fn new_reader<'o>(
+        &self,
+        source: &dyn ReadAt,
+        layout: &SourceLayout,
+        earlier: &EarlierImports,
+        writer: EntryWriter<'o>,
+    ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
+        Ok(Box::new(CodexReader::new(source, layout, earlier, writer)?))
+    }
+
+    fn native(&self) -> Option<&'static dyn NativeFormat> {
+        Some(&CodexNative)
+    }
+}
+
+/// Returns the id of the session that started the sub-agent which wrote a source, if the line with
+/// the id of a session names it. The `session_id` of a sub-agent is that of the session at the top;
+/// older versions name only the thread that started it.
+fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
+    if !line.get("type")?.is("session_meta") {
+        return None;
+    }
+    let payload = line.get("payload")?;
+    let spawn = payload
+        .get("source")?
+        .get("subagent")?
+        .get("thread_spawn")?;
+    let id = non_empty_text(payload, "id")?;
+    let top = non_empty_text(payload, "session_id").filter(|top| *top != id);
+    top.or_else(|| non_empty_text(spawn, "parent_thread_id"))
+}
+
+/// Finds the working directory in the message by which Codex describes its environment to the
+/// model: old files have it only there.
+fn find_cwd_in_context(message: Text) -> Option<Text<'static>> {
+    let message = message.to_string_lossy();
+    let context = message.trim_start().strip_prefix("<environment_context>")?;
+    let (_, from_cwd) = context
+        .split_once("Current working directory: ")
+        .or_else(|| context.split_once("<cwd>"))?;
+    // It ends with its line, or with `</cwd>`.
+    let cwd = from_cwd.split(['\n', '<']).next()?.trim();
+    if cwd.is_empty() {
+        None
+    } else {
+        Some(Text::from(cwd.to_owned()))
+    }
+}
