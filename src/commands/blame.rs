@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// such as `}`, and text that occurs several times. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. So that a moved or
-/// cloned project matches, too, relative paths are compared as well: the path of the call below the
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A moved or cloned
+/// project matches, too, because relative paths are also compared: the path of the call below the
 /// session's directory, and the path of FILE below the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched

@@ -72,12 +72,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The context is what the session's agent builds from the entries up to REF: the settings, and the
 /// messages that the model would receive. Summaries replace the entries that were compacted.
 ///
-/// --tokens --by prints the tokens of each role, tool, file or entry. They are estimates of the
-/// agent, as no provider counts them. With --by entry, rows show ids, which `edit` accepts. The
-/// last row is what remains: the size of the context minus the sum of the other rows. It includes a
-/// system prompt and tools that the session does not record. With --json, it may be negative.
+/// --tokens --by prints the tokens of each role, tool, file or entry, and their share of the
+/// context. These tokens are estimates of the agent, because no provider counts them. With --by
+/// entry, rows show ids, which `edit` accepts. The last row is what remains: the size of the
+/// context minus the sum of the other rows. It includes a system prompt and tools that the session
+/// does not record. With --json, it may be negative.
 ///
-/// With --window, shares are of a context window of that size.
+/// With --window, the shares are of a context window of that size.
 ///
 /// Given a range, prints only the messages in the range. --tokens then prints the sum of the
 /// estimates of these messages.

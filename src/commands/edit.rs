@@ -35,8 +35,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A tool call and its result belong together, so give both: an edit that would separate them is
 /// refused.
 ///
-/// oh-my-pi has no such entries. There, start a branch instead: append the changed message with
-/// `append --at REF^`.
+/// Sessions of oh-my-pi cannot have such entries. Start a branch there instead: append the changed
+/// message with `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 #[command(override_usage = concat!(

@@ -85,10 +85,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// format lacks are kept inside custom entries. The model's context stays the same, as far as both
 /// agents can send it. Converting the session back restores the original entries.
 ///
-/// `--for claude` and `--for codex` write a session of Claude Code or Codex into its store, from any
-/// session that pisess reads. Calls of tools that the agent also has get its names. What the agent
-/// has no form for is kept in the same file, where the agent ignores it, so that `pisess import`
-/// restores all entries.
+/// `--for claude` and `--for codex` write a session of Claude Code or Codex into its store, from
+/// any session that pisess reads. A tool call gets the name of the agent's own tool for the same
+/// work, if there is one. Entries that the agent has no form for are kept in the same file. The
+/// agent ignores them, and `pisess import` restores them.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was

@@ -83,8 +83,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
 /// a title line; a match there has the role `title`.
 ///
-/// No PATTERN is needed with --role, --tool, --failed or --with-images: every entry that these select
-/// is then a match. An argument alone is the SESSION if it is a file, else the PATTERN.
+/// No PATTERN is needed with --role, --tool, --failed or --with-images: every entry that these
+/// select is then a match. A single argument is then the SESSION if it is a file, else the PATTERN.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -114,8 +114,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// it first prints matches that are already there. If the conversation moved to another branch
-/// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. If `-m
-/// N` is given too, with one SESSION, following ends after N matching entries.
+/// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. With `-m
+/// N` and one SESSION, following ends after N matching entries.
 ///
 /// `--pruned` also searches what `prune` moved to SESSION.pruned, and prints the old line numbers
 /// of moved entries. `pisess show` prints such an entry.

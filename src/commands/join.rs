@@ -34,9 +34,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// copy ends. If the second copy only extends the first, the conversation continues where the
 /// second ends. The second copy is only read.
 ///
-/// With -o, the result is written to PATH, and the copies stay as they are, unless PATH is the
-/// first one. It has all entries of
-/// both, each once, and the header of the first. PATH may be the first copy.
+/// With -o, the result is written to PATH: the header of the first copy, and all entries of both
+/// copies, each once. The copies stay as they are, unless PATH is the first copy.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from

@@ -73,7 +73,7 @@ struct Cli {
     )]
     color: ColorChoice,
     /// When to print paths as links: always, never (default), or auto (on a terminal known to
-    /// support links; also the meaning of the option without WHEN)
+    /// support links; the default if WHEN is omitted)
     #[arg(
         long,
         global = true,

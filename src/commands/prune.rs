@@ -76,14 +76,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
-/// A named session that an agent may have open is refused (exit 3); only payloads of a session of
-/// pi are moved nevertheless. (A running pi could continue from an entry that --compacted or
-/// --branch removed.) Open sessions that were found in a directory, or by --all or --project, are
+/// A named session that an agent may have open is refused (exit 3). Payloads of a session of pi are
+/// an exception. --compacted and --branch are not: a running pi could continue from an entry that
+/// they removed. Open sessions that were found in a directory, or by --all or --project, are
 /// skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. --purge instead removes SESSION.pruned, with all
-/// that was pruned, for good.
+/// byte for byte, plus any entries added since. --purge removes SESSION.pruned for good, so nothing
+/// can be restored.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of

@@ -43,8 +43,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// such as backups, stay and are reported. A store directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
-/// and the fork is reported (exit 4). If a session is in DIR already, its forks are updated if
-/// their headers still name an old path.
+/// and the fork is reported (exit 4). If a session is in DIR already, forks whose headers still
+/// name an old path are updated.
 ///
 /// `relocate OLD NEW` and `relocate --moved-from OLD NEW` move all sessions of the project
 /// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW.

@@ -75,9 +75,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. Copies of
-/// a response (with the same response id, as in two imports of a session) also count once, and so
-/// do the entries copied before it. `--by entry` prints every copy, and also each tool result that
-/// reports the usage of sub-agents. Messages copied by `pisess pick` cost nothing.
+/// a response (with the same response id, as in two imports of a session) also count once, together
+/// with the entries between such a response and the response before it. `--by entry` prints every
+/// copy, and also each tool result that reports the usage of sub-agents. Messages copied by `pisess
+/// pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls; gaps of over an hour are not counted. The number of files includes files that

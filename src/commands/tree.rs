@@ -73,8 +73,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
 /// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
-/// rule is a compaction: from there on, the model sees a summary of what is above, except the most
-/// recent entries.
+/// rule is a compaction: below it, the model sees a summary in place of most entries above. It
+/// still sees the most recent of these entries in full.
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
 /// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
@@ -86,7 +86,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// tree SESSION ID`, with this id, draws the tree as if the branch were the current one. --unfold
 /// shows every row. On a terminal, a note names both ways.
 ///
-/// Given a range, draws only its entries.
+/// Given a range, draws only the entries of the range.
 ///
 /// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is
 /// folded.
@@ -103,9 +103,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// is the parent of the new entry. If the file is replaced or truncated, only entries with new ids
 /// are printed.
 ///
-/// --filter selects entries as the agent's own tree does in the mode with the same name; `all`
-/// shows every entry. `failed` and `images` are modes of pisess only. With --json, no rows are
-/// folded; rows have the order and `depth` that pi gives them.
+/// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
+/// only pisess has. `all` shows every entry. With --json, no rows are folded; rows have the order
+/// and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The values of options, by the names that the help has for them.
 const VALUES: &[(&str, &str)] = &[
-    ("AGENT", "the agent: `pi` or `omp`"),
+    ("AGENT", "an agent; the help of the command lists all"),
     (
         "CMD",
-        "a shell command, which gets its data on standard input",
+        "a shell command, which reads its data from standard input",
     ),
     ("DIR", "a directory"),
     ("FILE", "a file to read, `-` for standard input"),
@@ -19,16 +19,19 @@ const VALUES: &[(&str, &str)] = &[
         "a format of the output; the help of the command lists all",
     ),
     ("JSON", "a JSON value"),
-    ("LANG", "a programming language, as a fence names it"),
+    (
+        "LANG",
+        "a programming language, as the first line of a code block names it",
+    ),
     (
         "KEY",
-        "what rows are grouped or sorted by; the help of the command lists all",
+        "a key by which rows are grouped or sorted; the help of the command lists all",
     ),
     ("LAYOUT", "how branches are drawn: `trunk` or `pi`"),
     ("LEVEL", "a thinking level"),
     (
         "MODE",
-        "which entries are shown; the help of the command lists all",
+        "the kind of entries to show; the help of the command lists all",
     ),
     ("N", "a number"),
     ("NAME", "a label, or the name of a session"),
@@ -39,13 +42,16 @@ const VALUES: &[(&str, &str)] = &[
     ("REF", "a reference to an entry"),
     ("ROLE", "a role or type of entries"),
     ("SECONDS", "a number of seconds"),
-    ("SESSION", "a session: its path or a name of it"),
+    ("SESSION", "a session: a path, or a name such as `last`"),
     (
         "SIZE",
         "a number of bytes, such as `500000`, `64k` or `1.5M`",
     ),
     ("SOURCE", "an agent to import from: `claude` or `codex`"),
-    ("SUFFIX", "what is appended to the name of a file"),
+    (
+        "SUFFIX",
+        "the end of the new name of a file, such as `.bak`",
+    ),
     (
         "TEXT",
         "a text; for a message or a summary, `-` means standard input",
