@@ -245,7 +245,9 @@ impl Args {
         }
         if format != Rendition::Messages && (self.branches || self.context) {
             let what = "--branches and --context apply only to --as messages";
-            return Err(Failure::usage_error(what).with_hint("add it, or omit them"));
+            return Err(
+                Failure::usage_error(what).with_hint("add --as messages, or omit these options")
+            );
         }
         if format == Rendition::Trajectory && leaves_out {
             return Err(Failure::usage_error(

@@ -1544,7 +1544,7 @@ fn a_directory_of_sessions_is_archived() {
     let done = h.run(&format!("archive {folder} ./loose ./none.jsonl"));
     assert_eq!(done.code, 2, "{done}");
     for part in [
-        "it is in no agent's store",
+        "it is not in the store of an agent",
         "none.jsonl",
         "3 sessions archived",
     ] {

@@ -169,8 +169,8 @@ fn a_blank_file() {
 
 #[test]
 fn another_value_before_the_header() {
-    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @"./x:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
-    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @"./x:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @"./x:1: not a session: its entries have no session header (hint: if the session was moved while an agent had it open, the agent continued here; see `pisess check`)");
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @"./x:1: not a session: its entries have no session header (hint: if the session was moved while an agent had it open, the agent continued here; see `pisess check`)");
     assert_snapshot!(said_of(b"5\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);

@@ -55,7 +55,7 @@ fn ranges_that_are_refused() {
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl --last 0").fails(2), @"invalid value '0' for '--last <N>': expected a number of entries, 1 or more (hint: see `pisess path --help`)");
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl --last 2 @").fails(2), @"the argument '--last <N>' cannot be used with '[REF]' (hint: see `pisess path --help`)");
     assert_snapshot!(s.unchanged("show --children ./two-branches.jsonl start..").fails(2), @"--children takes entries, not a range (hint: `pisess path` lists the entries of a range)");
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ a..b").fails(2), @r#""a..b" reads as a reference and cannot be a label (hint: choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^, ~3 or +3 and without ..)"#);
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ a..b").fails(2), @r#""a..b" reads as a reference and cannot be a label (hint: choose another label: not -, @, root, :…, id:… or label:…, without a suffix such as ^, ~3 or +3, and without `..`)"#);
     for line in [
         "tree ./two-branches.jsonl @..start",
         "show ./two-branches.jsonl @..start",

@@ -550,6 +550,6 @@ fn check_says_that_pruned_payloads_are_not_searched() {
     );
     assert_eq!(s.pisess("prune --over 100 ./tour.jsonl").done().code, 0);
     let checked = s.pisess("redact --check ./tour.jsonl").done();
-    let note = "note: what was pruned from 1 session was not searched";
+    let note = "note: the pruned parts of 1 session were not searched";
     assert!(checked.stderr.contains(note), "{checked}");
 }

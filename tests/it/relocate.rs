@@ -746,7 +746,7 @@ fn a_session_that_was_written_a_moment_ago_is_refused() {
     h.s.put(&old, entry + "\n");
     let folder = old.rsplit_once('/').unwrap().0;
     let list = h.run(&format!("list ./{folder}"));
-    let note = "2026_p1.jsonl:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)";
+    let note = "2026_p1.jsonl:1: not a session: its entries have no session header (hint: if the session was moved while an agent had it open, the agent continued here; see `pisess check`)";
     assert!(list.stderr.contains(note), "{list}");
     assert_eq!(list.code, 0);
     let check = h.run(&format!("check -q ./{folder}")).text();

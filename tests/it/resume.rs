@@ -151,7 +151,7 @@ fn what_no_agent_can_open() {
     let s = home();
     let fails = |line: &str| call(&s, line).done().fails(2);
     s.put("no-header.jsonl", fixture("hazards/no-header.jsonl"));
-    assert_snapshot!(fails("resume ./no-header.jsonl"), @"~/no-header.jsonl:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
+    assert_snapshot!(fails("resume ./no-header.jsonl"), @"~/no-header.jsonl:1: not a session: its entries have no session header (hint: if the session was moved while an agent had it open, the agent continued here; see `pisess check`)");
 
     let stream = call(&s, "resume -").stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(stream.done().fails(2), @"standard input: an agent cannot open a stream (hint: give the path of a session)");

@@ -401,7 +401,7 @@ fn the_previous_leaf_is_a_reference() {
         s.run("show ./id.jsonl - --json").contains(r#""id":"-""#),
         "before the record"
     );
-    assert_snapshot!(s.unchanged("label ./one.jsonl @ -").fails(2), @r#""-" reads as a reference and cannot be a label (hint: choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^, ~3 or +3 and without ..)"#);
+    assert_snapshot!(s.unchanged("label ./one.jsonl @ -").fails(2), @r#""-" reads as a reference and cannot be a label (hint: choose another label: not -, @, root, :…, id:… or label:…, without a suffix such as ^, ~3 or +3, and without `..`)"#);
     // Marks whose origin is gone, or that are not objects.
     let mark = |id: &str, parent: &str, data: &str| {
         format!(

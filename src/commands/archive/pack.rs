@@ -131,7 +131,7 @@ impl Packer<'_> {
     /// one of a sub-agent: its owner, the session that started it, is archived with it.
     fn find_archive_path(&self, input: &Input, session: &Path) -> Result<PathBuf, Failure> {
         let Some(archive_path) = self.stores.archive_path(session) else {
-            let failure = input.failure("it is in no agent's store");
+            let failure = input.failure("it is not in the store of an agent");
             return Err(failure
                 .with_hint("only sessions in the stores are archived; see `pisess list --all`"));
         };

@@ -77,7 +77,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     if unsearched_pruned > 0 {
         let sessions = format_count(unsearched_pruned, "session", "sessions");
         ui.warn(&format!(
-            "what was pruned from {sessions} was not searched (hint: `pisess prune --restore` puts it back)"
+            "the pruned parts of {sessions} were not searched (hint: `pisess prune --restore` puts them back)"
         ));
     }
     if printer.has_secrets() && !args.write.change.dry_run {

@@ -131,6 +131,6 @@ fn refuse_reference(name: &Text) -> Result<(), Refusal> {
             "{:?} reads as a reference and cannot be a label",
             name.to_string()
         ),
-        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^, ~3 or +3 and without ..",
+        "choose another label: not -, @, root, :…, id:… or label:…, without a suffix such as ^, ~3 or +3, and without `..`",
     ))
 }

@@ -79,7 +79,7 @@ impl WrongFile {
                 "pisess supports version 3 and older, which the coding agents write"
             }
             WrongFile::EntryFirst => {
-                "if the session was moved, an agent that had it open wrote on here; see `pisess check`"
+                "if the session was moved while an agent had it open, the agent continued here; see `pisess check`"
             }
             WrongFile::OnlyTitle
             | WrongFile::NoHeader
