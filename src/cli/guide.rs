@@ -246,17 +246,17 @@ pub const TOPICS: [Section; 10] = [
              and without messages are skipped.",
             "A name can be the start or end of a session's id, with at least 4 characters, or the \
              start of the short id that `list` shows. It can also be the name set with `append \
-             --name`, or the start of that name, ignoring case. An exact name comes first. \
-             Sessions for the current directory are looked up first, then all others. An existing \
-             path always wins. If the name matches several sessions there, the command fails and \
+             --name`, or the start of that name, ignoring case. An existing path always wins; an \
+             exact name comes before the start of a name. pisess searches the sessions of the \
+             current directory first, then all others. If several match, the command fails and \
              lists them. A command that changes a session found by name reports its path on \
              standard error.",
-            "A command that only reads a session also takes words of its title, as `list` shows \
-             it, or of its first message, in any case and order: `pisess tree 'tide gaps'`. The \
-             start of a word is enough, and one of them must have at least 3 characters. Standard \
-             error names the session that has the title. `archive --restore` and `import` take such \
-             words, too. Any other command that changes or writes a session does not, but its error \
-             names that session.",
+            "A command that only reads a session also takes words of the title in `list`, or of \
+             the first message, in any case and order: `pisess tree 'tide gaps'`. The start of a \
+             word is enough, and one of them must have at least 3 characters. Standard error names \
+             the session that has the title. `archive --restore` and `import` take such words, \
+             too. Other commands that change or write a session refuse them, and their error names \
+             the session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \

@@ -95,8 +95,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
 /// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
 /// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
-/// row says how many. On a terminal, a line with the project, the number of entries, and the tokens
-/// and cost of all requests precedes the tree, and the pager `less` opens at the leaf.
+/// row says how many. On a terminal, the first line has the project, the number of entries, and the
+/// tokens and cost of all requests; the pager `less` opens at the leaf.
 ///
 /// --follow prints a row for each new entry that another program writes, until Ctrl-C. Labels and
 /// moves to another branch are printed, too. The first row after a move ends with `(after ID)`; ID
