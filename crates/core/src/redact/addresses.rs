@@ -47,17 +47,20 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".-".contains(&byte)
 }
 
-/// Whether a host ends with a name of letters, as `example.org` does, and `2.0.1` or `2x.png` does
-/// not.
+/// Whether what follows an `@` is the host of an e-mail address, as `example.org` is. It is none in
+/// `package@2.0.1` and `icon@2x.png`.
 fn is_domain(host: &[u8]) -> bool {
-    let labels: Vec<_> = host.split(|&byte| byte == b'.').collect();
-    // The scale of a picture, as in `icon@2x.png`.
-    let is_scale = labels[0].len() < 3 && labels[0].first().is_some_and(u8::is_ascii_digit);
-    let is_top = |label: &[u8]| label.len() > 1 && label.iter().all(u8::is_ascii_alphabetic);
-    labels.len() > 1
-        && !is_scale
-        && labels.iter().all(|label| !label.is_empty())
-        && is_top(labels[labels.len() - 1])
+    let labels: Vec<&[u8]> = host.split(|&byte| byte == b'.').collect();
+    if labels.len() < 2 || labels.contains(&&b""[..]) {
+        return false;
+    }
+
+    let first_label = labels[0];
+    let is_picture_scale = first_label.len() < 3 && first_label[0].is_ascii_digit();
+    // `org`, but not the last number of a version.
+    let top_label = labels[labels.len() - 1];
+    let is_top_domain = top_label.len() > 1 && top_label.iter().all(u8::is_ascii_alphabetic);
+    is_top_domain && !is_picture_scale
 }
 
 #[cfg(test)]

@@ -64,8 +64,9 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
         let Some(kind_by_name) = assignment.secret_kind(text) else {
             continue;
         };
-        let before = text[..assignment.name.start].last();
-        let kind = if matches!(before, Some(b'?' | b'&')) {
+        // `?token=…` and `&token=…` are in the address of a request.
+        let before_name = text[..assignment.name.start].last();
+        let kind = if matches!(before_name, Some(b'?' | b'&')) {
             "url-parameter"
         } else {
             kind_by_name
@@ -79,14 +80,15 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
 }
 
 /// Returns the kind of secret that the value of a member of a JSON object is, given its key; `None`
-/// if it is no secret. Key and value are as they are written in the line. A value that is very
-/// long, or has white space or an escape, is no secret.
+/// if it is no secret. Key and value are as they are written in the line.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
-    let is_short = value.len() <= LONGEST_VALUE;
+    // The same limits as for a value in text: see `read_value`.
     let has_space = value.iter().any(u8::is_ascii_whitespace);
-    if !is_short || has_space || value.contains(&b'\\') {
+    let has_escape = value.contains(&b'\\');
+    if value.len() > LONGEST_VALUE || has_space || has_escape {
         return None;
     }
+
     // An assignment refers to its name and its value by ranges of one text.
     let text = [key, value].concat();
     let member = Assignment {
@@ -181,10 +183,6 @@ impl Assignment {
     }
 
     /// Returns the kind of the secret; `None` if the value is no secret.
-    ///
-    /// The class of the name decides how random the value must be. The value of a variable of a
-    /// shell (`TOKEN=…`) may be less random. Any other value without quotes may be source code, so
-    /// it is no secret if it looks like an expression or an identifier.
     fn secret_kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
         let value = &text[self.value.clone()];
@@ -192,11 +190,22 @@ impl Assignment {
             return None;
         }
         let class = names::classify_name(name)?;
+
+        // `token = readToken(x)` is source code. `TOKEN=readToken` is a line of a shell, in which
+        // the text itself is the value.
         let may_be_code = !self.is_quoted && !self.is_shell_variable(text);
         if may_be_code && resembles_code(value, class) {
             return None;
         }
-        if !self.is_secret_of_class(class, text) {
+
+        // The less a name promises, the more random the value must be.
+        let is_secret = match class {
+            NameClass::Password => self.is_password(text),
+            NameClass::Secret => self.is_key_or_token(text),
+            NameClass::Login => is_encoded_login(value),
+            NameClass::Session => self.is_browser_session(text),
+        };
+        if !is_secret {
             return None;
         }
         match class {
@@ -205,39 +214,40 @@ impl Assignment {
         }
     }
 
-    /// Whether the value is long and random enough for a secret, given the class of the name.
-    fn is_secret_of_class(&self, class: NameClass, text: &[u8]) -> bool {
+    /// Whether the value of a name such as `password` is one, not a word of ordinary text.
+    fn is_password(&self, text: &[u8]) -> bool {
         let value = &text[self.value.clone()];
-        let is_variable = self.is_shell_variable(text);
-        match class {
-            NameClass::Password => {
-                let is_strong = is_variable || has_digit_or_sign(value);
-                value.len() >= SHORTEST_VALUE
-                    && is_strong
-                    && is_passphrase(value)
-                    && !looks_like_path(value)
-            }
-            NameClass::Secret => {
-                let shortest = if is_variable || self.is_option {
-                    SHORTEST_VALUE
-                } else {
-                    SHORTEST_LOOSE_SECRET
-                };
-                value.len() >= shortest
-                    && is_assigned_secret(value)
-                    && !names::is_id_in(text, value)
-            }
-            NameClass::Login => is_encoded_login(value),
-            NameClass::Session => {
-                // Behind white space or a colon, as in a log, the id of a session is written.
-                if !self.is_compact {
-                    return false;
-                }
-                // Such as a UUID, which has 36 characters.
-                let is_id = value.contains(&b'-') && value.len() < SHORTEST_DASHED_SESSION;
-                !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
-            }
+        // Prose and code say `password: required`. Only in `PASSWORD=…` may letters alone be one.
+        let is_strong = self.is_shell_variable(text) || has_digit_or_sign(value);
+        value.len() >= SHORTEST_VALUE
+            && is_strong
+            && is_passphrase(value)
+            && !looks_like_path(value)
+    }
+
+    /// Whether the value of a name such as `api_key` is a generated key or token.
+    fn is_key_or_token(&self, text: &[u8]) -> bool {
+        let value = &text[self.value.clone()];
+        // A variable of a shell or an option is meant for a value, so a short one suffices.
+        let shortest = if self.is_shell_variable(text) || self.is_option {
+            SHORTEST_VALUE
+        } else {
+            SHORTEST_LOOSE_SECRET
+        };
+        value.len() >= shortest && is_assigned_secret(value) && !names::is_id_in(text, value)
+    }
+
+    /// Whether the value of a name such as `session` lets a browser in, and does not only identify a
+    /// session in a log.
+    fn is_browser_session(&self, text: &[u8]) -> bool {
+        // A log writes an id after a colon or white space: `session: 1234`.
+        if !self.is_compact {
+            return false;
         }
+        let value = &text[self.value.clone()];
+        // An id such as a UUID, which has 36 characters.
+        let is_id = value.contains(&b'-') && value.len() < SHORTEST_DASHED_SESSION;
+        !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
     }
 
     /// Whether this looks like a variable of a shell: the name has no small letters, and the
@@ -271,11 +281,12 @@ impl Operator {
     /// `is_option` is whether the name is an option of a command line, whose value may follow
     /// without an operator.
     fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
+        // `"name"`, `name)` and `["name"]` are closed before the operator.
         let closed_end = skip_characters(text, name.end, b"\"'`)]", 3);
         let is_closed = closed_end > name.end;
         let start = skip_characters(text, closed_end, b" \t", 20);
         let is_apart = start > name.end;
-        let is_element = name.start > 0 && text[name.start - 1] == b'<';
+        let is_element = text[..name.start].ends_with(b"<");
         match &text[start..] {
             // Comparisons, and the path of a module.
             [b'=' | b'!', b'=' | b'~', ..] => None,
@@ -415,8 +426,10 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
 fn read_value(text: &[u8], offset: usize) -> Option<WrittenValue> {
     let mut start = offset;
     // A string may have a prefix in Python (`b"…"`) and in a shell (`$'…'`).
-    let has_prefix = matches!(text.get(offset), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
-        && matches!(text.get(offset + 1), Some(b'"' | b'\''));
+    let has_prefix = matches!(
+        text.get(offset..),
+        Some([b'b' | b'f' | b'r' | b'u' | b'$', b'"' | b'\'', ..])
+    );
     if has_prefix {
         start += 1;
     }
@@ -489,28 +502,28 @@ fn trim_unquoted_value(run: &[u8]) -> &[u8] {
     trim_punctuation(run)
 }
 
-/// Returns a value without the punctuation at its end, up to a bracket that the value itself opens.
+/// Returns a value without the punctuation of the text around it, which follows the value without a
+/// space: the dot of a sentence, the bracket of a call.
 fn trim_punctuation(value: &[u8]) -> &[u8] {
-    let mut value = value;
-    while let [
-        before @ ..,
-        b';' | b',' | b')' | b'}' | b']' | b'|' | b'\\' | b'>' | b'.',
-    ] = value
-    {
-        // A bracket that the value opens belongs to it. For other characters, 0 stands for none.
-        let opening = match value.last() {
-            Some(b')') => b'(',
-            Some(b'}') => b'{',
-            Some(b']') => b'[',
-            Some(b'>') => b'<',
-            _ => 0,
-        };
-        if before.contains(&opening) {
+    let mut trimmed = value;
+    while let Some((last, before)) = trimmed.split_last() {
+        if !b";,.|\\)}]>".contains(last) {
             break;
         }
-        value = before;
+        let opening_bracket = match last {
+            b')' => Some(b'('),
+            b'}' => Some(b'{'),
+            b']' => Some(b'['),
+            b'>' => Some(b'<'),
+            _ => None,
+        };
+        // A bracket that the value itself opens belongs to it.
+        if opening_bracket.is_some_and(|opening| before.contains(&opening)) {
+            break;
+        }
+        trimmed = before;
     }
-    value
+    trimmed
 }
 
 /// Whether a name and an operator follow.
@@ -583,11 +596,11 @@ const MOST_WORDS: usize = 2;
 /// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
 const BYTES_LOOKED_AT: usize = 160;
 
-/// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the
-/// name. In them, quotes and line breaks may be escaped.
+/// Whether a value may be assigned to the name that contains a keyword, judged by the raw bytes
+/// after the keyword: `_KEY=x9Qd81Lm`, or `\": \"x9Qd81Lm` with the quotes escaped.
 ///
-/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without
-/// such a keyword is not searched for assignments.
+/// A line is searched for assignments only if this is true for one of its keywords. So it must be
+/// true for every secret that [`each_assignment`] finds, and may be true for other text.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_LOOKED_AT)];
     let name_rest_len = near
@@ -596,6 +609,8 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
         .count();
     let mut rest = &near[name_rest_len..];
 
+    // The value is the first word after the name, or the second, after a type or `value`:
+    // `password: str = "…"`, `name: TOKEN, value: …`.
     for _ in 0..MOST_WORDS {
         let Some(separator) = Separator::read(rest) else {
             return false;
@@ -606,18 +621,17 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
             .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
             .unwrap_or(from_word.len());
 
-        // The value may begin with the signs before the word.
-        let from_signs = &rest[separator.width - separator.signs_at_end..];
-        let (run, after_run) = from_signs.split_at(separator.signs_at_end + word_len);
-        if is_plausible_secret(run, after_run, separator.has_operator) {
+        // A value may begin with a sign, which the separator has read as its own: `-x9Qd81Lm`.
+        let value_start = separator.width - separator.signs_at_end;
+        let (value, after_value) = rest.split_at(separator.width + word_len);
+        if is_plausible_secret(&value[value_start..], after_value, separator.has_operator) {
             return true;
         }
 
-        // The word may be `value`, or a type, before the value.
         if let Some(after_value_word) = from_word.strip_prefix(b"value") {
             rest = after_value_word;
         } else if separator.has_operator && word_len <= LONGEST_TYPE {
-            rest = &from_word[word_len..];
+            rest = after_value;
         } else {
             return false;
         }
@@ -625,7 +639,7 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     false
 }
 
-/// The raw bytes between a name and a value.
+/// The raw bytes between a name and a value, such as `\": \"`.
 struct Separator {
     /// Their number.
     width: usize,
@@ -636,30 +650,33 @@ struct Separator {
 }
 
 impl Separator {
-    /// Reads the quotes, brackets, white space and operators with which the bytes begin, which may
-    /// be escaped. `None` if there are none, or nothing else follows.
+    /// Reads the quotes, brackets, white space and operators at the start of `rest`, in which JSON
+    /// may have escaped quotes and white space. `None` if there are none, or no value follows them.
     fn read(rest: &[u8]) -> Option<Separator> {
+        let mut width = 0;
         let mut has_operator = false;
         let mut signs_at_end = 0;
-        let mut width = 0;
         while let Some(byte) = rest.get(width) {
             match byte {
+                // No value begins with these.
                 b':' | b'=' => {
                     has_operator = true;
                     signs_at_end = 0;
                 }
+                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
+                // A password may begin with any of these.
                 b'(' | b',' | b'>' => {
                     has_operator = true;
                     signs_at_end += 1;
                 }
                 b')' | b']' | b'?' | b'+' | b'-' => signs_at_end += 1,
-                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
                 b'\\' => {
                     signs_at_end = 0;
-                    // White space that is escaped takes two bytes; a backslash may also escape a
-                    // quote, which is counted by itself.
-                    let is_space = matches!(rest.get(width + 1), Some(b'n' | b't' | b'r'));
-                    width += usize::from(is_space);
+                    // The letter of `\n` is part of the escape. The quote of `\"` is a separator by
+                    // itself, and so is the second backslash of `\\`.
+                    if matches!(rest.get(width + 1), Some(b'n' | b't' | b'r')) {
+                        width += 1;
+                    }
                 }
                 _ => break,
             }
@@ -679,15 +696,15 @@ impl Separator {
 /// Whether a run of characters may be a secret, and not a word. `after_run` begins with the white
 /// space, quote or backslash that ends the run.
 ///
-/// Without an operator before it, the run must have a digit. Behind an operator, any character
-/// other than a letter is enough, as it is for the value of a variable in capitals (`PASSWORD=…`).
-/// An escape of a character by its number may be one of these, and makes a run of any length
-/// plausible.
+/// In ordinary text, a word such as `token` is followed by a word. So without an operator, the run
+/// must have a digit; after an operator, a character other than a letter, which a value such as
+/// `PASSWORD=…` need not have more of.
 fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
     let has_digit = run.iter().any(u8::is_ascii_digit);
     if !has_operator {
         return has_digit && run.len() >= SHORTEST_VALUE;
     }
+    // The escape `\u00e9` ends the run, but stands for a character of the value.
     if continues_with_numbered_escape(after_run) {
         return true;
     }

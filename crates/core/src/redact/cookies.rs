@@ -30,11 +30,11 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
         let Some(start) = header_value_start(text, word_start + WORD.len(), is_option) else {
             continue;
         };
-        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\');
-        let end = match text[start..].iter().position(is_end) {
-            Some(width) => start + width,
-            None => text.len(),
-        };
+        let width = text[start..]
+            .iter()
+            .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
+            .count();
+        let end = start + width;
 
         let mut pair_start = start;
         for pair in text[start..end].split(|&byte| byte == b';') {
@@ -69,8 +69,9 @@ fn locate_cookie(pair: &[u8], pair_start: usize) -> Option<Cookie> {
     })
 }
 
-/// Returns the offset of the value of a header or an option whose name ends at `name_end`. `None`
-/// for a header without `:` or `=`, which the value of an option need not have.
+/// Returns the offset of the value of a header or an option whose name ends at `name_end`; `None`
+/// if it has no value. A header has `:` or `=` before its value; without one of these, `cookie` is
+/// a word of ordinary text. An option such as `--cookie` needs only a space.
 fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
     // The `s` is that of the plural `cookies`.
     let width = text[name_end..]

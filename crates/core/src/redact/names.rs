@@ -147,9 +147,10 @@ pub fn split_words(name: &[u8]) -> Vec<String> {
             }
             continue;
         }
+        // At the ends of the name, `_` stands for the missing neighbour: it separates words.
+        let previous = if index == 0 { b'_' } else { name[index - 1] };
+        let next = *name.get(index + 1).unwrap_or(&b'_');
         // `apiKey` has a small letter before its capital, `APIKey` one after it.
-        let previous = index.checked_sub(1).map_or(b'_', |before| name[before]);
-        let next = name.get(index + 1).copied().unwrap_or(b'_');
         let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
         let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
         let begins_word = byte.is_ascii_uppercase() && (is_after_small || is_last_capital);

@@ -17,8 +17,10 @@ use std::sync::LazyLock;
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::from_checked(line.trim_ascii());
-    let holders = [Some(entry), entry.get("message"), entry.get("replacement")];
-    for holder in holders.into_iter().flatten() {
+    let mut holders = vec![entry];
+    holders.extend(entry.get("message"));
+    holders.extend(entry.get("replacement"));
+    for holder in holders {
         for key in ["content", "images"] {
             let blocks = holder.get(key).unwrap_or(Raw::NULL);
             for block in blocks.items() {
@@ -171,18 +173,20 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
 
 /// Returns a text block in place of an image, in words that a model understands.
 fn image_note(block: Raw) -> Vec<u8> {
-    let digits = block.get("data").and_then(Raw::raw_string);
+    let data = block.get("data").and_then(Raw::raw_string);
+    let digit_count = data.map_or(0, <[u8]>::len);
     // Four digits of base64 encode three bytes.
-    let byte_count = digits.map_or(0, |digits| digits.len() / 4 * 3);
+    let byte_count = digit_count / 4 * 3;
 
-    let mime = block
-        .get_text("mimeType")
-        .map_or_else(|| "image".to_owned(), |mime| mime.to_string());
-    // Any text may be in this field: only what looks like a media type is shown.
-    let is_plain = mime
+    let mime = match block.get_text("mimeType") {
+        Some(mime) => mime.to_string(),
+        None => "image".to_owned(),
+    };
+    // A session may have any text here, also a secret. Only what looks like a media type is shown.
+    let is_media_type = mime
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
-    let shown_mime = if is_plain { mime.as_str() } else { "image" };
+    let shown_mime = if is_media_type { &mime } else { "image" };
 
     Object::new()
         .str("type", "text")

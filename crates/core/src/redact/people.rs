@@ -147,13 +147,14 @@ fn user_name_in(home: &str) -> Option<&str> {
 /// Returns the home directory that contains a session's directory, as far as its path shows: up to
 /// the name below `/home`, `/Users` or `C:\Users`. The directory need not exist.
 pub fn find_home(cwd: &str) -> Option<&str> {
-    let mut separators = cwd.match_indices(['/', '\\']).map(|(offset, _)| offset);
-    let first = separators.next()?;
-    let second = separators.next()?;
-    let end_of_name = separators.next().unwrap_or(cwd.len());
-    if matches!(&cwd[first + 1..second], "home" | "Users") {
-        Some(&cwd[..end_of_name])
-    } else {
-        None
+    let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let mut parts = cwd.as_bytes().split(is_separator);
+    let root = parts.next()?;
+    let parent = parts.next()?;
+    let name = parts.next()?;
+    if !matches!(parent, b"home" | b"Users") {
+        return None;
     }
+    let separators = 2;
+    Some(&cwd[..root.len() + parent.len() + name.len() + separators])
 }

@@ -133,8 +133,8 @@ pub struct NeedleHit {
 #[derive(Debug)]
 pub struct NeedlePrefilter {
     automaton: NeedleAutomaton,
-    /// For each pattern of the automaton what it calls for, and what must follow it.
-    searches_by_pattern: Vec<Vec<(SearchSet, Continuation)>>,
+    /// The calls of each pattern of the automaton, by the number of the pattern.
+    calls_by_pattern: Vec<Vec<Call>>,
     /// The length of the longest needle, in bytes.
     longest_needle: usize,
 }
@@ -142,7 +142,14 @@ pub struct NeedlePrefilter {
 /// A literal to search for. Several needles may have the same literal.
 struct Needle {
     literal: Vec<u8>,
+    call: Call,
+}
+
+/// What a needle calls for, if the bytes after it allow that.
+#[derive(Clone, Copy, Debug)]
+struct Call {
     searches: SearchSet,
+    /// What must follow the needle.
     continuation: Continuation,
 }
 
@@ -150,8 +157,10 @@ impl Needle {
     fn new(literal: &[u8], searches: SearchSet, continuation: Continuation) -> Needle {
         Needle {
             literal: literal.to_vec(),
-            searches,
-            continuation,
+            call: Call {
+                searches,
+                continuation,
+            },
         }
     }
 }
@@ -187,14 +196,18 @@ enum Continuation {
 }
 
 impl Continuation {
-    /// Whether this follows the needle whose last byte is at an offset. What is encoded in base64
-    /// must also be long enough to be a key; bytes that cannot be decoded are not checked further.
+    /// Whether the needle that ends with the byte at `last_byte` may be part of a secret, judged by
+    /// the bytes after it.
+    ///
+    /// In doubt it may: a line without needles is not searched, so a wrong `false` would leave a
+    /// secret in the file, and a wrong `true` only costs time.
     fn allows(self, text: &[u8], last_byte: usize) -> bool {
         let (up_to_needle, rest) = text.split_at(last_byte + 1);
         match self {
             Continuation::Anything => true,
             Continuation::Checked(may_follow) => may_follow(rest),
             Continuation::RestOf(shape) => {
+                // The needle is the prefix of the shape.
                 let before_prefix = &up_to_needle[..up_to_needle.len() - shape.prefix.len()];
                 shape.may_continue_with(rest) && shape.may_begin_after(before_prefix)
             }
@@ -202,13 +215,20 @@ impl Continuation {
                 bits_before,
                 may_follow,
             } => {
-                let decoded = decode_first_bytes(rest, bits_before);
-                decoded.is_none_or(|first| may_follow(&first)) && continues_base64(rest)
+                let may_continue = match decode_first_bytes(rest, bits_before) {
+                    Some(first_bytes) => may_follow(&first_bytes),
+                    // The digits may continue after a line break, where only the search reads them.
+                    None => true,
+                };
+                may_continue && continues_base64(rest)
             }
             Continuation::EncodedRestOf { bits_before, shape } => {
-                let decoded = decode_first_bytes(rest, bits_before);
-                decoded.is_none_or(|first| shape.may_continue_with_prefix(&first))
-                    && continues_base64(rest)
+                let may_continue = match decode_first_bytes(rest, bits_before) {
+                    Some(first_bytes) => shape.may_continue_with_prefix(&first_bytes),
+                    // As above.
+                    None => true,
+                };
+                may_continue && continues_base64(rest)
             }
         }
     }
@@ -273,54 +293,62 @@ impl NeedlePrefilter {
         NeedlePrefilter::from_needles(needles)
     }
 
-    /// Returns a prefilter for these needles. Needles with the same literal share one pattern of
-    /// the automaton. Many needles need an automaton with lists: see [`NeedleAutomaton`].
+    /// Builds the automaton for some needles. Needles with the same literal share one pattern of
+    /// the automaton, so that a step in the text handles them once.
     fn from_needles(needles: Vec<Needle>) -> NeedlePrefilter {
-        let mut searches_by_literal: BTreeMap<Vec<u8>, Vec<_>> = BTreeMap::new();
-        for needle in needles {
-            let same_literal = searches_by_literal.entry(needle.literal).or_default();
-            same_literal.push((needle.searches, needle.continuation));
+        let mut calls_by_literal: BTreeMap<Vec<u8>, Vec<Call>> = BTreeMap::new();
+        for Needle { literal, call } in needles {
+            calls_by_literal.entry(literal).or_default().push(call);
         }
-        let (literals, searches_by_pattern): (Vec<_>, Vec<_>) =
-            searches_by_literal.into_iter().unzip();
+
+        // The automaton numbers its patterns in the order of the literals that it is given.
+        let mut literals = Vec::new();
+        let mut calls_by_pattern = Vec::new();
+        for (literal, calls) in calls_by_literal {
+            literals.push(literal);
+            calls_by_pattern.push(calls);
+        }
         let longest_needle = literals.iter().map(Vec::len).max().unwrap_or(0);
+
+        // The automaton is stepped through byte by byte, which cannot use a prefilter of its own.
         let automaton = if literals.len() < MOST_DFA_NEEDLES {
-            dfa::Builder::new()
-                .prefilter(false)
-                .build(literals)
-                .map(NeedleAutomaton::Dfa)
+            let table = dfa::Builder::new().prefilter(false).build(literals);
+            NeedleAutomaton::Dfa(table.expect("values of a file fit"))
         } else {
-            NFA::builder()
-                .prefilter(false)
-                .build(literals)
-                .map(NeedleAutomaton::Nfa)
+            let lists = NFA::builder().prefilter(false).build(literals);
+            NeedleAutomaton::Nfa(lists.expect("values of a file fit"))
         };
         NeedlePrefilter {
-            automaton: automaton.expect("values of a file fit"),
-            searches_by_pattern,
+            automaton,
+            calls_by_pattern,
             longest_needle,
         }
     }
 
     /// Returns what the needles in a text call for.
+    ///
+    /// A long text is divided into [`LANES`] parts that are searched at the same time. Each part
+    /// begins before the end of the previous one, so that no needle is cut in half. A needle in
+    /// the overlap is found twice, which adds nothing to the set.
     pub fn needed_searches(&self, text: &[u8]) -> SearchSet {
         let mut all = SearchSet::default();
-        let mut add = |_, hit: NeedleHit| all |= hit.searches;
-        // Each part begins before the end of the one before, so that no needle is cut in half.
-        // A needle in two parts is reported twice, which changes nothing. A text whose parts would
-        // mostly be overlap is searched as a whole.
+        let mut add_searches = |_lane, hit: NeedleHit| all |= hit.searches;
+
         let overlap = self.longest_needle.saturating_sub(1);
-        if text.len() < LEAST_DIVIDED.max(2 * LANES * overlap) {
+        let is_mostly_overlap = text.len() < 2 * LANES * overlap;
+        if text.len() < LEAST_DIVIDED || is_mostly_overlap {
             let whole = 0..text.len();
-            self.each_needle(text, [whole], &mut add);
-        } else {
-            let share = text.len().div_ceil(LANES);
-            let parts: [_; LANES] = from_fn(|lane| {
-                let end = (share * (lane + 1)).min(text.len());
-                (share * lane).saturating_sub(overlap)..end
-            });
-            self.each_needle(text, parts, &mut add);
+            self.each_needle(text, [whole], &mut add_searches);
+            return all;
         }
+
+        let share = text.len().div_ceil(LANES);
+        let parts: [_; LANES] = from_fn(|lane| {
+            let start = (share * lane).saturating_sub(overlap);
+            let end = (share * (lane + 1)).min(text.len());
+            start..end
+        });
+        self.each_needle(text, parts, &mut add_searches);
         all
     }
 
@@ -373,6 +401,7 @@ impl NeedlePrefilter {
             .start_state(Anchored::No)
             .expect("the automaton is built for searches anywhere");
         let mut states = [start; N];
+
         let shortest = parts.iter().map(Range::len).min().unwrap_or(0);
         let beginnings = parts
             .each_ref()
@@ -388,6 +417,7 @@ impl NeedlePrefilter {
                 }
             }
         }
+
         for (lane, mut state) in states.into_iter().enumerate() {
             let rest_start = parts[lane].start + shortest;
             for (offset, &byte) in text[rest_start..parts[lane].end].iter().enumerate() {
@@ -417,9 +447,9 @@ impl NeedlePrefilter {
         let mut searches = SearchSet::default();
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
-            for (needed, continuation) in &self.searches_by_pattern[pattern.as_usize()] {
-                if continuation.allows(text, last_byte) {
-                    searches |= *needed;
+            for call in &self.calls_by_pattern[pattern.as_usize()] {
+                if call.continuation.allows(text, last_byte) {
+                    searches |= call.searches;
                 }
             }
         }
@@ -433,7 +463,8 @@ impl NeedlePrefilter {
     }
 }
 
-/// Returns the needles of all rules, and those that are always searched for.
+/// Returns the needles of all rules, and those of what is opaque or can hide letters, which do not
+/// depend on a rule.
 fn build_rule_needles() -> Vec<Needle> {
     let mut needles = Vec::new();
     for (row, rule) in RULES.iter().enumerate() {
@@ -463,14 +494,15 @@ fn build_rule_needles() -> Vec<Needle> {
     needles
 }
 
-/// Adds the keywords of a rule. A rule that recognizes a secret by itself, not by what is around
-/// it, has needles in base64 as well.
+/// Adds the keywords of the rule in a row of the table, as they are and in base64.
 fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle>) {
     let searches = SearchSet::for_rule(row);
     let may_follow = rule.may_follow;
     for keyword in rule.keywords {
         let continuation = Continuation::Checked(may_follow);
         needles.push(Needle::new(keyword.as_bytes(), searches, continuation));
+
+        // Base64 may encode only the secret, without the context by which a rule recognizes it.
         if !rule.is_contextual {
             add_base64_needles(keyword, needles, |bits_before| {
                 Continuation::EncodedChecked {
@@ -509,11 +541,8 @@ fn add_base64_needles(
     for bytes_before in 0..3 {
         let bits_in_next_digit = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
         for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
-            needles.push(Needle {
-                literal: spelling,
-                searches: SearchSet::BASE64,
-                continuation: continuation_after(bits_in_next_digit),
-            });
+            let continuation = continuation_after(bits_in_next_digit);
+            needles.push(Needle::new(&spelling, SearchSet::BASE64, continuation));
         }
     }
 }
@@ -525,38 +554,39 @@ const LANES: usize = 4;
 /// long.
 const LEAST_DIVIDED: usize = 256;
 
-/// Returns the bounds of [`LANES`] consecutive parts of some lines: the first is 0, the last their
-/// length, and each other one is after a newline, or their length if none follows.
+/// Divides some lines into [`LANES`] consecutive parts of about the same length, without dividing a
+/// line. Returns the start of each part, and the end of the last.
 ///
-/// The parts have about the same length, but a line that is longer leaves the next parts empty.
+/// A line that is longer than a part leaves the next parts empty.
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
-    from_fn(|bound| match bound {
-        0 => 0,
-        LANES => bytes.len(),
-        _ => {
-            let equal_share = bytes.len() / LANES * bound;
-            match memchr::memchr(b'\n', &bytes[equal_share..]) {
-                Some(newline) => equal_share + newline + 1,
-                None => bytes.len(),
-            }
-        }
-    })
+    let mut bounds = [0; LANES + 1];
+    bounds[LANES] = bytes.len();
+    for lane in 1..LANES {
+        let equal_share = bytes.len() / LANES * lane;
+        bounds[lane] = match memchr::memchr(b'\n', &bytes[equal_share..]) {
+            Some(newline) => equal_share + newline + 1,
+            None => bytes.len(),
+        };
+    }
+    bounds
 }
 
 /// Whether the bytes after `ESC[` are the rest of a code for a colour, as in `ESC[1;31m`, or of the
-/// code `ESC[K`, with which `grep` ends a line. At most [`LONGEST_COLOUR`] bytes of parameters are
-/// read.
+/// code `ESC[K`, with which `grep` ends a line.
 fn continues_colour(rest: &[u8]) -> bool {
-    let is_parameter = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
-    let parameters = rest
-        .iter()
-        .take(LONGEST_COLOUR)
-        .take_while(is_parameter)
-        .count();
-    matches!(rest.get(parameters), Some(b'm' | b'K'))
+    for byte in rest.iter().take(LONGEST_COLOUR + 1) {
+        match byte {
+            // The parameters.
+            b'0'..=b'9' | b';' | b':' => {}
+            b'm' | b'K' => return true,
+            _ => return false,
+        }
+    }
+    false
 }
 
-/// The maximum number of digits and separators in the code of a colour.
+/// The maximum number of digits and separators in the code of a colour: some more than the 18 of
+/// `38;2;255;255;255;1`, so that a text of digits is not read to its end.
 const LONGEST_COLOUR: usize = 24;
 
 /// The minimum number of digits of base64 to decode: fewer encode no key.
@@ -586,21 +616,23 @@ fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DE
         };
         bits = bits << BITS_PER_DIGIT | u64::from(value);
     }
-    // The bits of the digits behind the decoded bytes.
+    // The digits have more bits than the bytes need: `bits_before`, and the rest at the end.
     let bits_after = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
-    // The last six of the eight bytes of a `u64`; the bits before them are in the first two.
+    // A `u64` has two bytes more than are decoded. They hold the bits of what precedes.
     let [_, _, bytes @ ..] = (bits >> bits_after).to_be_bytes();
     Some(bytes)
 }
 
-/// The number of bytes to look at after the spelling of a literal.
+/// The number of bytes to look at after the spelling of a literal. [`decode_first_bytes`] relies on
+/// a `u64` having two more.
 const BYTES_DECODED: usize = 6;
 
-/// The number of digits that encode these bytes, wherever they begin in a digit.
+/// The number of digits that encode these bytes, wherever they begin in a digit: eight digits have
+/// 48 bits, which suffice only for bytes that begin with the first bit.
 const DIGITS_DECODED: usize = 9;
 
-/// Whether the bytes begin with at least [`SHORTEST_ENCODED`] digits of base64, perhaps with a line
-/// break between them, which is an escape in JSON.
+/// Whether the bytes begin with at least [`SHORTEST_ENCODED`] digits of base64. One line break may
+/// be among them, because programs wrap base64; in a line of JSON, it is an escape.
 fn continues_base64(rest: &[u8]) -> bool {
     let digits_on_line = rest
         .iter()
@@ -618,15 +650,21 @@ fn continues_base64(rest: &[u8]) -> bool {
     }
 }
 
-/// Returns what follows the line break with which the bytes begin, `\r` included, written as
-/// escapes of any level; nothing if there is none.
+/// Returns what follows the line break with which the bytes begin; nothing if they begin with
+/// another byte.
+///
+/// The line break is written as escapes: `\n`, or `\r\n` for one of Windows. JSON in a string of
+/// JSON doubles the backslashes, so any number of them may precede the letter.
 fn after_line_break(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     loop {
         let backslashes = rest.iter().take_while(|byte| **byte == b'\\').count();
-        match rest.get(backslashes) {
-            Some(b'r') if backslashes > 0 => rest = &rest[backslashes + 1..],
-            Some(b'n') if backslashes > 0 => return &rest[backslashes + 1..],
+        if backslashes == 0 {
+            return &[];
+        }
+        match &rest[backslashes..] {
+            [b'r', after @ ..] => rest = after,
+            [b'n', after @ ..] => return after,
             _ => return &[],
         }
     }

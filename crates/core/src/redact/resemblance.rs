@@ -68,14 +68,15 @@ pub fn is_mixed(secret: &[u8]) -> bool {
         seen[usize::from(byte)] = true;
     }
     let distinct_count = seen.iter().filter(|&&is_seen| is_seen).count();
-    // A row may both repeat a character and count up.
-    let longest_row = secret
-        .chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1)
-        .map(<[u8]>::len)
-        .max();
-    distinct_count >= (secret.len() / 4).clamp(6, 12)
-        && longest_row.is_none_or(|row| row < 8)
-        && !is_placeholder(secret)
+    let least_distinct = (secret.len() / 4).clamp(6, 12);
+    if distinct_count < least_distinct {
+        return false;
+    }
+
+    // One row may both repeat a character and count up, as in `000123456`.
+    let rows = secret.chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1);
+    let longest_row = rows.map(<[u8]>::len).max().unwrap_or(0);
+    longest_row < 8 && !is_placeholder(secret)
 }
 
 /// Whether a text has a digit, and at least eight different characters: for keys that begin with a
@@ -96,15 +97,16 @@ pub fn is_padded_base64_digit(byte: &u8) -> bool {
 /// Whether the text between `user:` and `@host` in a URL is a password. In
 /// `http://localhost:80,me@example.org`, it is a port and the start of an address instead.
 pub fn is_url_password(secret: &[u8]) -> bool {
-    let digits = secret
+    let digit_count = secret
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
+    let ends_number = match secret.get(digit_count) {
+        Some(byte) => b"`<>,;|&(){}?#".contains(byte),
+        None => false,
+    };
     // A port has up to five digits.
-    let is_port = (1..=5).contains(&digits)
-        && secret
-            .get(digits)
-            .is_some_and(|byte| b"`<>,;|&(){}?#".contains(byte));
+    let is_port = (1..=5).contains(&digit_count) && ends_number;
     !is_port && is_password(secret)
 }
 
@@ -128,20 +130,27 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
     {
         return false;
     }
-    if is_uuid(secret) || is_random_base64(secret) || is_scrambled(secret) && is_mixed(secret) {
+
+    let has_random_order = is_scrambled(secret) && is_mixed(secret);
+    if is_uuid(secret) || is_random_base64(secret) || has_random_order {
         return true;
     }
+
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = secret
         .iter()
         .filter(|byte| byte.is_ascii_alphabetic())
         .count();
-    // A path, a version, a list of names: common values that are not secrets.
+    if digits < 2 || letters < 2 {
+        return false;
+    }
+    // A list of names or an address has more words; parts such as `v1` do not count.
     let words = secret
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| word.len() > 2)
         .count();
-    digits >= 2 && letters >= 2 && words <= 3 && !secret.starts_with(b"/") && is_mixed(secret)
+    let is_path = secret.starts_with(b"/");
+    words <= 3 && !is_path && is_mixed(secret)
 }
 
 /// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder,
@@ -195,7 +204,8 @@ fn is_random_base64(secret: &[u8]) -> bool {
 
     let mut digits = secret.to_vec();
     digits.retain(|byte| !is_separator(byte));
-    digits.iter().all(is_padded_base64_digit) && alternates_classes(&digits) && is_mixed(secret)
+    let is_base64 = digits.iter().all(is_padded_base64_digit);
+    is_base64 && alternates_classes(&digits) && is_mixed(secret)
 }
 
 /// Whether a character separates words, or is one of those that need no encoding in a URL.

@@ -135,24 +135,27 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` may follow `://` of an address, within [`LONGEST_USER_INFO`]: after
-/// slashes that may be escaped, and before a space, a slash, a quote or a backslash.
+/// Whether `user:password@` may follow the `:` or `://` of an address. Most addresses have neither
+/// user nor password, so this rules out nearly all lines with a `://`.
 fn has_user_info(after_keyword: &[u8]) -> bool {
-    let login_start = after_keyword
+    let near = &after_keyword[..after_keyword.len().min(LONGEST_USER_INFO)];
+    // The slashes that the keyword lacks: JSON may write `://` as `:\/\/`.
+    let slashes = near
         .iter()
-        .position(|byte| !matches!(byte, b'/' | b'\\'))
-        .unwrap_or(0);
-    let limit = after_keyword.len().min(LONGEST_USER_INFO);
-    // Nothing is left after a longer row of slashes, which no address has.
-    let from_login = after_keyword.get(login_start..limit).unwrap_or_default();
+        .take_while(|byte| matches!(byte, b'/' | b'\\'))
+        .count();
 
-    let is_end = |byte: &u8| matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'\\');
-    let login_end = from_login.iter().position(is_end);
-    let login = &from_login[..login_end.unwrap_or(from_login.len())];
-    match memchr::memchr(b':', login) {
-        Some(colon) => memchr::memchr(b'@', &login[colon..]).is_some(),
-        None => false,
+    let mut has_colon = false;
+    for byte in &near[slashes..] {
+        match byte {
+            b':' => has_colon = true,
+            b'@' if has_colon => return true,
+            // What follows is the path of the address, or no part of it.
+            b' ' | b'/' | b'"' | b'\'' | b'\\' => return false,
+            _ => {}
+        }
     }
+    false
 }
 
 /// The number of bytes in which [`has_user_info`] looks for an `@`: some more than the rule allows
@@ -172,6 +175,7 @@ fn is_default_login(before: &[u8], password: &[u8]) -> bool {
         b"root",
         b"test",
     ];
+    // `before` ends with `://user:`.
     let login = before.strip_suffix(b":").unwrap_or(before);
     let user_start = match login.iter().rposition(|&byte| byte == b'/') {
         Some(slash) => slash + 1,

@@ -93,12 +93,12 @@ impl SecretSearch {
     }
 
     /// Calls `visit_line` for each line of `bytes` that may contain something to remove, in order:
-    /// with its range, newline excluded, and what was found in it.
-    ///
-    /// A line without a needle is skipped. A narrow search looks first for the needles of values
-    /// and people, and searches only lines with such a needle, for these also with the rules.
+    /// with its range, newline excluded, and what was found in it. A line without a needle is
+    /// skipped.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.own_needles(bytes);
+        // The needles of the rules are searched for in all lines at once, which is fast, unless
+        // they count only in the few lines that a narrow search looks at.
         if !self.is_narrow {
             needles.append(&mut find_rule_needles(bytes));
             needles.sort_by_key(|needle| needle.last_byte);
@@ -112,13 +112,11 @@ impl SecretSearch {
             let (in_this_line, in_later_lines) = remaining.split_at(count);
             remaining = in_later_lines;
 
-            let mut line_needles: Vec<_> = in_this_line
-                .iter()
-                .map(|needle| NeedleHit {
-                    last_byte: needle.last_byte - range.start,
-                    ..*needle
-                })
-                .collect();
+            // From here on, offsets are those in the line.
+            let mut line_needles = in_this_line.to_vec();
+            for needle in &mut line_needles {
+                needle.last_byte -= range.start;
+            }
             if self.is_narrow {
                 line_needles.append(&mut find_rule_needles(line));
                 line_needles.sort_by_key(|needle| needle.last_byte);

@@ -49,16 +49,17 @@ impl SecretValue {
 /// Reads one value per line, without the white space around it; blank lines are skipped. Each is a
 /// secret, whatever it looks like.
 pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
-    let lines = text
-        .split(|&byte| byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty());
-    lines
-        .map(|line| SecretValue {
-            kind: "secret",
-            bytes: line.to_vec(),
-        })
-        .collect()
+    let mut values = Vec::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        let secret = line.trim_ascii();
+        if !secret.is_empty() {
+            values.push(SecretValue {
+                kind: "secret",
+                bytes: secret.to_vec(),
+            });
+        }
+    }
+    values
 }
 
 /// Matches an assignment of a dotenv file. A value in quotes may span lines; one without them ends
@@ -136,28 +137,34 @@ impl ValueSearch {
         let mut short_spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
         for (value_index, value) in values.iter().enumerate() {
-            for (form_index, spelling) in distinct_spellings(&value.bytes) {
+            for Spelling { form_index, bytes } in distinct_spellings(&value.bytes) {
                 let id = SpellingId {
                     value_index,
                     form_index,
                 };
                 let number = id.to_number();
-                let plain_run = longest_plain_run(&spelling);
+                let plain_run = longest_plain_run(&bytes);
                 if plain_run.len() >= WINDOW {
-                    windows.add_literal(number, &spelling, plain_run);
+                    windows.add_literal(number, &bytes, plain_run);
                     continue;
                 }
 
-                needles.extend(raw_needles(&spelling));
-                if spelling.len() >= WINDOW {
-                    windows.add_literal(number, &spelling, 0..spelling.len());
+                needles.extend(raw_needles(&bytes));
+                if bytes.len() >= WINDOW {
+                    windows.add_literal(number, &bytes, 0..bytes.len());
                 } else {
-                    short_spellings.entry(spelling).or_insert(value_index);
+                    short_spellings.entry(bytes).or_insert(value_index);
                 }
             }
         }
 
-        let (patterns, short_values): (Vec<_>, Vec<_>) = short_spellings.into_iter().unzip();
+        // The automaton numbers its patterns in the order in which it is given the spellings.
+        let mut patterns = Vec::new();
+        let mut short_values = Vec::new();
+        for (spelling, value_index) in short_spellings {
+            patterns.push(spelling);
+            short_values.push(value_index);
+        }
         let short = if patterns.is_empty() {
             None
         } else {
@@ -291,17 +298,24 @@ impl SpellingId {
 /// The minimum number of digits of a value in base64: fewer may be ordinary text.
 const SHORTEST_BASE64: usize = 10;
 
-/// Returns the spellings of a value, each with the index of its form. Of several forms with the
-/// same spelling, only the first is returned.
-fn distinct_spellings(value: &[u8]) -> Vec<(usize, Vec<u8>)> {
-    let mut spellings: Vec<(usize, Vec<u8>)> = Vec::new();
+/// A value in one of its forms.
+struct Spelling {
+    /// The index of the form in [`FORMS`].
+    form_index: usize,
+    bytes: Vec<u8>,
+}
+
+/// Returns the spellings of a value. Forms often agree: a value of letters has the same spelling
+/// for a URL as in plain text. Of those, only the first is returned.
+fn distinct_spellings(value: &[u8]) -> Vec<Spelling> {
+    let mut spellings: Vec<Spelling> = Vec::new();
     for (form_index, form) in FORMS.into_iter().enumerate() {
-        let Some(spelling) = spell_value(value, form) else {
+        let Some(bytes) = spell_value(value, form) else {
             continue;
         };
-        let is_known = spellings.iter().any(|(_, known)| *known == spelling);
+        let is_known = spellings.iter().any(|known| known.bytes == bytes);
         if !is_known {
-            spellings.push((form_index, spelling));
+            spellings.push(Spelling { form_index, bytes });
         }
     }
     spellings
