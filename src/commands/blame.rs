@@ -10,7 +10,7 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::LoadOptions;
 use crate::ops::blame::{BlamedLines, WrittenText, blame_lines};
 use crate::ops::files::{FileChange, FileOperation, RecordedPaths, list_operations, read_change};
-use crate::ops::grep::{Pattern, PatternOptions, Query, TextOptions, search_file};
+use crate::ops::grep::{EntryFilter, MatchDetails, Pattern, PatternOptions, Query, search_file};
 use crate::session::Session;
 use crate::session::content::entry_text;
 use crate::session::entry::{EntryIx, Flags};
@@ -197,20 +197,11 @@ impl BlameTarget {
         let pattern = Pattern::new(&names, options).map_err(Failure::usage_error)?;
         Ok(Query {
             pattern,
+            inverted: false,
+            entries: EntryFilter::default(),
             // The calls that a tool made itself are in no meaningful field of its result.
             scope: FieldScope::Everything,
-            roles: Vec::new(),
-            tool_names: Vec::new(),
-            inverted: false,
-            period: Period::default(),
-            only_entries: false,
-            only_active: false,
-            only_failed: false,
-            reports_active: false,
-            only_images: false,
-            snippets: None,
-            tools: None,
-            texts: TextOptions::default(),
+            details: MatchDetails::default(),
         })
     }
 }

@@ -13,7 +13,8 @@ use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
 use crate::ops::grep::{
-    Pattern, PatternOptions, Query, TextOptions, ToolOptions, searchable_roles,
+    EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
+    searchable_roles,
 };
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
@@ -396,26 +397,38 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     } else {
         FieldScope::Meaningful
     };
-    Ok(Query {
-        pattern: build_pattern(args)?,
-        scope,
+    let entries = EntryFilter {
         roles: args.role.clone(),
         tool_names: args.tool.clone(),
         period,
-        inverted: args.invert_match,
         only_active: args.active,
-        reports_active: args.marks_other_branches(ui),
         only_failed: args.failed,
         only_images: args.with_images,
+        only_entries: args.searches_range(),
+    };
+
+    let mut details = MatchDetails {
         texts: TextOptions {
             whole: args.full,
             every_match: args.only_matching,
         },
-        only_entries: args.searches_range(),
-        snippets: prints_rows.then_some(snippet_size),
-        tools: (prints_rows && !args.json).then(|| ToolOptions {
-            home: ui.home().map(Text::from),
-        }),
+        reports_active: args.marks_other_branches(ui),
+        ..MatchDetails::default()
+    };
+    if prints_rows {
+        details.snippets = Some(snippet_size);
+        if !args.json {
+            details.tools = Some(ToolOptions {
+                home: ui.home().map(Text::from),
+            });
+        }
+    }
+    Ok(Query {
+        pattern: build_pattern(args)?,
+        inverted: args.invert_match,
+        entries,
+        scope,
+        details,
     })
 }
 

@@ -205,11 +205,11 @@ const LONGEST_TYPE_NAME: usize = 60;
 /// The name of an entry's type or role; `None` if its letter implies it. An entry of an extension
 /// has the name that the extension gives it.
 pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
-    let (row_role, row_body) = session.row_parts(ix);
+    let row = session.row_parts(ix);
     let name = match kind_letter(session.entry(ix)) {
         // Entries of extensions: their rows have the name.
-        'x' if !row_body.is_empty() => row_body.to_string_lossy().into_owned(),
-        'm' | 'x' => row_role.to_string_lossy().into_owned(),
+        'x' if !row.body.is_empty() => row.body.to_string_lossy().into_owned(),
+        'm' | 'x' => row.role.to_string_lossy().into_owned(),
         // Letters that several types or roles share.
         'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
             Some(role) => role.to_string(),

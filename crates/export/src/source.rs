@@ -157,14 +157,14 @@ const NO_NUMBER: u32 = u32::MAX;
 pub struct OtherBranches {
     /// The branches that are not on the path.
     pub branches: usize,
-    /// Their entries, without bookkeeping.
-    pub messages: usize,
+    /// Their entries, without bookkeeping. A reader is told of these as messages.
+    pub entries: usize,
 }
 
 impl fmt::Display for OtherBranches {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let branches = format_count(self.branches, "other branch", "other branches");
-        let messages = format_count(self.messages, "message", "messages");
+        let messages = format_count(self.entries, "message", "messages");
         write!(f, "{branches} ({messages})")
     }
 }
@@ -396,11 +396,13 @@ impl<'a> Contents<'a> {
             }
         }
 
-        // Both paths are in the same order; the exported path may begin before the first request.
-        let first_ix = self.path_beyond_cut().next().map(|entry| entry.ix);
+        // The exported path has a part of the entries of the whole one, in the same order. Both are
+        // walked at once; the exported path may begin before the first request, the whole does not.
+        let mut whole_path = self.path_beyond_cut().peekable();
+        let first_ix = whole_path.peek().map(|entry| entry.ix);
         let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
         let mut position = first_position.unwrap_or(0);
-        for entry in self.path_beyond_cut() {
+        for entry in whole_path {
             if !entry.is_kept {
                 gaps[position].entries += 1;
                 continue;
@@ -408,6 +410,8 @@ impl<'a> Contents<'a> {
             if exported_path.get(position) == Some(&entry.ix) {
                 position += 1;
             }
+            // The calls that an entry lacks are missing behind it. Those of a reply that is left out
+            // whole are missing behind the entry before it.
             gaps[position].calls += call_counts.get(&entry.ix).copied().unwrap_or(0);
         }
         gaps
@@ -455,7 +459,7 @@ impl<'a> Contents<'a> {
         }
         Some(OtherBranches {
             branches: branch_count,
-            messages: entry_count,
+            entries: entry_count,
         })
     }
 
@@ -536,7 +540,7 @@ impl<'a> Contents<'a> {
             if !self.session.entry(ix).flags.contains(Flags::USER_REQUEST) {
                 continue;
             }
-            let (_, row) = self.session.row_parts(ix);
+            let row = self.session.row_parts(ix).body;
             let request = readable_row(&row.to_string_lossy(), Author::User).into_owned();
             if request.trim().is_empty() {
                 continue;

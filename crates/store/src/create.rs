@@ -135,7 +135,8 @@ pub(super) enum Model {
     Replaced,
 }
 
-/// Gives a new file its name if `check`, which is called with the content, returns no error.
+/// Writes a file completely under a temporary name, and then gives it its name. If `check`, which
+/// is called with the content before that, returns an error, nothing changes at the path.
 pub(super) fn create_on(
     files: &'static dyn Files,
     new: &NewFile<'_>,
@@ -150,32 +151,35 @@ pub(super) fn create_on(
     } = new;
     let failed = |error| StoreError::io(Action::Create, path, error);
     let existing = existing_at(files, path).map_err(failed)?;
+    // A device or a FIFO is not replaced: the content is written into it.
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        write_to_stream(files, &stream.map_err(failed)?, path, source, write, check)?;
+        let stream = stream.map_err(failed)?;
+        write_to_stream(files, &stream, path, source, write, check)?;
         return Ok(Committed::new(path));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
     }
+
     let target = resolve(path).map_err(failed)?;
-    let replaced_file = match existing {
-        // One that its owner may not read stays private.
-        Some(_) if model == Model::Replaced => files.open_read(&target).ok(),
-        _ => None,
-    };
+    let replaced_file;
     let model_file = match model {
         Model::Source => source.map(|source| &source.file),
-        Model::Replaced => replaced_file.as_ref(),
+        Model::Replaced if existing.is_some() => {
+            // If its owner may not read it, the new one is private.
+            replaced_file = files.open_read(&target).ok();
+            replaced_file.as_ref()
+        }
+        Model::Replaced => None,
     };
     let mut new = stage(files, path, &target, model_file, write, check)?;
-    // Two creators cannot both succeed: this fails unless the name is still free at the rename.
-    let is_free = existing.is_none();
-    let rename = if is_free {
-        Files::rename_new
+
+    if existing.is_some() {
+        files.rename(&new.path, &target).map_err(failed)?;
     } else {
-        Files::rename
-    };
-    rename(files, &new.path, &target).map_err(failed)?;
+        // Another process may have created the file meanwhile: then this fails.
+        files.rename_new(&new.path, &target).map_err(failed)?;
+    }
     new.placed();
     let mut committed = Committed::new(path);
     committed.sync_folder_of(files, &target);

@@ -9,10 +9,10 @@ use std::thread;
 /// item does not block the others, small enough that memory does not grow with the number of items.
 const AHEAD: usize = 4;
 
-/// Calls `work` on each item, on `workers` threads including the calling one, and passes the
-/// results to `take`, on the calling thread, in the order of the items, each as soon as all before
-/// it are done. While the next result is not done, the calling thread works, too. If `take` fails,
-/// no further item is started.
+/// Calls `work` on each item, on `workers` threads including the calling one. Passes the results to
+/// `take`, on the calling thread, in the order of the items, each as soon as all before it are
+/// taken. While the next result is not done, the calling thread works, too. If `take` fails, no
+/// further item is started.
 pub fn in_order<I, T: Send, E, S>(
     items: S,
     workers: usize,
@@ -24,6 +24,7 @@ where
     S::IntoIter: Send,
 {
     let items = items.into_iter();
+    // No more threads than items, if their number is known.
     let most_items = items.size_hint().1.unwrap_or(workers);
     let threads = workers.min(most_items).max(1);
     let state = State {
@@ -40,12 +41,14 @@ where
     thread::scope(|scope| {
         let help = || {
             let stop = Stop(&queue);
-            while let Turn::Work(at, item) = queue.turn(false) {
-                queue.finish(at, work(item));
+            while let Turn::Work(number, item) = queue.next_turn(MayTake::No) {
+                queue.finish(number, work(item));
             }
-            // Not dropped here: only a panic drops it, which stops the other workers.
+            // A worker that has nothing left to do must not stop the others. Only a panic above
+            // drops the guard.
             std::mem::forget(stop);
         };
+        // If `take` fails or panics, the other threads must not wait for their results to be taken.
         let _stop = Stop(&queue);
         for _ in 1..threads {
             // If no thread can be started, this one does all the work.
@@ -54,27 +57,40 @@ where
             }
         }
         loop {
-            match queue.turn(true) {
+            match queue.next_turn(MayTake::Yes) {
                 Turn::Take(result) => take(result)?,
-                Turn::Work(at, item) => queue.finish(at, work(item)),
+                Turn::Work(number, item) => queue.finish(number, work(item)),
                 Turn::Over => return Ok(()),
             }
         }
     })
 }
 
+/// The items and the results, shared by all threads.
 struct Queue<I, T> {
     state: Mutex<State<I, T>>,
+    /// Notified when a thread that waits may have something to do.
     changed: Condvar,
+    /// The maximum number of items that are begun and not taken.
     ahead: usize,
 }
 
 struct State<I, T> {
+    /// The items that are not begun.
     items: Fuse<I>,
+    /// The number of results that were taken.
     taken: usize,
-    /// The items started but not taken yet: their results, if finished.
+    /// The items begun but not taken yet: their results, if finished.
     begun: VecDeque<Option<T>>,
+    /// Whether a thread has failed.
     is_over: bool,
+}
+
+/// Whether a thread takes results: only the calling thread does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MayTake {
+    Yes,
+    No,
 }
 
 /// What a thread does next.
@@ -93,43 +109,50 @@ impl<I: Iterator, T> Queue<I, T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn finish(&self, at: usize, result: T) {
+    /// Keeps the result of the item with this number until it is taken.
+    fn finish(&self, number: usize, result: T) {
         let mut state = self.lock();
-        let place = at - state.taken;
-        state.begun[place] = Some(result);
-        if place == 0 {
+        let index = number - state.taken;
+        state.begun[index] = Some(result);
+        // Any other result waits for those before it.
+        if index == 0 {
             self.changed.notify_all();
         }
     }
 
-    /// Returns the next result in order, if it is done and the thread takes results, else an item
-    /// to work on; waits if there is neither, or too many results are pending.
-    fn turn(&self, takes_results: bool) -> Turn<I::Item, T> {
+    /// Returns what a thread does next. A result comes before work, so that few results wait.
+    ///
+    /// Waits if there is neither: all items are begun, or too many results are not taken yet.
+    fn next_turn(&self, may_take: MayTake) -> Turn<I::Item, T> {
         let mut state = self.lock();
         loop {
             if state.is_over {
                 return Turn::Over;
             }
-            if takes_results && let Some(result) = state.begun.front_mut().and_then(Option::take) {
+            if may_take == MayTake::Yes
+                && let Some(first) = state.begun.front_mut()
+                && let Some(result) = first.take()
+            {
                 state.begun.pop_front();
                 state.taken += 1;
+                // There is room for another item now.
                 self.changed.notify_all();
                 return Turn::Take(result);
             }
+
             if state.begun.len() < self.ahead {
-                match state.items.next() {
-                    Some(item) => {
-                        state.begun.push_back(None);
-                        return Turn::Work(state.taken + state.begun.len() - 1, item);
-                    }
-                    None if !takes_results || state.begun.is_empty() => return Turn::Over,
-                    None => {}
+                if let Some(item) = state.items.next() {
+                    let number = state.taken + state.begun.len();
+                    state.begun.push_back(None);
+                    return Turn::Work(number, item);
+                }
+                // The calling thread stays until it has taken all results.
+                if may_take == MayTake::No || state.begun.is_empty() {
+                    return Turn::Over;
                 }
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

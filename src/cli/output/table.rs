@@ -6,6 +6,7 @@
 use super::{Failure, RowBuffer, Ui, apply_style, display_width, truncate_end};
 use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
 use owo_colors::Style;
+use std::borrow::Cow;
 use std::mem::take;
 
 /// The parts of a cell, each with its style.
@@ -229,42 +230,46 @@ impl Table {
         table
     }
 
-    /// Draws a row. Numbers are aligned to the right, texts to the left. Spaces are only drawn
-    /// before the next text, so that none follow the last one. With an address, the first cell is a
-    /// link.
+    /// Draws a row. Numbers are aligned to the right, texts to the left. With an address, the first
+    /// cell is a link.
     fn draw_row(&self, cells: &[Cell], address: Option<&str>, pen: &mut RowBuffer) {
         pen.begin_row();
+        // Spaces are only drawn when a text follows, so that none are at the end of the row.
         let mut pending_spaces = 0;
-        let mut address_of_cell = address;
-        for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
+        let columns = self.columns.iter().zip(&self.widths);
+        for (index, (cell, (column, &width))) in cells.iter().zip(columns).enumerate() {
             let full_width = cell_width(cell);
             if column.is_number {
                 pending_spaces += width.saturating_sub(full_width);
             }
 
+            // The widths are measured in a sample of the rows. A cell of another row may be wider,
+            // and pushes the next cells to the right if its column has no limit.
             let is_limited = column.can_shrink || column.max_width < usize::MAX;
             let mut room = if is_limited { width } else { full_width };
+            let cell_address = if index == 0 { address } else { None };
             let mut drawn_width = 0;
             for (text, style) in cell {
                 if text.is_empty() {
                     continue;
                 }
                 let text_width = display_width(text);
-                let cut = (text_width > room).then(|| truncate_end(text, room, ELLIPSIS));
-                let shown = cut.as_deref().unwrap_or(text);
+                let shown = if text_width > room {
+                    let cut = truncate_end(text, room, ELLIPSIS);
+                    drawn_width += display_width(&cut);
+                    Cow::Owned(cut)
+                } else {
+                    drawn_width += text_width;
+                    Cow::Borrowed(text.as_str())
+                };
+                room = room.saturating_sub(text_width);
+
                 let word = shown.trim_end_matches(' ');
                 pen.push_part(&" ".repeat(pending_spaces), Style::new());
-                pen.push_linked_part(word, *style, address_of_cell);
+                pen.push_linked_part(word, *style, cell_address);
                 pending_spaces = shown.len() - word.len();
-                room = room.saturating_sub(text_width);
-                drawn_width += if cut.is_some() {
-                    display_width(shown)
-                } else {
-                    text_width
-                };
             }
 
-            address_of_cell = None;
             if !column.is_number {
                 pending_spaces += width.saturating_sub(drawn_width);
             }

@@ -269,17 +269,20 @@ impl Repairer<'_> {
                 Some(input) => Some(check_input(input, workers, self.cwd)?),
                 None => None,
             };
-            let checkup = checked_again.as_ref().unwrap_or(checkup);
+            let current = checked_again.as_ref().unwrap_or(checkup);
             let mut result = LockedRepair {
-                findings: checkup.findings.clone(),
+                findings: current.findings.clone(),
                 rejected: None,
             };
-            if !checkup.is_repairable() {
+            // Another process may have repaired the session before this one had the lock.
+            if !current.is_repairable() {
                 return Ok((None, result));
             }
+
+            // What an agent appends during the repair is copied: agents do not use the lock.
             let rewrite =
                 |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
-            let (attempt, rejected) = write_with_rejected(input, checkup, path, rewrite)?;
+            let (attempt, rejected) = write_with_rejected(input, current, path, rewrite)?;
             result.rejected = rejected;
             Ok((Some(attempt), result))
         };

@@ -76,7 +76,7 @@ pub struct Batch {
 impl Batch {
     pub fn add_other_branches(&mut self, others: OtherBranches) {
         self.left_out.branches += others.branches;
-        self.left_out.messages += others.messages;
+        self.left_out.entries += others.entries;
         self.sessions_with_others += 1;
     }
 

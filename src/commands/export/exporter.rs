@@ -139,8 +139,7 @@ impl Exporter<'_> {
         !page.is_redacted || self.removed.is_some()
     }
 
-    /// Writes the export to a file, as [`Exporter::create_file`] does. A page that is to be replaced
-    /// is looked at again when the new one is complete, right before the rename.
+    /// Writes the export to a file, as [`Exporter::create_file`] does.
     fn create_file_at(
         &self,
         contents: &Contents,
@@ -158,6 +157,8 @@ impl Exporter<'_> {
             return self.accept_complete(path, create_result, &mut write);
         }
 
+        // The store calls this with the complete file, right before it gets its name. An error
+        // leaves the path as it was.
         let mut left_secrets = BTreeSet::new();
         let mut check = |written: &dyn ReadAt| {
             if let Some(removed) = self.removed {
@@ -165,8 +166,12 @@ impl Exporter<'_> {
                 refuse_leftovers(!left_secrets.is_empty())?;
             }
             if replaces_page {
-                let page = self.own_page(contents, path);
-                if !page.is_some_and(|page| self.may_replace(page)) {
+                // The user may have changed the page since it was looked at.
+                let may_replace = match self.own_page(contents, path) {
+                    Some(page) => self.may_replace(page),
+                    None => false,
+                };
+                if !may_replace {
                     return Err(io::ErrorKind::AlreadyExists.into());
                 }
             }
@@ -175,7 +180,7 @@ impl Exporter<'_> {
         let create_result =
             store::create_private(path, session.file(), force, &mut write, Some(&mut check));
         if let Some(removed) = self.removed {
-            // If a secret is left, `create_result` is an error, too, but does not name the secret.
+            // First, because `create_result` is an error as well then, but does not name the secret.
             removed.refuse_left_in_export(&left_secrets, session)?;
             report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }

@@ -335,7 +335,7 @@ impl Searcher {
         // At first, any file may have changed since it was searched.
         let mut changed = ChangedFiles::default();
         // Each entry is on the path to the leaf when it is written.
-        self.query.only_active = false;
+        self.query.entries.only_active = false;
         loop {
             // A file that is not known may be a new session.
             if changed.may_include_others(&known_names) {
@@ -438,19 +438,17 @@ struct CollectedMatches {
 }
 
 impl MatchCollector<'_, '_> {
-    /// Adds a match; breaks the search if no other is needed.
-    ///
-    /// With `--follow`, a match that was printed before is skipped. Its row is formatted now, or
-    /// later if the entries around it are printed, too. `-c` and `-l` only count: for `-l`, one
-    /// match suffices.
+    /// Adds a match, and formats its row; breaks the search if no other match is needed.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
         let painter = &self.searcher.painter;
         if self.searcher.follows {
+            // A session is searched again when it grows, so earlier matches are found again.
             let key = match_key(&hit);
             if self.printed_keys.contains(&key) {
                 return ControlFlow::Continue(());
             }
             self.collected.keys.push(key);
+            // Its key was kept, so that the next search does not print it, either.
             if self.is_left_out {
                 return ControlFlow::Continue(());
             }
@@ -460,12 +458,16 @@ impl MatchCollector<'_, '_> {
         }
 
         self.collected.count += 1;
-        if painter.has_rows() && painter.has_context() {
-            self.collected.matches.push(hit);
-        } else if painter.has_rows() {
-            self.push_row(header, &hit);
+        if painter.has_rows() {
+            if painter.has_context() {
+                // The entries around it are read after the search.
+                self.collected.matches.push(hit);
+            } else {
+                self.push_row(header, &hit);
+            }
         }
 
+        // For `-l`, one match suffices.
         let prints_only_path = !painter.has_rows() && !painter.prints_counts;
         if self.collected.count >= self.max_matches || prints_only_path {
             ControlFlow::Break(())

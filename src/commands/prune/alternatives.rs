@@ -11,19 +11,31 @@ const LITTLE: usize = 10;
 /// The sizes of payloads that are tried, the largest first: 64 kB is the default of `--over`.
 const OVERS: [(u64, &str); 2] = [(64_000, "--over 64k"), (1_000, "--over 1k")];
 
-/// The bytes that each of these options would remove, in the order in which they are named.
+/// Other options of `prune`, in the order in which they are named.
 #[derive(Clone, Debug, Default)]
 pub struct Alternatives {
-    options: Vec<(&'static str, usize)>,
+    options: Vec<Alternative>,
+}
+
+/// What an option would remove.
+#[derive(Clone, Copy, Debug)]
+struct Alternative {
+    /// As it is written on the command line.
+    option: &'static str,
+    bytes: usize,
 }
 
 impl Alternatives {
     /// Adds the bytes of another session.
     pub fn add(&mut self, other: &Alternatives) {
-        for &(option, bytes) in &other.options {
-            match self.options.iter_mut().find(|(known, _)| *known == option) {
-                Some((_, sum)) => *sum += bytes,
-                None => self.options.push((option, bytes)),
+        for added in &other.options {
+            let own = self
+                .options
+                .iter_mut()
+                .find(|own| own.option == added.option);
+            match own {
+                Some(own) => own.bytes += added.bytes,
+                None => self.options.push(*added),
             }
         }
     }
@@ -39,7 +51,7 @@ impl Alternatives {
         }
         let mut hints = Vec::new();
         let mut removed_by_named_size = removed;
-        for &(option, bytes) in &self.options {
+        for &Alternative { option, bytes } in &self.options {
             let is_size = option.starts_with("--over");
             let compared = if is_size {
                 removed_by_named_size
@@ -80,7 +92,10 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
     let is_compacted = matches!(job.task, Task::Compacted);
     if !is_compacted && PruneBlocker::check(&job.open.session).is_ok() {
         let bytes = planned_bytes(job, Task::Compacted, ui)?;
-        found.options.push(("--compacted", bytes));
+        found.options.push(Alternative {
+            option: "--compacted",
+            bytes,
+        });
     }
     for (smaller_over, option) in OVERS {
         if smaller_over < over {
@@ -89,7 +104,7 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
                 kinds: kinds.clone(),
             };
             let bytes = planned_bytes(job, task, ui)?;
-            found.options.push((option, bytes));
+            found.options.push(Alternative { option, bytes });
         }
     }
     Ok(found)

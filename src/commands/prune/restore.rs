@@ -118,12 +118,13 @@ impl PruneJob<'_> {
             };
             let restoration = self.plan_restore(locked_open, pruned)?;
             let outcome = PruneOutcome::from_restored(&restoration.restored_records);
-            // If nothing is unplaced, all of the file is in the session.
+            // An unplaced value is in no other file than this one.
             let mut remove_side_file = || {
                 if restoration.unplaced.is_empty() {
                     removal_error = store::remove(&self.side_file).err();
                 }
             };
+            // A killed restore may have left the file behind, although the session is whole.
             if outcome.is_empty() {
                 remove_side_file();
                 return Ok((None, outcome));
@@ -131,7 +132,8 @@ impl PruneJob<'_> {
 
             let whole = restoration.restored_file(locked_open.input.source());
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            // Removed under the lock, because another pisess may prune as soon as it is released.
+            // The file is removed before the lock is released: then another pisess may prune the
+            // session, and write a new file of this name.
             let attempt =
                 locked
                     .carrying_growth()

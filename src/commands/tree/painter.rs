@@ -603,13 +603,13 @@ impl<'a> TreePainter<'a> {
         rows.push_str(" tools: ");
         rows.finish_part(styles.dim);
 
-        for (index, (name, count)) in count_folded_tools(drawing, tool_rows).iter().enumerate() {
+        for (index, tool) in count_folded_tools(drawing, tool_rows).iter().enumerate() {
             if index > 0 {
                 rows.push_str(", ");
             }
-            rows.push_number(*count, 0);
+            rows.push_number(tool.row_count, 0);
             rows.push_str(" ");
-            rows.push_text(name);
+            rows.push_text(&tool.name);
         }
         rows.finish_part(if is_dim { styles.dim } else { Style::new() });
 

@@ -174,8 +174,8 @@ impl FileOps {
                 // Content has other blocks, too; a list of nested calls has only calls, and these
                 // have no type.
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
-                if is_call && let Some((tool, path)) = called_file(name, arguments) {
-                    self.add_call_path(tool, path, session);
+                if is_call && let Some(file) = called_file(name, arguments) {
+                    self.add_call_path(file.tool, file.path, session);
                 }
             }
         })

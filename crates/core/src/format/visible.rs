@@ -105,14 +105,17 @@ fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> u
 /// Returns the offset of the first byte for which `is_wanted` is true.
 #[inline]
 pub fn find_byte(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    // In some texts, such bytes follow each other.
+    // In some texts, such bytes follow each other; then a whole chunk need not be compared.
     if bytes.first().is_some_and(|&first| is_wanted(first)) {
         return Some(0);
     }
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     for (index, chunk) in chunks.iter().enumerate() {
-        // There is no early return, so that the bytes are compared at once.
-        let has_wanted = chunk.iter().fold(false, |any, &byte| any | is_wanted(byte));
+        // There is no early return, so that the bytes of a chunk are compared at once.
+        let mut has_wanted = false;
+        for &byte in chunk {
+            has_wanted |= is_wanted(byte);
+        }
         if has_wanted {
             let offset = chunk.iter().position(|&byte| is_wanted(byte))?;
             return Some(index * CHUNK + offset);

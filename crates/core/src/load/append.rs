@@ -63,16 +63,36 @@ pub fn load_appended(
             ControlFlow::Continue(())
         },
     )?;
-    // A title line is already certain evidence.
-    if session.title_slot.is_none()
-        && new_lines
-            .dialect
-            .is_some_and(|dialect| dialect != session.dialect)
-    {
+    // The first evidence of an agent decides, and a title line is such evidence.
+    let is_of_other_agent = match new_lines.dialect {
+        Some(dialect) => dialect != session.dialect,
+        None => false,
+    };
+    if session.title_slot.is_none() && is_of_other_agent {
         return Ok(false);
     }
 
-    // A fragment numbers the next line; a session has the number of lines.
+    let first_new = session.entries.len();
+    let ends_with_newline = link::ends_with_newline(&source)?;
+    let joined = join_new_lines(session, &mut new_lines)?;
+    session.problems.extend(joined.problems);
+    session.file_len = source.len();
+    session.ends_with_newline = ends_with_newline;
+    if !link::link_appended(session, first_new, &joined.parent_ids) {
+        return Ok(false);
+    }
+    remove_copies(&mut session.collected.billed);
+    session.leaf = link::find_leaf(session, joined.leaf_record);
+    Ok(true)
+}
+
+/// Appends new lines to the entries of a session. Returns what remains of the joined fragment: what
+/// the session itself does not have.
+///
+/// # Errors
+/// If the strings no longer fit. The session then has what it had before.
+fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fragment, LoadError> {
+    // A fragment has the number of its next line, a session that of its last.
     let mut whole = Fragment {
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
@@ -81,24 +101,14 @@ pub fn load_appended(
         record_count: session.record_count,
         ..Fragment::default()
     };
-    let first_new = whole.entries.len();
-    let joined = whole.append(&mut new_lines);
-    // If joining fails, the session has what it had before.
-    session.entries = whole.entries;
-    session.arena = whole.arena;
-    session.collected = whole.collected;
+    let append_result = whole.append(new_lines);
+
+    // Also if appending failed: nothing was appended then.
+    session.entries = take(&mut whole.entries);
+    session.arena = take(&mut whole.arena);
+    session.collected = take(&mut whole.collected);
     session.line_count = whole.line_count - 1;
     session.record_count = whole.record_count;
-    joined?;
-
-    session.problems.extend(whole.problems);
-    let ends_with_newline = link::ends_with_newline(&source)?;
-    session.file_len = source.len();
-    session.ends_with_newline = ends_with_newline;
-    if !link::link_appended(session, first_new, &whole.parent_ids) {
-        return Ok(false);
-    }
-    remove_copies(&mut session.collected.billed);
-    session.leaf = link::find_leaf(session, whole.leaf_record);
-    Ok(true)
+    append_result?;
+    Ok(whole)
 }

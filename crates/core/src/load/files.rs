@@ -31,10 +31,14 @@ impl Fragment {
 
     /// Stores a tool call once per file that it names: oh-my-pi's `edit` can name several.
     fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
-        for (tool, path) in called_files(name, arguments) {
-            let path = self.keep_text(&path);
+        for file in called_files(name, arguments) {
+            let path = self.keep_text(&file.path);
             let calls = self.collected.file_calls.get_or_insert_default();
-            calls.push(FileCall { entry, tool, path });
+            calls.push(FileCall {
+                entry,
+                tool: file.tool,
+                path,
+            });
         }
     }
 }

@@ -21,8 +21,8 @@ impl ListStats {
     /// Adds what an entry contributes to the row of its session in a list:
     ///
     /// - any entry: its time, which may be in `period`;
-    /// - any message: one more message, one more of the user if it is theirs, and words for the title if they are better than those
-    ///   before;
+    /// - any message: one more message, one more of the user if it is theirs, and words for the
+    ///   title if they are better than those before;
     /// - a reply: its model;
     /// - a message of the user or a reply, if it has `content`: the time of the last activity;
     /// - of these, a message of the user: the question, if there is none yet.
@@ -144,30 +144,35 @@ fn response_key(parsed: &ParsedEntry) -> u128 {
     if parsed.kind != Kind::Message || parsed.role != Role::Assistant {
         return EntryKey::NONE;
     }
-    let line = parsed.record.bytes;
-    let has_response_id = memmem::find(line, b"\"responseId\"").is_some();
-    let response_id = if has_response_id {
-        let message = Raw::from_checked(line).get("message");
-        message.and_then(|message| message.get_text("responseId"))
-    } else {
-        None
+    // Other sessions may have an id that is not unique, for another response.
+    let id = match stored_response_id(parsed.record.bytes) {
+        Some(id) if is_unique_id(&id) => Some(id),
+        _ => first_call_id(parsed).filter(is_unique_id),
     };
-    let call_id = || {
-        let call = parsed.blocks.iter().find(|block| block.is_call())?;
-        call.id?.text()
-    };
-    // Ids that some models count up have a colon, as `functions.bash:0`.
-    let is_unique = |id: &Text| {
-        let bytes = id.as_bytes();
-        bytes.len() >= UNIQUE_ID_LEN && !bytes.contains(&b':')
-    };
-    match response_id
-        .filter(is_unique)
-        .or_else(|| call_id().filter(is_unique))
-    {
+    match id {
         Some(id) => hash_twice((id.as_bytes(), &b"response"[..])),
         None => EntryKey::NONE,
     }
+}
+
+/// Returns the id that the provider gave to the response on a line.
+fn stored_response_id(line: &[u8]) -> Option<Text<'_>> {
+    // Few agents store it, and a search takes less time than to parse the line.
+    memmem::find(line, b"\"responseId\"")?;
+    let message = Raw::from_checked(line).get("message")?;
+    message.get_text("responseId")
+}
+
+fn first_call_id<'a>(parsed: &ParsedEntry<'a>) -> Option<Text<'a>> {
+    let call = parsed.blocks.iter().find(|block| block.is_call())?;
+    call.id?.text()
+}
+
+/// Whether an id is random. Ids that some models count up, such as `functions.bash:0`, have a
+/// colon.
+fn is_unique_id(id: &Text) -> bool {
+    let bytes = id.as_bytes();
+    bytes.len() >= UNIQUE_ID_LEN && !bytes.contains(&b':')
 }
 
 /// Returns a hash of 128 bits: two of 64 bits with different seeds.
@@ -247,11 +252,13 @@ fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) ->
     let text = match message.content {
         Content::Text(string) => decode_preview(string.bytes),
         Content::Blocks => {
-            let texts = blocks.iter().filter(|block| is_of_type(block, "text"));
-            let previews = texts.map(|block| {
-                let string = block.text.and_then(Raw::raw_string);
-                decode_preview(string.unwrap_or_default())
-            });
+            let mut previews = Vec::new();
+            for block in blocks {
+                if is_of_type(block, "text") {
+                    let string = block.text.and_then(Raw::raw_string);
+                    previews.push(decode_preview(string.unwrap_or_default()));
+                }
+            }
             join_with(previews, " ")
         }
         Content::None | Content::Other => return None,

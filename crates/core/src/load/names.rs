@@ -20,6 +20,7 @@ use pisess_store::{self as store, Glance, Reach};
 use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The minimum number of characters of an id that names a session.
 const MIN_ID_PART_LEN: usize = 4;
@@ -235,17 +236,15 @@ pub fn find_session(
         return nth_newest(back, newest_sessions(stores, here));
     }
 
-    // The iterators are lazy: a list is made when `choose_session` has not found the session yet.
-    let list_project = || newest_sessions(stores, here).collect::<Vec<_>>();
-    let list_all = || all_session_files(stores);
-    let file_lists: [&dyn Fn() -> Vec<PathBuf>; 2] = [&list_project, &list_all];
-    let with_id = file_lists
-        .iter()
-        .map(|list_files| read_sessions_with_id(name, &list_files()));
-    let with_names = file_lists
-        .iter()
-        .map(|list_files| read_sessions(&list_files(), workers));
-    choose_session(name, with_id.chain(with_names))
+    let project_files = || newest_sessions(stores, here).collect::<Vec<_>>();
+    // The iterator is lazy: a list is made when `choose_session` asks for it.
+    let lists = (1..=4).map(|number| match number {
+        1 => read_sessions_with_id(name, &project_files()),
+        2 => read_sessions_with_id(name, &all_session_files(stores)),
+        3 => read_sessions(&project_files(), workers),
+        _ => read_sessions(&all_session_files(stores), workers),
+    });
+    choose_session(name, lists)
 }
 
 /// Returns the sessions of the current project in the stores of both agents, most recently changed
@@ -254,6 +253,12 @@ pub fn newest_sessions<'a>(
     stores: &'a [Store],
     here: BaseDirs<'a>,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
+    struct ProjectFile<'a> {
+        path: PathBuf,
+        modified: SystemTime,
+        store: &'a Store,
+    }
+
     let mut folders = HashSet::default();
     let mut files = Vec::new();
     for store in stores {
@@ -263,24 +268,25 @@ pub fn newest_sessions<'a>(
                 continue; // Its files are in the list already.
             }
             for (path, modified) in store::in_folder(folder) {
-                files.push((modified, path, store));
+                files.push(ProjectFile {
+                    path,
+                    modified,
+                    store,
+                });
             }
         }
     }
     // Newest first; of the same time, the greatest path first.
-    files.sort_by(|(modified_a, path_a, _), (modified_b, path_b, _)| {
-        modified_b
-            .cmp(modified_a)
-            .then_with(|| path_b.as_os_str().cmp(path_a.as_os_str()))
+    files.sort_by(|a, b| {
+        let by_time = b.modified.cmp(&a.modified);
+        by_time.then_with(|| b.path.as_os_str().cmp(a.path.as_os_str()))
     });
+
     // Files are opened only as far as the caller asks for sessions.
-    files.into_iter().filter_map(move |(_, path, store)| {
-        if is_project_session(&path, store, here) {
-            Some(path)
-        } else {
-            None
-        }
-    })
+    let sessions = files
+        .into_iter()
+        .filter(move |file| is_project_session(&file.path, file.store, here));
+    sessions.map(|file| file.path)
 }
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current

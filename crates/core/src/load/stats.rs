@@ -5,7 +5,7 @@ use super::fragment::Fragment;
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
-use crate::session::file_calls::{FileAction, FileCall, called_files};
+use crate::session::file_calls::{CalledFile, FileAction, FileCall, called_files};
 use crate::session::paths::absolute_path;
 use crate::session::read::record::{Block, Member, ParsedEntry};
 use foldhash::HashSet;
@@ -76,10 +76,9 @@ impl Fragment {
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
-        let tool = self.keep_name(call.name.and_then(Raw::text));
         let mut counted = CountedCall {
             entry,
-            tool,
+            tool: self.keep_name(call.name.and_then(Raw::text)),
             file: None,
             id: Slice::default(),
             is_further_file: false,
@@ -94,17 +93,19 @@ impl Fragment {
         if let Some(call_id) = call.id.and_then(Raw::text) {
             counted.id = self.keep_text(&call_id);
         }
-        for (tool, path) in files {
+        for CalledFile { tool, path } in files {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
-            let path = if needs_path {
-                Slice::append(
-                    &absolute_path(path.as_bytes(), cwd.map(Text::as_bytes)),
-                    &mut self.arena,
-                )
+            let kept_path = if needs_path {
+                let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
+                Slice::append(&absolute, &mut self.arena)
             } else {
                 Slice::default()
             };
-            counted.file = Some(FileCall { entry, tool, path });
+            counted.file = Some(FileCall {
+                entry,
+                tool,
+                path: kept_path,
+            });
             self.collected.counted_calls.push(counted);
             counted.is_further_file = true;
         }

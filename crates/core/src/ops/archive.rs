@@ -272,26 +272,26 @@ impl ArchiveFacts {
     pub fn decode(encoded: &[u8]) -> Result<ArchiveFacts, LoadError> {
         let facts_end = memchr::memchr(b'\n', encoded).ok_or_else(damaged_title)?;
         let facts = Raw::parse(&encoded[..facts_end]).map_err(|_| damaged_title())?;
-        let header = read_header(&encoded[facts_end + 1..].to_vec())?;
-        let text = |key| facts.get_text(key).map(Text::into_owned);
-        let modified = text("modified").ok_or_else(damaged_title)?;
+        let session_lines = encoded[facts_end + 1..].to_vec();
+        let header = read_header(&session_lines)?;
+
+        let modified = facts.get_text("modified").ok_or_else(damaged_title)?;
         let modified_ms = parse_js_date(modified.as_bytes()).ok_or_else(damaged_title)?;
-        let message_count = facts
-            .get("messageCount")
-            .and_then(Raw::number)
-            .unwrap_or_default();
+        let agent = facts.get_text("agent").unwrap_or_default();
+        let name = facts.get_text("name");
+        let title = facts.get_text("title").unwrap_or_default();
+
+        let recorded_count = facts.get("messageCount").and_then(Raw::number);
+        let message_count = recorded_count.unwrap_or(0.0);
         let is_empty = match facts.get("empty").and_then(Raw::bool) {
             Some(recorded) => recorded,
             None => message_count == 0.0,
         };
         Ok(ArchiveFacts {
             header,
-            agent: text("agent")
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-            name: text("name"),
-            title: text("title").unwrap_or_default(),
+            agent: agent.into_string_lossy(),
+            name: name.map(Text::into_owned),
+            title: title.into_owned(),
             modified_ms,
             message_count: message_count as u32,
             is_empty,

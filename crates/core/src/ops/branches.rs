@@ -59,12 +59,12 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
-    // By entry: the branch as if it ended there. A note has the branch of the nearest part above
-    // it.
+    // By entry: the branch from its start to this entry. A note has the branch of the nearest part
+    // above it.
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
-    // By entry: the last labelled note of those below it that are not parts.
+    // By part: the last labelled note below it that is not a part.
     let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];
-    // Parents come first, so that each branch continues that of its parent.
+    // Parents come first in this order, so the branch of a parent is known.
     for &ix in &order {
         let parent = session.entry(ix).parent;
         let branch_above = parent.and_then(|parent| branch_at[parent.index()]);
@@ -84,10 +84,12 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         }
     }
 
+    // The leaf may be a note below the tip of its branch.
     let active_branch = session.leaf.and_then(|leaf| branch_at[leaf.index()]);
     let active_tip = active_branch.map(|branch| branch.tip);
     let mut branches = Vec::new();
     for ix in session.entry_indexes() {
+        // The active branch ends at the leaf, even if the conversation was continued from there.
         let is_active = active_tip == Some(ix);
         let is_tip = is_part[ix.index()] && (continuations[ix.index()] == 0 || is_active);
         if is_tip && let Some(branch) = branch_at[ix.index()] {
@@ -181,7 +183,7 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
 }
 
 /// Returns, by entry, whether it is part of a branch. These are all entries that are not notes, the
-/// ancestors of such entries, and notes that are a branch of their own (see [`notes_at_leaf`]).
+/// ancestors of such entries, and notes that are a branch of their own (see [`NotesAtLeaf`]).
 ///
 /// `order` has all entries, parents before their children.
 fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
@@ -199,37 +201,46 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
         }
     }
 
-    // Called at most once, so that the entries are counted only if there are notes at the leaf.
-    let continues = |ix: EntryIx| count_continuations(session, &is_part)[ix.index()] > 0;
-    let notes = notes_at_leaf(session, |ix| is_part[ix.index()], continues);
-    for note in notes {
-        is_part[note.index()] = true;
+    let at_leaf = NotesAtLeaf::find(session, |ix| is_part[ix.index()]);
+    let is_branch = match at_leaf.entry_above {
+        Some(above) => count_continuations(session, &is_part)[above.index()] > 0,
+        None => true,
+    };
+    if is_branch {
+        for note in at_leaf.notes {
+            is_part[note.index()] = true;
+        }
     }
     is_part
 }
 
-/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own.
-/// Otherwise they belong to the branch that ends above them, and the result is empty.
+/// The notes at the end of the path to the leaf, after the last entry of the conversation.
 ///
-/// They are a branch of their own if the conversation continues beside them, because the next
-/// message then begins a branch at the leaf. They also are if no entry is above them.
-///
-/// `is_conversation` is whether an entry is not a note. `continues` is whether the conversation
-/// continues below an entry; it is called at most once, with the entry above the notes.
-pub(super) fn notes_at_leaf(
-    session: &Session,
-    is_conversation: impl Fn(EntryIx) -> bool,
-    continues: impl Fn(EntryIx) -> bool,
-) -> Vec<EntryIx> {
-    let notes: Vec<_> = session
-        .ancestors(session.leaf)
-        .take_while(|&ix| !is_conversation(ix))
-        .collect();
-    let entry_above = notes.last().and_then(|&ix| session.entry(ix).parent);
-    if entry_above.is_none_or(continues) {
-        notes
-    } else {
-        Vec::new()
+/// They are a branch of their own if the conversation continues beside them, below `entry_above`:
+/// the next message then begins a branch at the leaf. They also are if no entry is above them.
+/// Otherwise, they belong to the branch that ends above them.
+pub(super) struct NotesAtLeaf {
+    /// From the leaf upwards; empty if the leaf is not a note.
+    pub notes: Vec<EntryIx>,
+    /// The entry above them.
+    pub entry_above: Option<EntryIx>,
+}
+
+impl NotesAtLeaf {
+    /// Finds these notes. `is_conversation` is whether an entry is not a note.
+    pub fn find(session: &Session, is_conversation: impl Fn(EntryIx) -> bool) -> NotesAtLeaf {
+        let mut found = NotesAtLeaf {
+            notes: Vec::new(),
+            entry_above: None,
+        };
+        for ix in session.ancestors(session.leaf) {
+            if is_conversation(ix) {
+                found.entry_above = Some(ix);
+                break;
+            }
+            found.notes.push(ix);
+        }
+        found
     }
 }
 

@@ -185,8 +185,11 @@ impl MessageReading<'_> {
         if self.by == PartKey::Tool {
             return name.and_then(Raw::text).map(Text::into_string_lossy);
         }
-        let (tool, path) = called_files(name, arguments).into_iter().next()?;
-        Some(self.paths.resolve_call(self.agent, tool, path))
+        let first_file = called_files(name, arguments).into_iter().next()?;
+        let path = self
+            .paths
+            .resolve_call(self.agent, first_file.tool, first_file.path);
+        Some(path)
     }
 }
 

@@ -151,46 +151,38 @@ pub fn read_session(
     options: &LoadOptions,
 ) -> Result<ReadSession, LoadError> {
     let mut session = load(source, options)?;
-    let list_stats = std::mem::take(&mut session.collected.list_stats);
-    let mut counted = CountedEntries {
-        has_user_message: list_stats.user_message_count > 0,
-        parents: list_parents(&session),
-        keys: std::mem::take(&mut session.collected.keys),
-        billed: std::mem::take(&mut session.collected.billed),
-    };
+    let mut counted = CountedEntries::take_from(&mut session);
     if let Some(pruned) = pruned {
         let has_user_message = counted.has_user_message;
         counted = CountedEntries::before_pruning(source, pruned, options)?;
+        // The user may have written more since the session was pruned.
         counted.has_user_message |= has_user_message;
     }
     counted
         .billed
         .retain(|request| !request.is_counted_elsewhere(path, agents));
 
-    let tree = Tree::new(&session);
-    let reader = EntryReader::new(&session, source);
-    let active_path = session.path(session.leaf);
-    let context_tokens = session.agent().estimate_context(&active_path, &reader)?;
-    let payloads = PrunedPayloads::new(pruned, &session);
-    let context_estimate =
-        estimate_if_wrong(context_tokens, &active_path, payloads.as_ref(), &reader)?;
-
+    let list_stats = std::mem::take(&mut session.collected.list_stats);
+    let context_size = measure_context(&session, source, pruned)?;
+    let branches = find_branches(&session, &Tree::new(&session));
     let header = Raw::from_checked(&session.header.bytes);
-    let created_ms = session.header.started_ms();
-    let last_message_ms = match list_stats.last_activity_ms {
-        Some(active_ms) if active_ms > 0.0 => active_ms as i64,
-        _ => created_ms.unwrap_or(modified_ms),
-    };
-    let period = options.list_stats.unwrap_or_default();
-    let was_created_in_period = period.contains(created_ms.unwrap_or(last_message_ms));
-    let question_span = list_stats
-        .question
-        .as_ref()
-        .map(|question| session.entry(question.entry).span);
     let is_torn = session
         .problems
         .iter()
         .any(|problem| problem.kind == FindingKind::TornTail);
+    let question_span = match &list_stats.question {
+        Some(question) => Some(session.entry(question.entry).span),
+        None => None,
+    };
+
+    let created_ms = session.header.started_ms();
+    let last_message_ms = match list_stats.last_activity_ms {
+        Some(active_ms) if active_ms > 0.0 => active_ms as i64,
+        // A session without messages is as old as its header, or else as its file.
+        _ => created_ms.unwrap_or(modified_ms),
+    };
+    let period = options.list_stats.unwrap_or_default();
+    let was_created_in_period = period.contains(created_ms.unwrap_or(last_message_ms));
 
     let listed = ListedSession {
         path: path.to_owned(),
@@ -209,7 +201,7 @@ pub fn read_session(
         message_count: list_stats.message_count,
         user_message_count: list_stats.user_message_count,
         is_empty: !counted.has_user_message,
-        branch_count: find_branches(&session, &tree).len() as u32,
+        branch_count: branches.len() as u32,
         question_span,
         first_question: list_stats.question,
         opening: list_stats.opening,
@@ -220,12 +212,8 @@ pub fn read_session(
             .map(|request| &request.usage)
             .collect(),
         labels: labels_in_effect(&session),
-        context_tokens: if context_tokens > 0.0 {
-            Some(context_tokens)
-        } else {
-            None
-        },
-        context_estimate,
+        context_tokens: context_size.tokens,
+        context_estimate: context_size.estimate,
         is_torn,
         is_running: false,
         is_in_period: list_stats.is_in_period || was_created_in_period,
@@ -237,6 +225,28 @@ pub fn read_session(
         parents: counted.parents,
         billed: counted.billed,
     })
+}
+
+/// The size of the context at the leaf, in tokens.
+struct ContextSize {
+    /// As the agent counts it; `None` if it has not counted it.
+    tokens: Option<f64>,
+    /// As estimated, if the agent's count is wrong.
+    estimate: Option<f64>,
+}
+
+fn measure_context(
+    session: &Session,
+    source: &dyn ReadAt,
+    pruned: Option<&Restoration>,
+) -> io::Result<ContextSize> {
+    let reader = EntryReader::new(session, source);
+    let active_path = session.path(session.leaf);
+    let counted = session.agent().estimate_context(&active_path, &reader)?;
+    let payloads = PrunedPayloads::new(pruned, session);
+    let estimate = estimate_if_wrong(counted, &active_path, payloads.as_ref(), &reader)?;
+    let tokens = if counted > 0.0 { Some(counted) } else { None };
+    Ok(ContextSize { tokens, estimate })
 }
 
 /// Returns the parents of the entries, if their keys were requested.
@@ -256,6 +266,16 @@ struct CountedEntries {
 }
 
 impl CountedEntries {
+    /// Moves the counts out of a session that was loaded for a list.
+    fn take_from(session: &mut Session) -> CountedEntries {
+        CountedEntries {
+            has_user_message: session.collected.list_stats.user_message_count > 0,
+            parents: list_parents(session),
+            keys: std::mem::take(&mut session.collected.keys),
+            billed: std::mem::take(&mut session.collected.billed),
+        }
+    }
+
     /// Counts the entries of a session as it was before `prune`, and marks those that it no longer
     /// contains.
     fn before_pruning(
@@ -263,18 +283,12 @@ impl CountedEntries {
         pruned: &Restoration,
         options: &LoadOptions,
     ) -> Result<CountedEntries, LoadError> {
-        let unpruned = load(&pruned.restored_file(source), options)?;
-        let parents = list_parents(&unpruned);
-        let mut keys = unpruned.collected.keys;
-        for (key, entry) in keys.iter_mut().zip(&unpruned.entries) {
+        let mut unpruned = load(&pruned.restored_file(source), options)?;
+        let mut counted = CountedEntries::take_from(&mut unpruned);
+        for (key, entry) in counted.keys.iter_mut().zip(&unpruned.entries) {
             key.is_pruned = pruned.session_line(entry.line).is_none();
         }
-        Ok(CountedEntries {
-            has_user_message: unpruned.collected.list_stats.user_message_count > 0,
-            keys,
-            parents,
-            billed: unpruned.collected.billed,
-        })
+        Ok(counted)
     }
 }
 

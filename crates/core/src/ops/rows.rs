@@ -1,7 +1,7 @@
 //! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a
 //! terminal, `export` on a page.
 
-use super::branches::notes_at_leaf;
+use super::branches::NotesAtLeaf;
 use super::edit::{content_json, stored_content};
 use super::tree::TreeView;
 use crate::agents::pi::edits::ContextEdit;
@@ -85,12 +85,12 @@ impl TreeView<'_> {
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
         let ending = Ending::from_entry(entry);
-        let (role, body) = self.session.row_parts(ix);
+        let stored = self.session.row_parts(ix);
         let row = Row {
             tone: row_tone(entry.kind, entry.role),
-            role,
+            role: stored.role,
             ending,
-            body,
+            body: stored.body,
             path: 0..0,
         };
 
@@ -202,45 +202,47 @@ pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
 
 /// Folds runs of at least `SHORTEST_FOLD` tool results. Returns the groups of rows, in order.
 /// Together they cover all rows.
-///
-/// The rows of a run follow each other without a branch. Results that are labelled, edited or
-/// marked as the leaf end a run, and are drawn by themselves.
 pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<RowGroup> {
-    let session = view.session;
-    let marked_entry = view.marked_entry();
     let mut groups: Vec<RowGroup> = Vec::with_capacity(view.tree_rows.len());
-    // The number of rows in the run that ends with the current row; 0 if that cannot be folded.
-    let mut run_length = 0;
-    for (index, tree_row) in view.tree_rows.iter().enumerate() {
-        let ix = tree_row.entry;
-        let can_fold = session.is_message(ix, Role::ToolResult)
-            && marked_entry != Some(ix)
-            && view.label(ix).is_none()
-            && !edits.contains_key(&ix);
-        if !can_fold {
-            run_length = 0;
-        } else if run_length > 0 && continues_row_before(view, index) {
-            run_length += 1;
-        } else {
-            run_length = 1;
-        }
-
-        match groups.last_mut() {
-            // The run is folded already.
-            Some(group) if run_length > SHORTEST_FOLD => group.rows.end = index + 1,
-            _ => groups.push(RowGroup::single_row(index)),
-        }
-        if run_length == SHORTEST_FOLD {
-            // The run is long enough: its single rows become one.
-            let start = index + 1 - SHORTEST_FOLD;
-            groups.truncate(groups.len() - SHORTEST_FOLD);
+    let mut index = 0;
+    while index < view.tree_rows.len() {
+        let run_end = find_tool_run_end(view, edits, index);
+        if run_end - index >= SHORTEST_FOLD {
             groups.push(RowGroup {
-                rows: start..index + 1,
+                rows: index..run_end,
                 kind: GroupKind::Tools,
             });
+            index = run_end;
+        } else {
+            groups.push(RowGroup::single_row(index));
+            index += 1;
         }
     }
     groups
+}
+
+/// Returns the end of the run of tool results that begins with the row at `start`; `start` if that
+/// row is not one. The rows of a run follow each other without a branch.
+fn find_tool_run_end(
+    view: &TreeView,
+    edits: &HashMap<EntryIx, ContextEdit>,
+    start: usize,
+) -> usize {
+    let marked_entry = view.marked_entry();
+    let mut end = start;
+    while let Some(tree_row) = view.tree_rows.get(end) {
+        let ix = tree_row.entry;
+        // A folded row would hide the label, the edit or the mark of the leaf.
+        let can_fold = view.session.is_message(ix, Role::ToolResult)
+            && marked_entry != Some(ix)
+            && view.label(ix).is_none()
+            && !edits.contains_key(&ix);
+        if !can_fold || (end > start && !continues_row_before(view, end)) {
+            break;
+        }
+        end += 1;
+    }
+    end
 }
 
 /// Folds each branch that begins on the trunk and has more than `LONGEST_OPEN_BRANCH` printed rows.
@@ -254,7 +256,11 @@ pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGrou
         let begins_branch = tree_row.level == 1 && tree_row.has_connector;
         if begins_branch || tree_row.level == 0 {
             fold_branch_at_end(&mut folded, branch_start);
-            branch_start = begins_branch.then_some(folded.len());
+            branch_start = if begins_branch {
+                Some(folded.len())
+            } else {
+                None
+            };
         }
         folded.push(group);
     }
@@ -316,15 +322,22 @@ fn continues_row_before(view: &TreeView, index: usize) -> bool {
         && view.is_active(entry_before) == view.is_active(tree_row.entry)
 }
 
-/// Returns the tools of the rows of a group, in the order of their first occurrence, each with the
-/// number of its calls.
-pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<(Text<'a>, usize)> {
-    let mut tools: Vec<(Text, usize)> = Vec::new();
+/// A tool whose rows are folded.
+pub struct FoldedTool<'a> {
+    /// Its name.
+    pub name: Text<'a>,
+    /// The number of its rows.
+    pub row_count: usize,
+}
+
+/// Returns the tools of the rows of a group, in the order of their first occurrence.
+pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<FoldedTool<'a>> {
+    let mut tools: Vec<FoldedTool> = Vec::new();
     for tree_row in &view.tree_rows[rows.clone()] {
-        let tool = view.row(tree_row.entry).role;
-        match tools.iter_mut().find(|(known, _)| *known == tool) {
-            Some((_, count)) => *count += 1,
-            None => tools.push((tool, 1)),
+        let name = view.row(tree_row.entry).role;
+        match tools.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.row_count += 1,
+            None => tools.push(FoldedTool { name, row_count: 1 }),
         }
     }
     tools
@@ -398,7 +411,7 @@ fn parse_edit(
 }
 
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
-/// those that are a branch of their own: see `notes_at_leaf`.
+/// those that are a branch of their own: see [`NotesAtLeaf`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubtreeExtent {
     /// The number of entries that are not notes.
@@ -449,16 +462,19 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
 /// If notes at the leaf are a branch of their own, adds the time of the newest note to the extents
 /// of the entries above it.
 fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
-    let has_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
-    let has_entries_below = |ix: EntryIx| {
-        let own_count = SubtreeExtent::single_entry(session.entry(ix)).entry_count;
-        extents[ix.index()].entry_count > own_count
-    };
-    let notes = notes_at_leaf(session, has_entries, has_entries_below);
+    let at_leaf = NotesAtLeaf::find(session, |ix| extents[ix.index()].entry_count > 0);
     // The first of these notes is the leaf.
-    let Some(&leaf) = notes.first() else {
+    let Some(&leaf) = at_leaf.notes.first() else {
         return;
     };
+    if let Some(above) = at_leaf.entry_above {
+        let own_count = SubtreeExtent::single_entry(session.entry(above)).entry_count;
+        let has_entries_below = extents[above.index()].entry_count > own_count;
+        if !has_entries_below {
+            return;
+        }
+    }
+
     let leaf_ms = entry_time(session.entry(leaf));
     for ix in session.ancestors(Some(leaf)) {
         let extent = &mut extents[ix.index()];

@@ -7,7 +7,7 @@ use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::range::EntryRange;
 use crate::session::reference::Position;
-use crate::session::search::{Hit, Matches, SearchWords};
+use crate::session::search::{Hit, SearchWords};
 use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -169,15 +169,16 @@ pub fn build_live_view<'a>(
         }
         tree_rows.push(TreeRow::new(entry));
 
-        // The leaf may have moved before this entry, or before a hidden entry above it.
-        let hidden_above = session
-            .ancestors(session.entry(entry).parent)
-            .take_while(|&above| !is_shown(above));
-        let moved_to = std::iter::once(entry)
-            .chain(hidden_above)
-            .find_map(|ix| non_adjacent_parent(session, ix));
-        if let Some(moved_to) = moved_to {
-            leaf_moves.insert(entry, moved_to);
+        // A move of the leaf is shown with the first shown entry below it: the leaf may have moved
+        // before this entry, or before a hidden entry above it.
+        for ix in session.ancestors(Some(entry)) {
+            if ix != entry && is_shown(ix) {
+                break;
+            }
+            if let Some(moved_to) = non_adjacent_parent(session, ix) {
+                leaf_moves.insert(entry, moved_to);
+                break;
+            }
         }
     }
 
@@ -451,35 +452,30 @@ impl<'s> RowSearch<'s> {
         if self.words.is_empty() {
             return true;
         }
-        let matches = self.session.search_matches(ix);
-        if matches.is_some_and(Matches::has_every_word) {
-            return true;
-        }
-
+        // The words in the fields of an entry were found when the session was loaded, but labels
+        // are entries of their own.
         let label = labels.get(ix);
+        let mut is_found = match self.session.search_matches(ix) {
+            Some(matches) => matches.words.clone(),
+            None => vec![false; self.words.len()],
+        };
         if let Some(label) = &label {
-            // By word: whether it is in a field, or in the label.
-            let mut is_found = match matches {
-                Some(matches) => matches.words.clone(),
-                None => vec![false; self.words.len()],
-            };
             self.words
                 .mark_found(&label.to_string_lossy(), &mut is_found);
-            if !is_found.contains(&false) {
-                return true;
-            }
+        }
+        if !is_found.contains(&false) {
+            return true;
         }
 
         let Some(query) = &self.fuzzy else {
             return false;
         };
-        // In the agent's search, the label comes before the other fields, too.
-        let mut text = String::new();
-        if let Some(label) = label {
-            text += &format!("{label} ");
+        // The agent also puts the label before the other fields.
+        let fields = self.session.fuzzy_text(ix);
+        match label {
+            Some(label) => matches_query(query, &format!("{label} {fields}")),
+            None => matches_query(query, &fields.to_string()),
         }
-        text += &self.session.fuzzy_text(ix).to_string();
-        matches_query(query, &text)
     }
 }
 

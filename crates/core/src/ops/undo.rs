@@ -21,6 +21,7 @@ use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
+use crate::session::tree::Tree;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
@@ -175,28 +176,21 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
 /// Removes from `undone` the entries that have a descendant in use: one that is not undone and not
 /// bookkeeping.
 fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
-    let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
-    let in_use: Vec<_> = session
-        .entry_indexes()
-        .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
-        .collect();
-
-    // Each entry in use begins a walk to the root, which makes the undone entries above it used
-    // again. A walk ends early where another one takes over. That is at an entry in use, which
-    // begins a walk of its own; at an entry that an earlier walk has taken from `undone`; and at
-    // bookkeeping that an earlier walk has passed. So every entry is passed once.
-    let mut passed_bookkeeping = HashSet::default();
-    for ix in in_use {
-        for ancestor in session.ancestors(session.entry(ix).parent) {
-            let was_undone = undone.remove(&ancestor);
-            let is_first_pass = if is_bookkeeping(ancestor) {
-                passed_bookkeeping.insert(ancestor)
-            } else {
-                was_undone
-            };
-            if !is_first_pass {
-                break;
-            }
+    // By entry: whether a descendant is in use.
+    let mut has_use_below = vec![false; session.entries.len()];
+    // Children before their parents, so that all descendants of an entry come before it.
+    let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
+    for &ix in parents_first.iter().rev() {
+        let entry = session.entry(ix);
+        let is_used_again = has_use_below[ix.index()];
+        if is_used_again {
+            undone.remove(&ix);
+        }
+        let is_used_itself = !undone.contains(&ix) && !entry.kind.is_bookkeeping();
+        if (is_used_again || is_used_itself)
+            && let Some(parent) = entry.parent
+        {
+            has_use_below[parent.index()] = true;
         }
     }
 }

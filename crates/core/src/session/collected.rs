@@ -300,7 +300,8 @@ collected! {
     list_stats: ListStats,
     /// The lines after the header that are not plain, if requested.
     odd_lines: Vec<OddLine>,
-    /// The numbers of plain lines that end with LF, and with CR LF, if requested.
+    /// The number of plain lines that end with LF, and of those that end with CR LF, if requested:
+    /// numbers, because a session has many plain lines.
     plain_lines: [u32; 2],
 }
 

@@ -6,9 +6,33 @@ use pisess_json::text::Text;
 #[derive(Debug, Default)]
 pub struct RowColumn {
     text: Vec<u8>,
-    /// The end of the row of each entry, which starts at the end of the previous one, and its
-    /// shape.
-    rows: Vec<(u32, RowShape)>,
+    /// The row of each entry, which starts at the end of the previous one.
+    rows: Vec<RowEnd>,
+}
+
+/// Where a row ends, and its shape.
+#[derive(Clone, Copy, Debug)]
+struct RowEnd {
+    /// An offset in the buffer.
+    end: u32,
+    shape: RowShape,
+}
+
+/// The row of an entry.
+#[derive(Clone, Debug, Default)]
+pub struct StoredRow<'t> {
+    /// Empty if no row was set.
+    pub text: Text<'t>,
+    shape: RowShape,
+}
+
+/// The parts of a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowParts<'t> {
+    /// Who or what the row is of; empty if the row is only a body.
+    pub role: Text<'t>,
+    /// What it says.
+    pub body: Text<'t>,
 }
 
 /// What surrounds the role and the body of a row, and where its role ends in the row, in bytes.
@@ -39,27 +63,29 @@ impl RowShape {
             Err(_) => RowShape::Body,
         }
     }
+}
 
-    /// Returns the role and the body of a row. The role is empty if the row is only a body.
-    pub fn split<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
+impl<'t> StoredRow<'t> {
+    /// Returns the role and the body of the row.
+    pub fn split(&self) -> RowParts<'t> {
         // What is before the role, between role and body, and after the body.
-        let (role_end, opening, separator, closing) = match self {
+        let (role_end, opening, separator, closing) = match self.shape {
             RowShape::Body => (0, "", "", ""),
             RowShape::Prefixed(role_end) => (role_end, "", ": ", ""),
             RowShape::Bracketed(role_end) => (role_end, "[", "]: ", ""),
             RowShape::Enclosed(role_end) => (role_end, "[", ": ", "]"),
             RowShape::Truncated(role_end) => (role_end, "[", ": ", ""),
         };
-        let row_len = row.as_bytes().len();
-        // A row that lost half a pair at its end is shorter than its role was.
+        let row_len = self.text.as_bytes().len();
+        // If the row was cut within a pair of surrogates, the lost half may belong to the role.
         let role_end = usize::from(role_end).min(row_len);
         // A row without a body may end before the separator does.
         let body_start = (role_end + separator.len()).min(row_len);
         let body_end = row_len - closing.len();
-        (
-            row.slice(opening.len()..role_end),
-            row.slice(body_start..body_end),
-        )
+        RowParts {
+            role: self.text.slice(opening.len()..role_end),
+            body: self.text.slice(body_start..body_end),
+        }
     }
 }
 
@@ -67,23 +93,35 @@ impl RowColumn {
     /// Sets the row of an entry to what `append` appends. Rows are set in the order of the entries;
     /// an entry that is passed over has an empty row.
     pub fn push(&mut self, entry_index: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
-        self.rows
-            .resize(entry_index, (self.text.len() as u32, RowShape::Body));
+        self.add_empty_rows(entry_index);
         let shape = append(&mut self.text);
-        self.rows.push((self.text.len() as u32, shape));
+        let end = self.text.len() as u32;
+        self.rows.push(RowEnd { end, shape });
     }
 
-    /// Returns the row of an entry and its shape; empty if none was set.
-    pub fn get(&self, entry_index: usize) -> (Text<'_>, RowShape) {
-        let Some(&(end, shape)) = self.rows.get(entry_index) else {
-            return (Text::default(), RowShape::Body);
+    /// Adds empty rows for the entries before `entry_index` that have none.
+    fn add_empty_rows(&mut self, entry_index: usize) {
+        let empty = RowEnd {
+            end: self.text.len() as u32,
+            shape: RowShape::Body,
+        };
+        self.rows.resize(entry_index, empty);
+    }
+
+    /// Returns the row of an entry; an empty one if none was set.
+    pub fn get(&self, entry_index: usize) -> StoredRow<'_> {
+        let Some(&RowEnd { end, shape }) = self.rows.get(entry_index) else {
+            return StoredRow::default();
         };
         let start = match entry_index.checked_sub(1) {
-            Some(previous) => self.rows[previous].0,
+            Some(previous) => self.rows[previous].end,
             None => 0,
         };
         let row = &self.text[start as usize..end as usize];
-        (Text::from_wtf8(row), shape)
+        StoredRow {
+            text: Text::from_wtf8(row),
+            shape,
+        }
     }
 
     /// Returns the number of bytes of all rows.
@@ -97,11 +135,13 @@ impl RowColumn {
         if next.rows.is_empty() {
             return;
         }
+        // The last entries here may have no row.
+        self.add_empty_rows(first);
         let base = self.text.len() as u32;
-        // The last entries here may have no row: theirs is empty.
-        self.rows.resize(first, (base, RowShape::Body));
-        self.rows
-            .extend(next.rows.drain(..).map(|(end, shape)| (base + end, shape)));
+        for mut row in next.rows.drain(..) {
+            row.end += base;
+            self.rows.push(row);
+        }
         self.text.append(&mut next.text);
     }
 }
@@ -118,7 +158,7 @@ mod tests {
     }
 
     fn texts(column: &RowColumn) -> Vec<String> {
-        (0..6).map(|at| column.get(at).0.to_string()).collect()
+        (0..6).map(|at| column.get(at).text.to_string()).collect()
     }
 
     #[test]
@@ -150,18 +190,21 @@ mod tests {
         ] {
             let mut column = RowColumn::default();
             push(&mut column, 0, row, parts);
-            let (text, parts) = column.get(0);
-            assert_eq!(
-                parts.split(&text),
-                (Text::from(role), Text::from(body)),
-                "{row}"
-            );
+            let expected = RowParts {
+                role: Text::from(role),
+                body: Text::from(body),
+            };
+            assert_eq!(column.get(0).split(), expected, "{row}");
         }
-        let long = Text::from("x".repeat(1 << 16));
-        assert_eq!(
-            RowShape::new(RowShape::Prefixed, 1 << 16).split(&long),
-            (Text::default(), long.as_borrowed())
-        );
+        let long = StoredRow {
+            text: Text::from("x".repeat(1 << 16)),
+            shape: RowShape::new(RowShape::Prefixed, 1 << 16),
+        };
+        let only_body = RowParts {
+            role: Text::default(),
+            body: long.text.as_borrowed(),
+        };
+        assert_eq!(long.split(), only_body);
     }
 
     #[test]

@@ -119,8 +119,9 @@ fn is_identifier(key: &[u8]) -> bool {
 /// Calls `visit` with each field of an entry's line, in order, until it breaks. Also breaks at a
 /// key or value that does not parse.
 ///
-/// The loop takes one token at a time. `path` has a step for each open object and array, and
-/// `outer_regions` the region of each; `region` is that of the next value.
+/// The loop takes one token at a time, because a line may be nested more deeply than the stack
+/// allows a recursion. `path` has a step for each open object and array, and `outer_regions` the
+/// region of each; `region` is that of the next value.
 pub fn visit_fields<'a>(
     line: Raw<'a>,
     kind: Kind,
@@ -179,12 +180,13 @@ pub fn visit_fields<'a>(
                 let Ok(value) = scanner.read_value().map(Raw::from_checked) else {
                     return ControlFlow::Break(());
                 };
-                let is_field = match region {
+                let is_meaningful = match region {
                     Region::Content | Region::Strings => value.is_string(),
                     Region::Arguments => value.is_string() || value.is_number(),
                     _ => false,
                 };
-                if is_field || scope == FieldScope::Everything && value.is_string() {
+                let is_any_string = scope == FieldScope::Everything && value.is_string();
+                if is_meaningful || is_any_string {
                     visit(&Field { value, path: &path })?;
                 }
                 continue;

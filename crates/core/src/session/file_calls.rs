@@ -39,13 +39,18 @@ pub struct FileCall {
 }
 renumber!(FileCall { entry, path } keeps { tool });
 
-/// Returns the tool and the path of a call with this `name` and these `arguments`; `None` if it is
-/// not a call of a [`FileTool`], or names no file. The path is in `path`, `file_path` or
-/// `notebook_path`.
-pub fn called_file<'a>(
-    name: Option<Raw>,
-    arguments: Option<Raw<'a>>,
-) -> Option<(FileTool, Text<'a>)> {
+/// A file that a tool call names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledFile<'a> {
+    /// The tool that was called.
+    pub tool: FileTool,
+    /// The path, as the call gives it.
+    pub path: Text<'a>,
+}
+
+/// Returns the file of a call with this `name` and these `arguments`; `None` if it is not a call of
+/// a [`FileTool`], or names no file. The path is in `path`, `file_path` or `notebook_path`.
+pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<CalledFile<'a>> {
     let name = name?.text()?;
     let action = match name.as_bytes() {
         b"read" | b"Read" => FileAction::Read,
@@ -67,16 +72,13 @@ pub fn called_file<'a>(
         action,
         is_unlisted,
     };
-    Some((tool, path?))
+    Some(CalledFile { tool, path: path? })
 }
 
-/// Returns all files that a call names, each with the tool: the file of [`called_file`], the files
-/// in the headings of an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new
-/// names that the `edits` of oh-my-pi give.
-pub fn called_files<'a>(
-    name: Option<Raw>,
-    arguments: Option<Raw<'a>>,
-) -> Vec<(FileTool, Text<'a>)> {
+/// Returns all files that a call names: the file of [`called_file`], the files in the headings of
+/// an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new names that the `edits`
+/// of oh-my-pi give.
+pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<CalledFile<'a>> {
     let mut found = Vec::from_iter(called_file(name, arguments));
     let may_name_more = name.is_some_and(|name| name.is("edit") || name.is("apply_patch"));
     if !may_name_more {
@@ -90,7 +92,8 @@ pub fn called_files<'a>(
     let arguments = arguments.unwrap_or(Raw::NULL);
     if let Some(input) = arguments.get_text("input") {
         for path in input_paths(&input.to_string_lossy()) {
-            found.push((tool, Text::from(path.to_owned())));
+            let path = Text::from(path.to_owned());
+            found.push(CalledFile { tool, path });
         }
     }
     if let Some(edits) = replacement_list(arguments) {
@@ -99,8 +102,12 @@ pub fn called_files<'a>(
                 continue;
             };
             // A call counts once for each file.
-            if found.iter().all(|(_, path)| *path != new_name) {
-                found.push((tool, new_name));
+            let is_known = found.iter().any(|file| file.path == new_name);
+            if !is_known {
+                found.push(CalledFile {
+                    tool,
+                    path: new_name,
+                });
             }
         }
     }

@@ -156,28 +156,28 @@ impl Session {
         }
     }
 
-    /// Converts an entry of the draft tree: record numbers become ids, a missing timestamp is
-    /// added, and its own types become those of version 3. `id` and `parentId` take the place of
-    /// `parent`.
+    /// Converts an entry of the draft tree, in which entries refer to each other by the numbers of
+    /// their records, to one of version 3.
     fn convert_draft(&self, ix: EntryIx, edit: &mut Edit) {
-        let mut keys = Vec::new();
-        self.push_tree_keys(ix, &mut keys);
+        // Its own `id` and `parentId`, if any, would repeat the keys that replace `parent`.
+        let mut tree_keys = Vec::new();
+        self.push_tree_keys(ix, &mut tree_keys);
         edit.remove("id");
         edit.remove("parentId");
-        edit.replace_member("parent", &keys);
+        edit.replace_member("parent", &tree_keys);
 
-        if !edit.get("timestamp").is_some_and(Raw::is_string) {
+        let has_timestamp = edit.get("timestamp").is_some_and(Raw::is_string);
+        if !has_timestamp {
             edit.set("timestamp", &encode_to_vec(&self.draft_timestamp(ix)));
         }
+
+        // Other references by number are of the type's own members.
         for key in ["targetId", "fromId"] {
             if let Some(number) = edit.get(key).and_then(Raw::number) {
                 edit.set(key, &self.id_or_root_json(self.entry_of_record(number)));
             }
         }
-
-        // The type decides what else differs.
-        let kind = Kind::from_member(edit.get("type"));
-        match kind {
+        match Kind::from_member(edit.get("type")) {
             Kind::Compaction => self.convert_draft_compaction(ix, edit),
             Kind::BranchSummary | Kind::StackSummary => self.convert_draft_summary(ix, edit),
             Kind::StackPop => self.convert_draft_pop(ix, edit),

@@ -47,6 +47,7 @@ pub mod migrate;
 pub(crate) mod dice;
 
 use crate::session::collected::{Collected, EntryText, renumber};
+pub use crate::session::column::RowParts;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
@@ -246,13 +247,12 @@ impl Session {
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the
     /// text of its call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
-        self.collected.rows.get(ix.index()).0
+        self.collected.rows.get(ix.index()).text
     }
 
     /// Returns the role and the body of an entry's row; both are empty without a row.
-    pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
-        let (row, parts) = self.collected.rows.get(ix.index());
-        parts.split(&row)
+    pub fn row_parts(&self, ix: EntryIx) -> RowParts<'_> {
+        self.collected.rows.get(ix.index()).split()
     }
 
     /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.

@@ -120,11 +120,11 @@ pub fn with_slashes(path: &[u8]) -> Vec<u8> {
 pub fn file_name(path: &str) -> &str {
     let on_windows = is_windows_absolute(path.as_bytes());
     let is_separator = |c: char| c == '/' || (on_windows && c == '\\');
-    let name = path
-        .trim_end_matches(is_separator)
-        .rsplit(is_separator)
-        .next()
-        .unwrap_or_default();
+    let trimmed = path.trim_end_matches(is_separator);
+    let name = match trimmed.rfind(is_separator) {
+        Some(separator) => &trimmed[separator + 1..],
+        None => trimmed,
+    };
     if name.is_empty() { path } else { name }
 }
 

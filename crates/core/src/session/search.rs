@@ -389,9 +389,10 @@ fn printable_len(text: &[u8]) -> usize {
     let mut len = 0;
     // There is no early return within a block, so that its bytes are compared at once.
     for block in text.chunks(16) {
-        let is_whole = block
-            .iter()
-            .fold(true, |all, byte| all & is_printable(byte));
+        let mut is_whole = true;
+        for byte in block {
+            is_whole &= is_printable(byte);
+        }
         if !is_whole {
             return len + block.iter().take_while(|byte| is_printable(byte)).count();
         }

@@ -258,19 +258,21 @@ impl<'s> Batch<'s> {
     /// Whether an entry makes the tool call with this id. The calls of the session were collected
     /// when it was loaded; those of the batch are read from its lines.
     fn makes_call(&self, ix: EntryIx, id: &Text) -> bool {
-        match self.batch_index(ix) {
-            Some(index) => {
-                let message = Raw::from_checked(&self.change.entries[index].line).get("message");
-                call_ids(message.and_then(|message| message.get("content"))).contains(id)
-            }
-            None => {
-                let calls = self.session.collected.tool_calls_of(ix);
-                !id.is_empty()
-                    && calls
-                        .iter()
-                        .any(|call| self.session.bytes(call.id) == id.as_bytes())
+        if let Some(index) = self.batch_index(ix) {
+            let entry = Raw::from_checked(&self.change.entries[index].line);
+            let message = entry.get("message").unwrap_or(Raw::NULL);
+            return call_ids(message.get("content")).contains(id);
+        }
+        // A call without an id was collected with an empty one, which no result answers.
+        if id.is_empty() {
+            return false;
+        }
+        for call in self.session.collected.tool_calls_of(ix) {
+            if self.session.bytes(call.id) == id.as_bytes() {
+                return true;
             }
         }
+        false
     }
 }
 

@@ -64,15 +64,20 @@ impl<'n> NamedSession<'n> {
 /// of each number is not checked.
 fn is_time_in_name(time: &str) -> bool {
     /// `0` is any digit, and any other character is itself.
-    const SHAPE: &str = "0000-00-00T00-00-00-000Z";
-    time.len() == SHAPE.len()
-        && time
-            .chars()
-            .zip(SHAPE.chars())
-            .all(|(given, shape)| match shape {
-                '0' => given.is_ascii_digit(),
-                _ => given == shape,
-            })
+    const SHAPE: &[u8] = b"0000-00-00T00-00-00-000Z";
+    if time.len() != SHAPE.len() {
+        return false;
+    }
+    for (byte, shape) in time.bytes().zip(SHAPE) {
+        let fits = match shape {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte == *shape,
+        };
+        if !fits {
+            return false;
+        }
+    }
+    true
 }
 
 /// A header to put before the first entry.
@@ -231,17 +236,14 @@ impl HeaderlessFile {
         let id = named.as_ref().map_or(name, |named| named.id);
         let mut sources = vec![format!("the id {id:?} from the file's name")];
 
-        let time = match (&named, self.time) {
-            (Some(named), _) => {
-                sources.push("the time from the file's name".to_owned());
-                Some(named.timestamp.clone())
-            }
-            (None, Some(time)) => {
-                sources.push("the time from the first entry".to_owned());
-                Some(time)
-            }
-            (None, None) => None,
-        };
+        let mut time = self.time;
+        if let Some(named) = &named {
+            // The agent put the time of the lost header into the name.
+            time = Some(named.timestamp.clone());
+            sources.push("the time from the file's name".to_owned());
+        } else if time.is_some() {
+            sources.push("the time from the first entry".to_owned());
+        }
 
         match &cwd {
             Some(cwd) => sources.push(format!("the directory {:?} from {}", cwd.path, cwd.source)),

@@ -217,9 +217,11 @@ impl LineRepair {
     pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
         let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
-        // The difference of the two numbers may be negative. Comparing sums avoids signed numbers.
-        let is_shifted = self.repaired_lines + previous.source != source_line.0 + previous.repaired;
-        if is_shifted {
+        // As long as the two numbers differ by the same amount, the last line of the map gives the
+        // source of all that follow it. Lines may be added and removed, so the amount has a sign.
+        let shift = i64::from(source_line.0) - i64::from(self.repaired_lines);
+        let known_shift = i64::from(previous.source) - i64::from(previous.repaired);
+        if shift != known_shift {
             self.line_map.push(MappedLine {
                 repaired: self.repaired_lines,
                 source: source_line.0,

@@ -78,16 +78,22 @@ pub(super) fn repair_lines(
 /// Whether a record that was read without a problem is certainly an entry with nothing to repair or
 /// to report.
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
-    let has_valid_ids = record.id.is_some()
-        && record
-            .get(Member::ParentId)
-            .is_none_or(|parent| parent.is_string() || parent.is_null());
-    has_valid_ids
-        && !is_of_kind(record, "session")
-        && !is_of_kind(record, "title")
-        && (!is_of_kind(record, "message") || record.message.is_some())
-        && blob_hashes(record.bytes).next().is_none()
-        && find_missing_fields(record, blocks).is_empty()
+    let has_valid_parent = match record.get(Member::ParentId) {
+        Some(parent) => parent.is_string() || parent.is_null(),
+        None => true,
+    };
+    if record.id.is_none() || !has_valid_parent {
+        return false;
+    }
+    // A second header or title is reported, and so is a message without its `message`.
+    let is_head = is_of_kind(record, "session") || is_of_kind(record, "title");
+    let lacks_message = is_of_kind(record, "message") && record.message.is_none();
+    if is_head || lacks_message {
+        return false;
+    }
+    // A blob may be missing on the disk.
+    let has_blobs = blob_hashes(record.bytes).next().is_some();
+    !has_blobs && find_missing_fields(record, blocks).is_empty()
 }
 
 fn is_of_kind(record: &Record, name: &str) -> bool {
@@ -276,14 +282,18 @@ impl LineRepair {
         values: &[Range<usize>],
         gaps: &[Range<usize>],
     ) {
+        let count = values.len();
         let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
-        let message = match (values.len(), junk_len) {
-            (1, _) => format!("an entry and {junk_len} other bytes are on one line"),
-            (count, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
-                format!("lines end with carriage returns only: {count} values are on one line")
-            }
-            (count, 0) => format!("{count} values are on one line"),
-            (count, _) => format!("{count} values and {junk_len} other bytes are on one line"),
+        // All lines of such a file are one: the first.
+        let ends_with_returns = located.number.0 == 1 && located.bytes.contains(&b'\r');
+        let message = if count == 1 {
+            format!("an entry and {junk_len} other bytes are on one line")
+        } else if junk_len > 0 {
+            format!("{count} values and {junk_len} other bytes are on one line")
+        } else if ends_with_returns {
+            format!("lines end with carriage returns only: {count} values are on one line")
+        } else {
+            format!("{count} values are on one line")
         };
         let fix = if junk_len == 0 {
             "each is put on a separate line"

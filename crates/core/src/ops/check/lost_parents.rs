@@ -69,13 +69,14 @@ pub(super) fn find_replacement_parents(
             LostParent::Root => Position::Root,
             LostParent::Unknown => next_entry.previous().into(),
             LostParent::Id(parent_id) => {
-                // The parent may be a lost entry before this one.
-                let lost_parent = replacements.get(parent_id.as_bytes());
-                session
-                    .find_entry(parent_id)
-                    .or(lost_parent.and_then(|position| position.entry()))
-                    .or(next_entry.previous())
-                    .into()
+                let mut parent = session.find_entry(parent_id);
+                // The parent may be a lost entry before this one, which has a replacement itself.
+                if parent.is_none()
+                    && let Some(replacement) = replacements.get(parent_id.as_bytes())
+                {
+                    parent = replacement.entry();
+                }
+                parent.or(next_entry.previous()).into()
             }
         };
         replacements.insert(id, parent);

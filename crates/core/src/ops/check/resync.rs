@@ -203,11 +203,15 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
     }
     let has_parent_number = record.get(Member::Parent).is_some_and(Raw::is_number);
     let has_time_or_parent = record.timestamp.is_some() || has_parent_number;
-    match (beginning, expected.without_ids) {
-        (Beginning::OfRecord, true) => true,
-        // One of the two signs is missing: the place or the format.
-        (Beginning::OfRecord, false) | (Beginning::BehindGap, true) => has_time_or_parent,
-        (Beginning::BehindGap, false) => false,
+
+    // Two signs are certain: the place and the format. If one is missing, the members decide.
+    let begins_record = beginning == Beginning::OfRecord;
+    if begins_record && expected.without_ids {
+        true
+    } else if begins_record || expected.without_ids {
+        has_time_or_parent
+    } else {
+        false
     }
 }
 

@@ -145,17 +145,21 @@ impl MessageTree {
 fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = reader.session().entry(ix);
     match entry.kind {
-        Kind::CustomMessage => Ok(true),
-        Kind::BranchSummary => reader.with_entry(ix, |line| content::has_truthy(line, "summary")),
-        Kind::Message => match entry.role {
-            Role::User | Role::Assistant | Role::Custom | Role::Developer | Role::FileMention => {
-                Ok(true)
-            }
-            Role::BashExecution | Role::PythonExecution => reader.with_message(ix, |message| {
-                !content::has_truthy(message, "excludeFromContext")
-            }),
-            _ => Ok(false),
-        },
+        Kind::CustomMessage => return Ok(true),
+        Kind::BranchSummary => {
+            return reader.with_entry(ix, |line| content::has_truthy(line, "summary"));
+        }
+        Kind::Message => {}
+        _ => return Ok(false),
+    }
+    match entry.role {
+        Role::User | Role::Assistant | Role::Custom | Role::Developer | Role::FileMention => {
+            Ok(true)
+        }
+        // The user can run a command without showing it to the model.
+        Role::BashExecution | Role::PythonExecution => reader.with_message(ix, |message| {
+            !content::has_truthy(message, "excludeFromContext")
+        }),
         _ => Ok(false),
     }
 }

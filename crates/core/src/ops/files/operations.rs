@@ -106,10 +106,12 @@ impl RecordedPaths<'_> {
     pub fn resolve(&self, path: &Text) -> String {
         let written = path.as_bytes();
         let named = written.strip_prefix(b"@").unwrap_or(written);
-        let cwd = self.folders.cwd.map(Text::as_bytes);
-        let absolute = match (named.strip_prefix(b"~/"), self.folders.home) {
-            (Some(below_home), Some(home)) => absolute_path(below_home, Some(home.as_bytes())),
-            _ => absolute_path(named, cwd),
+        let absolute = if let Some(below_home) = named.strip_prefix(b"~/")
+            && let Some(home) = self.folders.home
+        {
+            absolute_path(below_home, Some(home.as_bytes()))
+        } else {
+            absolute_path(named, self.folders.cwd.map(Text::as_bytes))
         };
         collapse_dots(&String::from_utf8_lossy(&absolute))
     }
@@ -238,19 +240,15 @@ fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<Name
         if is_nested && !member_is(call, "status", "ok") {
             continue;
         }
-        let [id, name, arguments] = find_members(call, ["id", "name", "arguments"]);
-        for (tool, path) in called_files(name, arguments) {
-            // A nested call has no result of its own.
-            let id = if is_nested {
-                None
-            } else {
-                id.and_then(Raw::text)
-            };
+        let [own_id, name, arguments] = find_members(call, ["id", "name", "arguments"]);
+        // A nested call has no result of its own.
+        let result_id = if is_nested { None } else { own_id };
+        for file in called_files(name, arguments) {
             calls.push(NamedCall {
                 index,
-                id: id.map(Text::into_bytes),
-                action: tool.action,
-                path: paths.resolve_call(agent, tool, path),
+                id: result_id.and_then(Raw::text).map(Text::into_bytes),
+                action: file.tool.action,
+                path: paths.resolve_call(agent, file.tool, file.path),
             });
         }
     }

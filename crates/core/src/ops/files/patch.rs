@@ -34,10 +34,12 @@ struct HunkHeading {
 impl HunkHeading {
     /// Parses what follows `@@ -` in a heading. A range without a count has one line.
     fn parse(ranges: &str) -> Option<HunkHeading> {
-        let (ranges, _) = ranges.split_once(" @@")?;
+        // `12,5 +13,6 @@ fn main() {`: what follows is a line of the file, for the reader.
+        let (ranges, _section) = ranges.split_once(" @@")?;
         let (old_range, new_range) = ranges.split_once(" +")?;
         let (old_start, old_count) = old_range.split_once(',').unwrap_or((old_range, "1"));
-        let (_, new_count) = new_range.split_once(',').unwrap_or((new_range, "1"));
+        // The new start follows from the hunks before.
+        let (_new_start, new_count) = new_range.split_once(',').unwrap_or((new_range, "1"));
         Some(HunkHeading {
             old_start: old_start.parse().ok()?,
             old_count: old_count.parse().ok()?,

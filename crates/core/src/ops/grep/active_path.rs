@@ -33,24 +33,24 @@ impl ActivePath {
         found: Match,
     ) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
-        let needs_id = query.snippets.is_some() && format == Format::V1;
-        if !query.only_active && !query.reports_active && !needs_id {
+        let needs_id = query.details.snippets.is_some() && format == Format::V1;
+        if !query.entries.only_active && !query.details.reports_active && !needs_id {
             return Ok(Some(found));
         }
 
         let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
             // Only entries of the tree are on a path, or get an id.
-            let needs_entry = query.only_active || needs_id;
+            let needs_entry = query.entries.only_active || needs_id;
             return Ok(if needs_entry { None } else { Some(found) });
         };
         let is_active = path.is_active[ix.index()];
-        if query.only_active && !is_active {
+        if query.entries.only_active && !is_active {
             return Ok(None);
         }
         let mut kept = found;
         kept.is_active = Some(is_active);
-        if query.only_active || needs_id {
+        if query.entries.only_active || needs_id {
             kept.id = path.session.id(ix).into_owned();
         }
         Ok(Some(kept))

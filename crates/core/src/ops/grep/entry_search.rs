@@ -22,11 +22,11 @@ impl FileSearch<'_> {
     /// Returns a match with the role `title`, on the line of the title.
     pub(super) fn find_in_title(&self) -> Option<Match> {
         // With one of these options, only entries are searched. The title is not an entry.
-        let is_excluded = self.query.only_active
-            || self.query.only_entries
-            || self.query.only_failed
-            || self.query.only_images
-            || !self.query.tool_names.is_empty();
+        let is_excluded = self.query.entries.only_active
+            || self.query.entries.only_entries
+            || self.query.entries.only_failed
+            || self.query.entries.only_images
+            || !self.query.entries.tool_names.is_empty();
         if is_excluded {
             return None;
         }
@@ -110,7 +110,7 @@ impl FileSearch<'_> {
         } else {
             LineNo(0)
         };
-        let tool = match &self.query.tools {
+        let tool = match &self.query.details.tools {
             Some(options) => self.find_tool(&entry, &hit, options, &state.calls, line)?,
             None => None,
         };
@@ -131,10 +131,10 @@ impl FileSearch<'_> {
 
     /// Whether an entry passes the filters of the query other than roles and the period.
     fn is_selected(&self, entry: &ParsedEntry) -> bool {
-        if self.query.only_failed && !has_failed(entry) {
+        if self.query.entries.only_failed && !has_failed(entry) {
             return false;
         }
-        if self.query.only_images && !has_image(entry) {
+        if self.query.entries.only_images && !has_image(entry) {
             return false;
         }
         self.is_of_wanted_tool(entry)
@@ -198,24 +198,23 @@ impl FileSearch<'_> {
             let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
             is_caller || wanted.as_bytes() == role_name.as_bytes()
         };
-        if !self.query.roles.is_empty() && !self.query.roles.iter().any(has_role) {
+        if !self.query.entries.roles.is_empty() && !self.query.entries.roles.iter().any(has_role) {
             return false;
         }
 
         // Without a period, no timestamp has to be parsed.
-        if self.query.period == Period::default() {
+        if self.query.entries.period == Period::default() {
             return true;
         }
         let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
-        self.query
-            .period
-            .contains(time_ms.unwrap_or(Entry::NO_TIME))
+        let period = &self.query.entries.period;
+        period.contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
     /// Whether an entry is the result of a tool that the query names, or a reply that calls one. No
     /// other entry belongs to a tool. If the query names no tool, all entries pass.
     fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
-        if self.query.tool_names.is_empty() {
+        if self.query.entries.tool_names.is_empty() {
             return true;
         }
         let tool_name = match (entry.role, &entry.record.message) {
@@ -234,7 +233,11 @@ impl FileSearch<'_> {
     }
 
     fn is_wanted_tool(&self, name: Raw) -> bool {
-        self.query.tool_names.iter().any(|wanted| name.is(wanted))
+        self.query
+            .entries
+            .tool_names
+            .iter()
+            .any(|wanted| name.is(wanted))
     }
 
     /// Returns which fields of an entry are searched. Those of a reply depend on the query: its
@@ -243,7 +246,7 @@ impl FileSearch<'_> {
         if entry.role != Role::Assistant {
             return SearchedFields::All;
         }
-        if !self.query.tool_names.is_empty() {
+        if !self.query.entries.tool_names.is_empty() {
             let mut call_indexes = Vec::new();
             for block in entry.blocks {
                 if self.is_wanted_call(block) {
@@ -253,7 +256,7 @@ impl FileSearch<'_> {
             return SearchedFields::OfSomeCalls(call_indexes);
         }
         // The tool calls of a reply may be searched although replies are not.
-        let roles = &self.query.roles;
+        let roles = &self.query.entries.roles;
         let has_role_of_replies = roles
             .iter()
             .any(|role| Some(&**role) == Role::Assistant.name());
@@ -267,7 +270,7 @@ impl FileSearch<'_> {
     /// Whether the undecoded text of a message already shows that the entry matches, which saves a
     /// visit of its fields. Always false if snippets are returned: they need the decoded text.
     fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
-        if self.query.snippets.is_some()
+        if self.query.details.snippets.is_some()
             || entry.kind != Kind::Message
             || self.searched_fields(entry) != SearchedFields::All
         {
@@ -329,7 +332,7 @@ impl FileSearch<'_> {
     /// Returns the text of an entry that matches, as far as the query requests it.
     fn collect_texts(&self, entry: &ParsedEntry) -> MatchTexts {
         let mut texts = MatchTexts::default();
-        let wanted = self.query.texts;
+        let wanted = self.query.details.texts;
         if !wanted.whole && !wanted.every_match {
             return texts;
         }
@@ -355,14 +358,14 @@ impl FileSearch<'_> {
     /// ones.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
-        if self.query.texts.whole && !shown.is_empty() {
+        if self.query.details.texts.whole && !shown.is_empty() {
             let whole = texts.whole.get_or_insert_default();
             if !whole.is_empty() && !whole.ends_with('\n') {
                 whole.push('\n');
             }
             whole.push_str(&shown);
         }
-        if self.query.texts.every_match {
+        if self.query.details.texts.every_match {
             for matched in self.query.pattern.find_all(text.as_bytes()) {
                 let matched = extend_to_characters(&shown, matched);
                 if !matched.is_empty() {
@@ -377,7 +380,7 @@ impl FileSearch<'_> {
     fn find_in_field(&self, field: &Field) -> Option<Hit> {
         let raw = field.raw();
         if let Some(prefilter) = self.query.pattern.prefilter() {
-            if self.query.snippets.is_none() && prefilter.must_match(raw) {
+            if self.query.details.snippets.is_none() && prefilter.must_match(raw) {
                 return Some(empty_hit());
             }
             if !prefilter.may_match(raw) {
@@ -392,14 +395,14 @@ impl FileSearch<'_> {
     /// Returns the hit at a range of the text of a field; an empty hit if no snippets are returned.
     /// `field` is the path of the field.
     fn hit_at(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
-        let Some(size) = self.query.snippets else {
+        let Some(size) = self.query.details.snippets else {
             return empty_hit();
         };
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
         let mut matched = extend_to_characters(&shown, matched);
         // A pattern that matches everywhere asks what failed, not where a text begins.
-        if self.query.only_failed && matched.is_empty() {
+        if self.query.entries.only_failed && matched.is_empty() {
             let start = find_failing_line(&shown);
             matched = start..start;
         }
@@ -477,7 +480,7 @@ impl FieldSearch<'_, '_> {
         };
         self.found = Some(found);
         // Of what failed, the text says more than the name of the tool, which precedes it.
-        if self.search.query.only_failed && field.path() == TOOL_NAME_PATH {
+        if self.search.query.entries.only_failed && field.path() == TOOL_NAME_PATH {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(())

@@ -20,7 +20,9 @@ mod trail;
 pub use around::{NearbyEntry, entries_around_matches};
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
-pub use query::{Match, MatchTexts, Query, TextOptions, ToolOptions, searchable_roles};
+pub use query::{
+    EntryFilter, Match, MatchDetails, MatchTexts, Query, TextOptions, ToolOptions, searchable_roles,
+};
 pub use search::{ResumePoint, SearchOutcome, search_file};
 pub use tool::ToolUse;
 pub use trail::{EntryContinuation, Trail};

@@ -14,33 +14,46 @@ use pisess_json::text::Text;
 pub struct Query {
     /// The pattern to match.
     pub pattern: Pattern,
-    /// The fields of an entry to search.
-    pub scope: FieldScope,
-    /// Search only entries with one of these roles (see [`searchable_roles`]); all if empty.
-    pub roles: Vec<String>,
     /// Search for entries that do not match.
     pub inverted: bool,
-    /// Search only the calls and results of the tools with these names; everything if empty.
+    /// The entries to search.
+    pub entries: EntryFilter,
+    /// The fields of an entry to search.
+    pub scope: FieldScope,
+    /// What is returned of each match.
+    pub details: MatchDetails,
+}
+
+/// The entries that a search includes: those that pass all conditions. The default includes all.
+#[derive(Clone, Debug, Default)]
+pub struct EntryFilter {
+    /// Only entries with one of these roles (see [`searchable_roles`]); all if empty.
+    pub roles: Vec<String>,
+    /// Only the calls and results of the tools with these names; everything if empty.
     pub tool_names: Vec<String>,
-    /// Search only entries of this period.
+    /// Only entries of this period.
     pub period: Period,
-    /// Search only entries on the path to the leaf.
+    /// Only entries on the path to the leaf.
     pub only_active: bool,
-    /// Whether each match says if its entry is on the path to the leaf.
-    pub reports_active: bool,
-    /// Search only entries that failed.
+    /// Only entries that failed.
     pub only_failed: bool,
-    /// Search only entries with an image.
+    /// Only entries with an image.
     pub only_images: bool,
     /// Whether the caller selects entries by their lines. Then the title is not searched.
     pub only_entries: bool,
-    /// How much text to return with each match, its position and its line; without it, hits can
-    /// only be counted.
+}
+
+/// What is returned of each match. With the default, matches can only be counted.
+#[derive(Clone, Debug, Default)]
+pub struct MatchDetails {
+    /// How much text is returned, with its position and its line.
     pub snippets: Option<SnippetSize>,
     /// Whether the tool is returned with each match in a call or its result.
     pub tools: Option<ToolOptions>,
-    /// What is returned of the text of each entry that matches, besides the first match.
+    /// What is returned of the text of the entry, besides the first match.
     pub texts: TextOptions,
+    /// Whether the entry is on the path to the leaf.
+    pub reports_active: bool,
 }
 
 /// What is returned of the text of an entry that matches.
@@ -63,7 +76,10 @@ impl Query {
     /// Whether the line number of each match is needed: to return it, or to find the entry in a
     /// loaded session.
     pub(super) fn needs_lines(&self) -> bool {
-        self.snippets.is_some() || self.only_active || self.reports_active || self.only_entries
+        self.details.snippets.is_some()
+            || self.details.reports_active
+            || self.entries.only_active
+            || self.entries.only_entries
     }
 }
 

@@ -243,21 +243,23 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range, and adds the lines that the range
-    /// counted. A range numbers its lines from its start; here they get their numbers in the file.
+    /// Calls `on_match` with the matches of the next range. The thread that searched the range
+    /// numbered its lines from 1, because it did not know how many lines are before the range. Here
+    /// they get their numbers in the file.
     fn report_range(
         &mut self,
         range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        if range.line_count.is_some() && self.counted.end < range.bytes.start {
-            // The ranges before this one needed no number, so their lines were not counted.
-            self.counted
-                .read_to(self.source, range.bytes.start)
-                .map_err(|error| Stopped::Failed(error.into()))?;
+        // Lines are counted from the first range on that needs the number of a match. The lines
+        // before that range are counted now.
+        let needs_numbers = range.line_count.is_some();
+        if needs_numbers && self.counted.end < range.bytes.start {
+            let read_result = self.counted.read_to(self.source, range.bytes.start);
+            read_result.map_err(|error| Stopped::Failed(error.into()))?;
         }
 
-        // Too few if neither this range nor one before it needed a number; it is not used then.
+        // If no range needed a number yet, this is too small, and is not shown.
         let lines_before = self.counted.line_count;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
@@ -270,7 +272,8 @@ impl<'s> FileSearch<'s> {
             if self.query.needs_lines() {
                 found.line.0 += lines_before;
             }
-            if on_match(found).map_err(Stopped::Failed)?.is_break() {
+            let flow = on_match(found).map_err(Stopped::Failed)?;
+            if flow.is_break() {
                 return Err(Stopped::Enough);
             }
         }
@@ -358,7 +361,7 @@ impl<'s> FileSearch<'s> {
         let scanned =
             scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut state.blocks);
         if scanned.is_ok() && scanner.at_end() {
-            if self.query.tools.is_some() {
+            if self.query.details.tools.is_some() {
                 state.calls.add_calls(&state.blocks);
             }
             let found = self.search_record(&record, state, line)?;

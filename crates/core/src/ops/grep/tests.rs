@@ -7,7 +7,6 @@
 use super::*;
 use crate::session::dice::Dice;
 use crate::session::fields::FieldScope;
-use crate::session::period::Period;
 use crate::session::search::SnippetSize;
 use pisess_store::PageBuffer;
 use std::fmt::Write as _;
@@ -179,20 +178,14 @@ impl Made {
 
 fn query_for(pattern: Pattern) -> Query {
     Query {
-        tools: None,
         pattern,
-        scope: FieldScope::Meaningful,
-        roles: Vec::new(),
-        tool_names: Vec::new(),
-        period: Period::default(),
         inverted: false,
-        only_active: false,
-        only_failed: false,
-        reports_active: false,
-        only_images: false,
-        only_entries: false,
-        snippets: Some(SnippetSize::default()),
-        texts: TextOptions::default(),
+        entries: EntryFilter::default(),
+        scope: FieldScope::Meaningful,
+        details: MatchDetails {
+            snippets: Some(SnippetSize::default()),
+            ..MatchDetails::default()
+        },
     }
 }
 
@@ -336,11 +329,14 @@ fn several_threads_find_what_one_finds() {
     let pattern = Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap();
     let listed = query_for(pattern.clone());
     let counted = Query {
-        snippets: None,
+        details: MatchDetails::default(),
         ..listed.clone()
     };
     let on_path = Query {
-        only_active: true,
+        entries: EntryFilter {
+            only_active: true,
+            ..EntryFilter::default()
+        },
         ..counted.clone()
     };
     for (name, query) in [

@@ -111,7 +111,7 @@ impl Restoration {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restoration> {
         let mut lines = RestoredLines::read(session, source, &operations, &*pruned)?;
-        // By operation, the fate of each of its records.
+        // By operation: the fate of each of its records.
         let mut fates_by_operation = Vec::with_capacity(operations.len());
         for operation in operations.iter().rev() {
             fates_by_operation.push(lines.undo_operation(&operation.records)?);
@@ -128,14 +128,21 @@ impl Restoration {
             for (record, fate) in records.into_iter().zip(fates) {
                 match fate {
                     Fate::Present => {}
-                    Fate::Restored if record.is_payload_or_entry() => restored_records.push(record),
-                    Fate::Restored => {}
-                    // Nothing is lost with a mark, which only sets the leaf.
-                    Fate::Lost if matches!(record.kind, RecordKind::Mark) => {}
-                    Fate::Lost => unplaced.push(UnplacedRecord {
-                        entry_id: record.id.to_string_lossy().into_owned(),
-                        field: record.field().unwrap_or("the entry").to_owned(),
-                    }),
+                    Fate::Restored => {
+                        // A link or a mark is not something that the user pruned.
+                        if record.is_payload_or_entry() {
+                            restored_records.push(record);
+                        }
+                    }
+                    Fate::Lost => {
+                        // Nothing is lost with a mark, which only sets the leaf.
+                        if !matches!(record.kind, RecordKind::Mark) {
+                            unplaced.push(UnplacedRecord {
+                                entry_id: record.id.to_string_lossy().into_owned(),
+                                field: record.field().unwrap_or("the entry").to_owned(),
+                            });
+                        }
+                    }
                 }
             }
         }
@@ -392,15 +399,15 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Inserts the lines of entries, each at its distance behind its anchor: the last entry before
-    /// it that was not removed, or the header. The entries that wait for an anchor are in file
-    /// order.
+    /// Inserts the lines of removed entries below their anchors: an anchor is the last entry before
+    /// an entry that was not removed, or the header. `waiting` has the entries of each anchor, in
+    /// file order. An entry whose anchor is not in the session is not inserted.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
         fates: &mut [Fate],
     ) {
-        // Built anew, since inserting into a long list would move what follows each time.
+        // A new list: to insert into a long one would move its rest for each entry.
         let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {
@@ -415,8 +422,10 @@ impl<'a> RestoredLines<'a> {
 
             let mut session_number = line.session_number;
             for entry in entries {
-                // Lines between the anchor and the entry that are not entries themselves stayed.
-                while lines.len() < anchor_index + entry.distance as usize
+                // A prune removes only entries. Blank or malformed lines that were between the
+                // anchor and the entry are still there, and come first.
+                let index_in_file = anchor_index + entry.distance as usize;
+                while lines.len() < index_in_file
                     && let Some(between) =
                         old_lines.next_if(|&next| self.find_anchor(next).is_none())
                 {

@@ -217,6 +217,7 @@ fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String
     let all_ids = session.entry_indexes().map(|ix| session.id(ix));
     let all_labels = labels.iter().map(|(_, change)| session.text(change.name));
 
+    // The distance comes first in each pair, so that sorting puts the most similar name first.
     let mut similar = Vec::new();
     for candidate in all_ids.chain(all_labels) {
         // Candidates of another length are not compared, because that takes long.
