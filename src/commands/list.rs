@@ -23,6 +23,7 @@ use crate::ops::list::{
     ForkRows, ListRow, ListedSession, Order, SessionFilter, build_rows, distinct_titles,
     group_by_repository, sort_sessions,
 };
+use crate::session::usage::built_in_prices_date;
 use files::{FilesToRead, find_files, retain_same_repository};
 use foldhash::HashMap;
 use json::session_json;
@@ -213,11 +214,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let last = stores.newest_sessions().next();
     print_rows(&list, &rows, last.as_deref(), args, ui)?;
+    note_estimates(&list, args, ui);
     Ok(if has_failures {
         Exit::Failed
     } else {
         Exit::Done
     })
+}
+
+/// Notes from when the prices of estimated costs are, which the column of costs shows after `~`.
+fn note_estimates(list: &[ListedSession], args: &Args, ui: &mut Ui) {
+    let has_estimate = list.iter().any(|session| session.usage.has_estimate());
+    if has_estimate && !args.json && !args.only.is_set() {
+        let date = built_in_prices_date();
+        ui.warn(&format!("~ costs are estimated, prices of {date}"));
+    }
 }
 
 /// Keeps the sessions to which something was written in the period. If there was a failure, no

@@ -16,13 +16,14 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::ops::stats::{PriceTable, SessionStats, collect_stats, find_copies_and_add_keys};
+use crate::ops::stats::{SessionStats, collect_stats, find_copies_and_add_keys};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
-use crate::session::usage::SubAgents;
+use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date};
 use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -66,9 +67,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Count tokens, cost, messages, tools and time.
 ///
 /// Tokens and cost are recorded in assistant messages, tool results, summaries and usage entries.
-/// Failed requests are included. Requests without a recorded cost are counted as unpriced. With
-/// --prices, their cost is estimated, and `~` marks sums that include estimates. Reasoning counts
-/// as output.
+/// Failed requests are included. The cost of requests without a recorded cost is estimated, and `~`
+/// marks sums that include estimates. If the price of a model is not known, its requests are counted
+/// as unpriced. Reasoning counts as output.
 ///
 /// `--by file` lists each file that the tools `read`, `write` and `edit` name, with the number of
 /// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
@@ -107,8 +108,8 @@ pub struct Args {
         hide_possible_values = true
     )]
     pub by: Vec<GroupKey>,
-    /// Estimate costs that are not recorded, with the prices in FILE: LiteLLM's
-    /// model_prices_and_context_window.json, or JSON in its format
+    /// Estimate costs that are not recorded with the prices in FILE, in place of those that pisess
+    /// contains: LiteLLM's model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     /// Read the sessions of other agents (claude: Claude Code, codex: Codex, all: of these and of
@@ -132,14 +133,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     require_valid_keys(&args.by)?;
     let period = args.period.parse_period(ui)?;
     let prices = match &args.prices {
-        Some(path) => Some(read_prices(path, ui)?),
+        Some(path) => Some(Arc::new(read_prices(path, ui)?)),
         None => None,
     };
     let sessions = args.find_sessions(period, ui)?;
     if args.lists_entries() {
-        print_entries(args, sessions, prices.as_ref(), period, ui)
+        print_entries(args, sessions, prices, period, ui)
     } else {
-        print_sums(args, sessions, prices.as_ref(), period, ui)
+        print_sums(args, sessions, prices, period, ui)
     }
 }
 
@@ -148,16 +149,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn print_entries(
     args: &Args,
     sessions: SessionsToRead,
-    prices: Option<&PriceTable>,
+    prices: Option<Arc<PriceTable>>,
     period: Period,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let is_single = sessions.is_single;
-    let options = load_options(args, is_single, ui);
+    let options = load_options(args, is_single, prices, ui);
     let mut table = entries::new_table();
     let exit = sessions.read_all(
         ui,
-        |path, input| StatsOfFile::read(path, input, &options, None, prices),
+        |path, input| StatsOfFile::read(path, input, &options, None),
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
@@ -166,8 +167,9 @@ fn print_entries(
                 .iter()
                 .filter(|entry| entry.is_billed && period.contains(entry.time_ms));
             if args.json {
-                return billed
-                    .try_for_each(|entry| ui.print_json(&entries::entry_json(path, stats, entry)));
+                return billed.try_for_each(|entry| {
+                    ui.print_json(&entries::entry_json(path, stats, entry, args.prices_date()))
+                });
             }
             let shown_path = if is_single { None } else { Some(path) };
             entries::add_rows(&mut table, shown_path, stats, billed, ui)
@@ -183,14 +185,14 @@ fn print_entries(
 fn print_sums(
     args: &Args,
     mut sessions: SessionsToRead,
-    prices: Option<&PriceTable>,
+    prices: Option<Arc<PriceTable>>,
     period: Period,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let found_none = sessions.found_none;
     // Of several copies, the one that is read first is counted.
     sessions.sort_agents_first();
-    let options = load_options(args, sessions.is_single, ui);
+    let options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
     let mut counted_keys = HashSet::default();
     let by = if args.lists_times() {
@@ -198,10 +200,10 @@ fn print_sums(
     } else {
         args.by.clone()
     };
-    let mut groups = StatsGroups::new(by, ui);
+    let mut groups = StatsGroups::new(by, args.prices_date(), ui);
     let exit = sessions.read_all(
         ui,
-        |path, input| StatsOfFile::read(path, input, &options, Some(&agents), prices),
+        |path, input| StatsOfFile::read(path, input, &options, Some(&agents)),
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
@@ -255,15 +257,11 @@ impl StatsOfFile {
         input: &Input,
         options: &LoadOptions,
         agents: Option<&SubAgents>,
-        prices: Option<&PriceTable>,
     ) -> Result<StatsOfFile, Failure> {
         let path_and_agents = agents.map(|agents| (path, agents));
         let (pruned, pruned_failure) = split_result(load_pruned(input));
-        let mut stats = collect_stats(input.source(), options, path_and_agents, pruned.as_ref())
+        let stats = collect_stats(input.source(), options, path_and_agents, pruned.as_ref())
             .map_err(|error| Failure::from_load_error(&input.name, error))?;
-        if let Some(prices) = prices {
-            stats.estimate_costs(prices);
-        }
         Ok(StatsOfFile {
             stats,
             name: input.name.clone(),
@@ -336,6 +334,16 @@ impl Args {
         Ok(SessionsToRead::from_files(files))
     }
 
+    /// Returns the date of the prices for estimates; `None` for those of `--prices`, whose date is
+    /// not known.
+    fn prices_date(&self) -> Option<&'static str> {
+        if self.prices.is_some() {
+            None
+        } else {
+            Some(built_in_prices_date())
+        }
+    }
+
     /// Whether each billed entry is printed, in place of sums.
     fn lists_entries(&self) -> bool {
         self.by == [GroupKey::Entry]
@@ -354,12 +362,18 @@ impl Args {
 
 /// Returns what to collect from each session. The keys of entries, by which copies in other
 /// sessions are recognized, are needed only for the sums of several sessions.
-fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
+fn load_options(
+    args: &Args,
+    is_single: bool,
+    prices: Option<Arc<PriceTable>>,
+    ui: &Ui,
+) -> LoadOptions {
     LoadOptions {
         workers: if is_single { ui.processor_count() } else { 1 },
         timestamps: args.lists_entries(),
         entry_keys: !args.lists_entries() && !is_single,
         usage: true,
+        prices,
         stats: true,
         read_paths: args.by.contains(&GroupKey::File),
         // Tables show the title of each session.

@@ -1397,6 +1397,11 @@ fn assert_counts_of_stats(s: &Sandbox, name: &str) {
     assert_eq!(stats["files"].as_u64(), Some(files.len() as u64), "{name}");
     let cost = early["costOfAll"].as_f64().unwrap();
     assert!((cost - stats["cost"].as_f64().unwrap()).abs() < 1e-6);
+    let entry_costs = sum(&late["cost"]);
+    assert!((cost - entry_costs).abs() < 1e-4 || early["left"].is_string());
+    assert_eq!(early.get("pricesOf"), stats.get("pricesOf"), "{name}");
+    let has_estimates = !late["estimated"].as_array().unwrap().is_empty();
+    assert_eq!(has_estimates, stats.get("estimated").is_some(), "{name}");
 }
 
 #[test]
@@ -1406,6 +1411,9 @@ fn a_page_counts_as_stats_does() {
     for name in s.names() {
         assert_counts_of_stats(&s, &name);
     }
+    // Its costs are estimated.
+    s.put("claude.jsonl", fixture("claude/tree.jsonl"));
+    assert_counts_of_stats(&s, "claude.jsonl");
     for hazard in hazards() {
         s.put("hazard.jsonl", fixture(&format!("hazards/{hazard}.jsonl")));
         if s.pisess("stats ./hazard.jsonl").done().code == 0 {

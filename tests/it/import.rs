@@ -1119,27 +1119,29 @@ fn list_shows_what_could_be_imported() {
         h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
     }
     let before = h.0.files();
-    assert_snapshot!(h.run("list --all --source claude").quiet(), @r"
-    age  id        msgs  br    size  context  name or first user message
-    2mo  000000a5    10   2  7.4 kB     9.1k  Which spar for a kite?
-    4mo  5be49767     6   1  7.1 kB        8  Kites
-    7mo  000000a4     3   1  2.1 kB    12.9k  How long a line?
-    7mo  000000a3     8   1  9.3 kB    12.9k  Spars
-    7mo  000000a2    12   3  8.2 kB    12.9k  A washi kite
-    7mo  000000a1     8   1  6.1 kB    12.9k  Which paper for a kite?
+    assert_snapshot!(h.run("list --all --source claude"), @"
+       age  id        msgs  br    size  context     cost  name or first user message
+       2mo  000000a5    10   2  7.4 kB     9.1k   ~$0.02  Which spar for a kite?
+       4mo  5be49767     6   1  7.1 kB        8  ~<$0.01  Kites
+       7mo  000000a4     3   1  2.1 kB    12.9k  ~<$0.01  How long a line?
+       7mo  000000a3     8   1  9.3 kB    12.9k  ~$0.02+  Spars
+       7mo  000000a2    12   3  8.2 kB    12.9k   ~$0.04  A washi kite
+       7mo  000000a1     8   1  6.1 kB    12.9k   ~$0.03  Which paper for a kite?
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
-    assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @r"
-     age  id        msgs  br    size  context  name or first user message
-     5mo  000000b6    10   2  8.2 kB      173  How long is the tail?
-     2mo  000000c1     9   1   24 kB    10.5k  Compare the two spars.
-     2mo  000000b2     9   2  6.5 kB     1.2k  Which paper for a kite?
-     2mo  000000e1     8   1   22 kB    10.4k  Look at my notes.
-     2mo  000000b1     8   1  5.6 kB     9.4k  Paper for a kite
-     2mo  000000b5     6   1  1.8 kB       26  Say it in events.
-     4mo  5be49767     6   1  5.5 kB        8  Kites
-    10mo  6098ae0e     6   1  1.3 kB       99  Which paper for a kite?
-     2mo  000000e2     4   1   13 kB     7.6k  Look at my notes.
-     2mo  000000b3     4   1  2.1 kB       16  A long question.
+    assert_snapshot!(h.run("list --all --source codex --sort messages"), @"
+        age  id        msgs  br    size  context     cost  name or first user message
+        5mo  000000b6    10   2  8.2 kB      173   ~$0.02  How long is the tail?
+        2mo  000000c1     9   1   24 kB    10.5k   ~$0.05  Compare the two spars.
+        2mo  000000b2     9   2  6.5 kB     1.2k   ~$0.01  Which paper for a kite?
+        2mo  000000e1     8   1   22 kB    10.4k   ~$0.05  Look at my notes.
+        2mo  000000b1     8   1  5.6 kB     9.4k   ~$0.02  Paper for a kite
+        2mo  000000b5     6   1  1.8 kB       26        -  Say it in events.
+        4mo  5be49767     6   1  5.5 kB        8  ~<$0.01  Kites
+       10mo  6098ae0e     6   1  1.3 kB       99        -  Which paper for a kite?
+        2mo  000000e2     4   1   13 kB     7.6k  ~<$0.01  Look at my notes.
+        2mo  000000b3     4   1  2.1 kB       16        -  A long question.
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
     assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
     // The rows are those of the sessions that they become.
@@ -1565,12 +1567,13 @@ fn sub_agents_are_below_their_session() {
         assert_eq!(h.run(&format!("import -q --for {agent} ./p")).quiet(), "");
         assert!(h.stored() == before);
     }
-    assert_snapshot!(h.run("list --all").quiet(), @"
-    age  id        agent  msgs    size  context  name or first user message
-    7mo  c7955523  omp       8  8.4 kB    12.9k  Which paper for a kite?
-    7mo  34bd5c45  omp       2  2.2 kB        -  └─ a7: Look.
-    7mo  41a4fe69  pi        8  8.0 kB    12.9k  Which paper for a kite?
-    7mo  b6516b6a  pi        2  1.7 kB        4  └─ a7: Look.
+    assert_snapshot!(h.run("list --all"), @"
+       age  id        agent  msgs    size  context    cost  name or first user message
+       7mo  c7955523  omp       8  8.4 kB    12.9k  ~$0.03  Which paper for a kite?
+       7mo  34bd5c45  omp       2  2.2 kB        -       -  └─ a7: Look.
+       7mo  41a4fe69  pi        8  8.0 kB    12.9k  ~$0.03  Which paper for a kite?
+       7mo  b6516b6a  pi        2  1.7 kB        4       -  └─ a7: Look.
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
     // One file can only be one session.
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
@@ -1681,8 +1684,9 @@ fn the_rollouts_of_a_thread_are_one_session() {
         assert_eq!(tree(rollout), tree(path), "{rollout}");
     }
     assert_snapshot!(whole.run("list --all --source codex"), @"
-    age  id        msgs  br    size  context  name or first user message
-    2mo  000000c1    11   2  5.8 kB    10.5k  Compare the two spars.
+       age  id        msgs  br    size  context    cost  name or first user message
+       2mo  000000c1    11   2  5.8 kB    10.5k  ~$0.07  Compare the two spars.
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
     // Its id finds it, although two files have it in their names.
     let answer = whole.run("show -q 0000000000c1 77ed87ca");
@@ -1792,9 +1796,10 @@ fn sub_agents_of_codex_are_below_their_session() {
     h.0.put(&rollout("12-25-31", "e1"), fixture("codex/parent.jsonl"));
     h.0.put(&rollout("12-25-34", "e2"), fixture("codex/sub-agent.jsonl"));
     assert_snapshot!(h.run("list --all --source codex"), @"
-    age  id        msgs   size  context  name or first user message
-    2mo  000000e1     8  22 kB    10.4k  Look at my notes.
-    2mo  000000e2     4  13 kB     7.6k  └─ Look at my notes.
+       age  id        msgs   size  context     cost  name or first user message
+       2mo  000000e1     8  22 kB    10.4k   ~$0.05  Look at my notes.
+       2mo  000000e2     4  13 kB     7.6k  ~<$0.01  └─ Look at my notes.
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
     let agent = "019cad00-0000-7000-8000-0000000000e1/019cad00-0000-7000-8000-0000000000e2";
     assert_snapshot!(h.run(&format!("context --as text {agent}")).quiet(), @"
@@ -1826,9 +1831,10 @@ fn sub_agents_of_codex_are_below_their_session() {
     2> pisess: 2 sessions created, 0 appended to, 0 unchanged, 0 failed
     ");
     assert_snapshot!(h.run("list --all"), @"
-    age  id        msgs   size  context  name or first user message
-    2mo  16a53d6f     8  29 kB    10.4k  Look at my notes.
-    2mo  15befa90     4  17 kB     7.6k  └─ 019cad00-0000-7000-8000-0000000000e2: Look at my notes.
+       age  id        msgs   size  context     cost  name or first user message
+       2mo  16a53d6f     8  29 kB    10.4k   ~$0.05  Look at my notes.
+       2mo  15befa90     4  17 kB     7.6k  ~<$0.01  └─ 019cad00-0000-7000-8000-0000000000e2: Look at my notes.
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
     ");
     h.run("import -q ./.codex/sessions").quiet();
     assert_eq!(h.sessions().len(), 2);

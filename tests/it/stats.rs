@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
+use regex::Regex;
 use serde_json::{Value, json};
 
 const TOUR: &str = "tour.jsonl";
@@ -213,7 +214,7 @@ fn a_missing_cost_is_said() {
     cost         $0.25
     time         20s
     files        0
-    1 of 2 requests unpriced: no cost is recorded for them
+    1 of 2 requests unpriced: no cost is recorded, and no price known
     ");
     assert_snapshot!(s.run("stats ./b.jsonl"), @"
     messages     2 (1 user, 1 assistant, 0 tool results)
@@ -226,7 +227,7 @@ fn a_missing_cost_is_said() {
     cost         unpriced
     time         10s
     files        0
-    1 of 1 requests unpriced: no cost is recorded for them
+    1 of 1 requests unpriced: no cost is recorded, and no price known
     ");
     let value: Value = serde_json::from_str(&s.run("stats --json .")).unwrap();
     assert_eq!(
@@ -945,6 +946,62 @@ fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
     ");
 }
 
+/// The prices that pisess contains have no date in the tests below: they change with each release.
+fn without_date(text: &str) -> String {
+    let date = Regex::new("[0-9]{4}-[0-9]{2}-[0-9]{2}").unwrap();
+    date.replace_all(text, "DATE").into_owned()
+}
+
+/// A session without recorded costs: all commands estimate the same, and give the date. A recorded
+/// cost, also one of nothing, is not touched.
+#[test]
+fn all_commands_estimate_the_same_cost() {
+    let s = Sandbox::new();
+    let model = r#""provider":"anthropic","model":"claude-opus-4-5""#;
+    let of_opus = |name: &str, cost: &str| {
+        turn(name, "2026-05-01T11:00", cost).replace(r#""provider":"p","model":"m""#, model)
+    };
+    s.put(
+        "new.jsonl",
+        of_opus("new", r#","cost":{"total":0,"unknown":true}"#),
+    );
+    s.put("free.jsonl", of_opus("free", r#","cost":{"total":0}"#));
+
+    // 1000 input, 20 output, 3 read from the cache and 4 written to it: $5, $25, $0.5 and $6.25.
+    let cost = 0.005 + 0.0005 + 0.000_001_5 + 0.000_025;
+    let stats = &rows(&s.run("stats --json ./new.jsonl"))[0];
+    let listed = &rows(&s.run("list --json ./new.jsonl"))[0];
+    for row in [stats, listed] {
+        let estimated = row["estimated"].as_f64().unwrap();
+        assert!((estimated - cost).abs() < 1e-9, "{row}");
+        assert_eq!(row["cost"], row["estimated"]);
+        assert_eq!(row["unpriced"], 0);
+        assert_eq!(row["pricesOf"].as_str().unwrap().len(), 10);
+    }
+    let entry = &rows(&s.run("stats --by entry --json ./new.jsonl"))[0];
+    assert_eq!(entry["cost"], stats["cost"]);
+    assert_eq!(entry["estimated"], true);
+    assert_eq!(entry["pricesOf"], stats["pricesOf"]);
+
+    let shown = without_date(&s.run("show ./new.jsonl").to_string());
+    assert!(shown.contains("~<$0.01, prices of DATE"), "{shown}");
+    let trajectory: Value =
+        serde_json::from_str(&s.run("export --as atif ./new.jsonl -o -").to_string()).unwrap();
+    let metrics = &trajectory["final_metrics"];
+    assert_eq!(metrics["total_cost_usd"], stats["cost"]);
+    assert_eq!(metrics["extra"]["prices_of"], stats["pricesOf"]);
+
+    let free = &rows(&s.run("stats --json ./free.jsonl"))[0];
+    assert_eq!((&free["cost"], free.get("estimated")), (&json!(0), None));
+
+    // Longer retention in the cache costs more.
+    let kept = r#","cacheWrite1h":4,"cost":{"total":0,"unknown":true}"#;
+    s.put("kept.jsonl", of_opus("kept", kept));
+    let kept = &rows(&s.run("stats --json ./kept.jsonl"))[0];
+    let added = kept["cost"].as_f64().unwrap() - cost;
+    assert!((added - 4.0 * (10.0 - 6.25) / 1e6).abs() < 1e-9, "{added}");
+}
+
 #[test]
 fn prices_fill_in_what_has_none() {
     let s = Sandbox::new();
@@ -972,7 +1029,7 @@ fn prices_fill_in_what_has_none() {
     time         30s
     files        0
     ~ $0.12 of the cost is estimated
-    1 of 3 requests unpriced: no cost is recorded for them
+    1 of 3 requests unpriced: no cost is recorded, and no price known
     ");
     assert_snapshot!(s.unchanged(&format!("stats --by model --prices ./prices.json {line}")), @"
     model             sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
@@ -981,7 +1038,7 @@ fn prices_fill_in_what_has_none() {
     (not by a model)         3         3      0       0      0       0            0           0             0         -    0s      0
     total                    3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
     ~ $0.12 of the cost is estimated
-    1 of 3 requests unpriced: no cost is recorded for them
+    1 of 3 requests unpriced: no cost is recorded, and no price known
     ");
     // In its own directory, because the column is as wide as the paths.
     let by_entry = format!(
@@ -1174,10 +1231,11 @@ fn sessions_of_other_agents_are_counted() {
     assert_eq!(sessions("stats --all --json"), 1);
     assert_eq!(sessions("stats --all --json --source claude"), 1);
     assert_eq!(sessions("stats --all --json --source all"), 3);
-    assert_snapshot!(run("stats --all --by project --source all"), @r"
+    assert_snapshot!(run("stats --all --by project --source all"), @"
     project        sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    /home/u/kites         3        22      5       1  5,418     290        2,820      71,100        79,628  unpriced   24s      1
-    11 of 11 requests unpriced: no cost is recorded for them
+    /home/u/kites         3        22      5       1  5,418     290        2,820      71,100        79,628  ~$0.0428   24s      1
+    ~ $0.04 of the cost is estimated, prices of 2026-11-29
+    3 of 11 requests unpriced: no cost is recorded, and no price known
     1 of 3 sessions record no usage
     ");
     assert_eq!(

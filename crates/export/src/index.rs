@@ -20,7 +20,7 @@ use pisess_core::session::Session;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
 use pisess_core::session::labels::Labels;
 use pisess_core::session::tree::Tree;
-use pisess_core::session::usage::Usage;
+use pisess_core::session::usage::{Usage, built_in_prices_date};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
@@ -77,11 +77,13 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         None => -1.0,
     };
     let kind_names = KindNames::new(contents);
+    let prices_date = usage.has_estimate().then(built_in_prices_date);
 
     Object::new()
         .str("tags", &super::markup::Tag::table())
         .number("tokensOfAll", usage.total_tokens())
         .number("costOfAll", micro_rounded(usage.cost))
+        .with(prices_date, |index, date| index.str("pricesOf", date))
         .json("work", &work_json(&contents.work.totals))
         .json("file", &quote_json_or_null(contents.file_name.as_deref()))
         .json("title", &quote_json(&contents.title()))
@@ -396,22 +398,27 @@ impl LateFacts {
             .iter()
             .map(|model| quote_json(&cut(model, LONGEST_MODEL_NAME)));
         let mut costs = Vec::new();
+        let mut estimated = Vec::new();
         let mut usages = Vec::new();
         let mut durations = Vec::new();
         let mut call_counts = Vec::new();
-        for &ix in &contents.entries {
+        for (number, &ix) in contents.entries.iter().enumerate() {
             let work = contents.work.entry_work(ix);
             push_list_item(work.took_ms.to_string().as_bytes(), &mut durations);
             push_list_item(work.call_count.to_string().as_bytes(), &mut call_counts);
             let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
             let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
             push_list_item(cost.as_bytes(), &mut costs);
+            if usage.is_estimated {
+                estimated.push(number.to_string().into_bytes());
+            }
             push_list_item(&usage_json(&usage), &mut usages);
         }
         Object::new()
             .json("models", &array(models))
             .json("model", &array([self.model_column]))
             .json("cost", &array([costs]))
+            .json("estimated", &array(estimated))
             .json("usage", &array([usages]))
             .json("hidden", &array(self.hidden))
             .json("lines", &array([self.lines_column]))

@@ -18,6 +18,7 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
         cost = cost.number(name, 0.0);
     }
     let cost = cost.bool("unknown", true).finish();
+    let write_1h = (usage.cache_write_1h > 0.0).then_some(usage.cache_write_1h);
 
     Object::new()
         .number("input", usage.input)
@@ -25,6 +26,9 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
         .number("cacheRead", usage.cache_read)
         .number("cacheWrite", usage.cache_write)
         .number("totalTokens", context_tokens)
+        .with(write_1h, |usage, write_1h| {
+            usage.number("cacheWrite1h", write_1h)
+        })
         .with(reasoning, |usage, reasoning| {
             usage.number("reasoning", reasoning)
         })

@@ -3,6 +3,7 @@
 use super::Args;
 use super::read::read_first_message;
 use crate::ops::list::{ListRow, ListedSession};
+use crate::session::usage::built_in_prices_date;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, text_array};
@@ -44,7 +45,10 @@ pub(super) fn session_json(
         .text("firstMessage", &first_message)
         .json("models", &text_array(session.models.iter()))
         .json("tokens", &session.usage.tokens_json())
-        .number("cost", session.usage.cost)
+        .number("cost", session.usage.cost);
+    object = session
+        .usage
+        .with_estimate(object, Some(built_in_prices_date()))
         .number("unpriced", session.usage.unpriced_count as f64)
         .number_or_null("contextTokens", session.context_tokens);
     if let Some(estimate) = session.context_estimate {

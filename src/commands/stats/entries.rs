@@ -66,8 +66,8 @@ fn id_cell(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry, ids: &
     cell
 }
 
-/// Returns the other cells of a row, in the order of [`new_table`]. A cost that is estimated from
-/// the prices of `--prices` is marked with `~`.
+/// Returns the other cells of a row, in the order of [`new_table`]. A cost that is estimated
+/// is marked with `~`.
 fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();
@@ -97,7 +97,12 @@ fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
 
 /// Returns an entry as JSON. `agentSessions` has the ends of the paths that the sessions of its
 /// sub-agents may have; `subAgents` says whether the usage is that of sub-agents.
-pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Vec<u8> {
+pub fn entry_json(
+    path: &Path,
+    stats: &SessionStats,
+    entry: &CountedEntry,
+    prices_date: Option<&str>,
+) -> Vec<u8> {
     let session = &stats.session;
     let ix = entry.attribution.entry;
     let id = Some(session.id(ix)).filter(|id| !id.is_empty());
@@ -132,9 +137,10 @@ pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Ve
         .json("tokens", tokens.as_deref().unwrap_or(b"null"))
         .number_or_null("cost", usage.and_then(|usage| usage.cost));
 
-    // Only an estimate is marked: without `--prices`, there is none.
     let mut row = match usage {
-        Some(usage) if usage.is_estimated => row.bool("estimated", true),
+        Some(usage) if usage.is_estimated => row
+            .bool("estimated", true)
+            .with(prices_date, |row, date| row.str("pricesOf", date)),
         _ => row,
     };
     row = row.bool("subAgents", agent_sessions.is_some());

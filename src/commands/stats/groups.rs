@@ -129,11 +129,13 @@ pub struct StatsGroups {
     session_count: usize,
     /// The number of sessions with requests that record neither tokens nor a cost.
     pub(super) unrecorded_count: usize,
+    /// The date of the prices for estimates; `None` for those of `--prices`.
+    pub(super) prices_date: Option<&'static str>,
 }
 
 impl StatsGroups {
     /// Returns no groups yet; entries will be grouped by these keys.
-    pub fn new(by: Vec<GroupKey>, ui: &Ui) -> StatsGroups {
+    pub fn new(by: Vec<GroupKey>, prices_date: Option<&'static str>, ui: &Ui) -> StatsGroups {
         StatsGroups {
             by,
             clock: Clock::new(ui),
@@ -144,6 +146,7 @@ impl StatsGroups {
             total: Totals::default(),
             session_count: 0,
             unrecorded_count: 0,
+            prices_date,
         }
     }
 
@@ -359,7 +362,11 @@ impl StatsGroups {
 /// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums.
 /// By file, there are also the numbers of reads and writes; if files are the only key, the paths of
 /// their sessions.
-pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
+pub(super) fn group_json(
+    by: &[GroupKey],
+    group: &StatsGroup,
+    prices_date: Option<&str>,
+) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {
         object = object.str_or_null(key_name(by), key.as_deref());
@@ -380,13 +387,12 @@ pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
             .collect();
         object = object.json("paths", &text_array(&paths));
     }
-    totals_json(object, &group.totals)
+    totals_json(object, &group.totals, prices_date)
 }
 
-/// Adds sums to the JSON object of a group, and finishes it. `estimated` is present only if a part
-/// of the cost is estimated.
-pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
-    let mut object = object
+/// Adds sums to the JSON object of a group, and finishes it.
+pub(super) fn totals_json(object: Object, totals: &Totals, prices_date: Option<&str>) -> Vec<u8> {
+    let object = object
         .number("sessions", totals.sessions as f64)
         .number("messages", totals.messages as f64)
         .number("userMessages", totals.user_messages as f64)
@@ -396,10 +402,9 @@ pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolFailures", totals.tool_failures as f64)
         .json("tokens", &totals.usage.tokens_json())
         .number("cost", totals.usage.cost);
-    if totals.usage.estimated_cost > 0.0 {
-        object = object.number("estimated", totals.usage.estimated_cost);
-    }
-    object
+    totals
+        .usage
+        .with_estimate(object, prices_date)
         .number("unpriced", totals.usage.unpriced_count as f64)
         .number("files", totals.changed_file_count() as f64)
         .number("seconds", totals.took_ms as f64 / 1000.0)

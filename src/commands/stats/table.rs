@@ -219,10 +219,10 @@ impl StatsGroups {
             };
         }
         if !is_grouped {
-            return ui.print_json(&totals_json(Object::new(), &self.total));
+            return ui.print_json(&totals_json(Object::new(), &self.total, self.prices_date));
         }
         for group in &self.groups {
-            ui.print_json(&group_json(&self.by, group))?;
+            ui.print_json(&group_json(&self.by, group, self.prices_date))?;
         }
         Ok(())
     }
@@ -231,15 +231,17 @@ impl StatsGroups {
     fn cost_notes(&self) -> String {
         let usage = &self.total.usage;
         let mut notes = String::new();
-        if usage.estimated_cost > 0.0 {
-            notes += &format!(
-                "~ {} of the cost is estimated\n",
-                format_dollars(usage.estimated_cost)
-            );
+        if usage.has_estimate() {
+            let estimated = format_dollars(usage.estimated_cost);
+            let prices = match self.prices_date {
+                Some(date) => format!(", prices of {date}"),
+                None => String::new(),
+            };
+            notes += &format!("~ {estimated} of the cost is estimated{prices}\n");
         }
         if usage.unpriced_count > 0 {
             notes += &format!(
-                "{} of {} requests unpriced: no cost is recorded for them\n",
+                "{} of {} requests unpriced: no cost is recorded, and no price known\n",
                 group_digits(usage.unpriced_count as f64),
                 group_digits(usage.request_count as f64)
             );
@@ -605,7 +607,7 @@ fn format_cost(totals: &Totals, format: fn(f64) -> String) -> String {
     if usage.request_count == usage.unpriced_count {
         return "unpriced".to_owned();
     }
-    let estimate_mark = if usage.estimated_cost > 0.0 { "~" } else { "" };
+    let estimate_mark = if usage.has_estimate() { "~" } else { "" };
     format!("{estimate_mark}{}", format(usage.cost))
 }
 

@@ -8,7 +8,7 @@ use crate::cli::rows::batches::{BATCH_ROWS, draw_batches};
 use crate::cli::rows::entry::{EntryPainter, ID_COLUMNS};
 use crate::cli::rows::ids::IdPainter;
 use crate::format::{
-    format_age, format_count, format_dollars, format_tokens, group_digits, push_squeezed,
+    format_age, format_count, format_dated_cost, format_tokens, group_digits, push_squeezed,
 };
 use crate::ops::rows::{
     Ending, GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
@@ -61,7 +61,7 @@ fn print_heading(
         details.push(format!("{} tokens", format_tokens(usage.total_tokens())));
     }
     if usage.cost > 0.0 {
-        details.push(format_dollars(usage.cost));
+        details.push(format_dated_cost(usage.cost, usage.has_estimate()));
     }
     let details = details.join(glyphs.dot);
 

@@ -1,5 +1,6 @@
 //! Numbers of tokens and bytes, prices, counts, ids.
 
+use crate::session::usage::built_in_prices_date;
 use pisess_json::js;
 
 /// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. The unit is decimal; a
@@ -30,6 +31,27 @@ pub fn format_dollars(cost: f64) -> String {
         return "<$0.01".to_owned();
     }
     format!("${cost:.2}")
+}
+
+/// Returns a cost as [`format_dollars`] does, after `~` if it is estimated: `~$12.40`.
+pub fn format_cost(cost: f64, is_estimated: bool) -> String {
+    let dollars = format_dollars(cost);
+    if is_estimated {
+        format!("~{dollars}")
+    } else {
+        dollars
+    }
+}
+
+/// Returns a cost as [`format_cost`] does. The date of the prices follows an estimate:
+/// `~$12.40, prices of 2026-11-29`.
+pub fn format_dated_cost(cost: f64, is_estimated: bool) -> String {
+    let text = format_cost(cost, is_estimated);
+    if is_estimated {
+        format!("{text}, prices of {}", built_in_prices_date())
+    } else {
+        text
+    }
 }
 
 /// Returns a price in dollars and hundredths of a cent, to compare small ones: `$0.0594`.

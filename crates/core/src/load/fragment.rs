@@ -13,7 +13,7 @@ use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Sp
 use crate::session::read::record::{
     Block, Member, ParsedEntry, Record, draft_head_name, scan_record_into,
 };
-use crate::session::usage::BilledRequest;
+use crate::session::usage::{BilledRequest, CostEstimator};
 use crate::session::{Format, Problem};
 use memchr::memchr;
 use pisess_json::string::is_utf8;
@@ -44,6 +44,8 @@ pub struct Fragment {
     /// Counts of physical lines, and of records that parse.
     pub line_count: u32,
     pub record_count: u32,
+    /// Estimates costs that the lines do not record.
+    pub estimator: CostEstimator,
 }
 
 /// The links of a draft-tree entry, which are record numbers.
@@ -439,9 +441,10 @@ impl Fragment {
             self.collected.keys.push(entry_key(parsed, timestamp));
         }
         if options.usage {
-            self.collected
-                .billed
-                .extend(BilledRequest::from_entry(entry, parsed));
+            let prices = options.prices.as_deref();
+            let request =
+                BilledRequest::priced_from_entry(entry, parsed, &mut self.estimator, prices);
+            self.collected.billed.extend(request);
         }
         if options.stats {
             self.keep_stats(entry, parsed, reading.cwd, options.read_paths);

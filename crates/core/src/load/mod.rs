@@ -29,6 +29,7 @@ use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::SearchWords;
+use crate::session::usage::PriceTable;
 use crate::session::{Header, Session};
 pub use append::load_appended;
 pub(crate) use classify::{has_failed, has_image, message_role};
@@ -39,6 +40,7 @@ use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// The length from which a second worker saves time.
 const SMALL_FILE_LEN: u64 = 1 << 20;
@@ -63,6 +65,9 @@ pub struct LoadOptions {
     pub timestamps: bool,
     /// Keep the requests that entries record: their tokens and cost.
     pub usage: bool,
+    /// With `usage`: the prices for requests without a recorded cost. Without a table, these are
+    /// the prices that pisess contains.
+    pub prices: Option<Arc<PriceTable>>,
     /// Keep the location of each entry's message, for callers that will read all of them.
     pub message_spans: bool,
     /// Keep the agent's estimate of each message, in tokens.

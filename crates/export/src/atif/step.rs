@@ -9,7 +9,8 @@ use pisess_core::session::content::{
 use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
 use pisess_core::session::read::entry_reader::EntryReader;
 use pisess_core::session::usage::{
-    Usage, UsageSums, possible_session_ends, reported_session_ends, session_end,
+    Usage, UsageSums, built_in_prices_date, possible_session_ends, reported_session_ends,
+    session_end,
 };
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -569,7 +570,8 @@ struct MetricNames {
 }
 
 /// Returns the metrics under these names. Prompt tokens include tokens read from the cache and
-/// written to it. Written ones are in `extra`, too, as the format has no member for them.
+/// written to it. `extra` has what the format has no member for: the written ones, and the part of
+/// the cost that is estimated.
 fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     let prompt_tokens = sums.input + sums.cache_read + sums.cache_write;
     let mut metrics = Object::new()
@@ -580,8 +582,16 @@ fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     if sums.request_count > sums.unpriced_count {
         metrics = metrics.number(names.cost, sums.cost);
     }
+    let mut extra = Object::new();
     if sums.cache_write > 0.0 {
-        let extra = Object::new().number("cache_write_tokens", whole_number(sums.cache_write));
+        extra = extra.number("cache_write_tokens", whole_number(sums.cache_write));
+    }
+    if sums.has_estimate() {
+        extra = extra
+            .number("estimated_cost_usd", sums.estimated_cost)
+            .str("prices_of", built_in_prices_date());
+    }
+    if sums.cache_write > 0.0 || sums.has_estimate() {
         metrics = metrics.json("extra", &extra.finish());
     }
     metrics

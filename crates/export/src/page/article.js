@@ -163,11 +163,12 @@ function addActs(head, n) {
 function usageOf(n) {
   const cost = session.cost[n], usage = session.usage[n];
   if (!cost && !usage) return null;
+  const isEstimated = session.estimates.has(n);
   const [input, output, read, written] = usage || [0, 0, 0, 0], sent = input + read + written;
-  const parts = [cost && dollars(cost), sent && `${tokensOf(sent)} in`, output && `${tokensOf(output)} out`];
+  const parts = [cost && dollars(cost, isEstimated), sent && `${tokensOf(sent)} in`, output && `${tokensOf(output)} out`];
   const used = make("span", "cost", parts.filter(Boolean).join(" · "));
   const counts = [`${grouped(input)} sent`, `${grouped(read)} read from the cache`, `${grouped(written)} written to the cache`, `${grouped(output)} received`];
-  used.title = `Tokens: ${counts.join(", ")}`;
+  used.title = `Tokens: ${counts.join(", ")}${isEstimated ? `. Cost: estimated, prices of ${session.pricesOf}` : ""}`;
   return used;
 }
 

@@ -130,7 +130,7 @@ async function readIndex() {
   for (let at = 0; at < session.nameOf.length; at += 2) session.typeName.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
   session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
   linkChildren(count);
-  Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set(), took: [], calls: [] });
+  Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set(), estimates: new Set(), took: [], calls: [] });
   Object.assign(session, { filesOf: new Map(), changesOf: new Map(), exitOf: new Map(), commitsOf: new Map() });
 }
 
@@ -208,5 +208,5 @@ const wholeFile = new Promise((resolve) => {
 async function readFacts() {
   await wholeFile;
   const facts = JSON.parse(await inflate($("late")));
-  return { ...facts, ...workFacts(facts), concealed: new Set(facts.hidden) };
+  return { ...facts, ...workFacts(facts), concealed: new Set(facts.hidden), estimates: new Set(facts.estimated) };
 }

@@ -9,9 +9,9 @@ function showHead() {
   const models = session.models.map((model) => model.split("/").pop());
   const model = models.length > 3 ? `${models.length} models` : models.join(", ");
   setText("about", [project, date, model]);
-  const { prompts, calls, took, span } = work, tokens = session.tokensOfAll, cost = session.costOfAll;
+  const { prompts, calls, took, span } = work, tokens = session.tokensOfAll, cost = session.costOfAll, { pricesOf } = session;
   setText("facts", [prompts && countText(prompts, "prompt"), calls && countText(calls, "tool"), timeText(took, span),
-    tokens && `${tokensOf(tokens)} tokens`, cost && dollars(cost), left]);
+    tokens && `${tokensOf(tokens)} tokens`, cost && dollars(cost, pricesOf), pricesOf && `prices of ${pricesOf}`, left]);
 }
 
 /** Shows facts in an element, also where the pointer is on it, as they may not fit. */

@@ -77,8 +77,8 @@ function formatFixed(value, decimals) {
   return isHalf && /[02468]\.?$/.test(kept) ? kept.replace(/\.$/, "") : value.toFixed(decimals);
 }
 
-/** Returns a price as `format::format_dollars` does. */
-const dollars = (cost) => cost > 0 && cost < 0.01 ? "<$0.01" : `$${formatFixed(cost, 2)}`;
+/** Returns a cost as `format::format_cost` does. */
+const dollars = (cost, isEstimated) => (isEstimated ? "~" : "") + (cost > 0 && cost < 0.01 ? "<$0.01" : `$${formatFixed(cost, 2)}`);
 
 /** Returns a number of tokens as `format::tokens` does. */
 function tokensOf(count) {

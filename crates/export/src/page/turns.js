@@ -36,11 +36,12 @@ function entriesOfTurn(turn) {
 
 /** Returns the sums over the entries of a turn. */
 function sumTurn(turn) {
-  const sums = { calls: 0, took: 0, cost: 0, added: 0, removed: 0, files: new Set(), commits: [] };
+  const sums = { calls: 0, took: 0, cost: 0, isEstimated: false, added: 0, removed: 0, files: new Set(), commits: [] };
   for (const n of entriesOfTurn(turn)) {
     sums.calls += session.calls[n];
     sums.took += session.took[n];
     sums.cost += session.cost[n];
+    sums.isEstimated ||= session.estimates.has(n);
     for (const file of session.filesOf.get(n) ?? []) sums.files.add(file);
     const changes = session.changesOf.get(n);
     if (changes) {
@@ -56,10 +57,10 @@ function sumTurn(turn) {
 const changeText = ({ added, removed }) => [added && `+${grouped(added)}`, removed && `−${grouped(removed)}`].filter(Boolean).join(" ");
 
 /** Returns the sums of a turn as text; empty if it neither called a tool nor cost anything. */
-function turnText({ calls, took, cost, added, removed, files }) {
+function turnText({ calls, took, cost, isEstimated, added, removed, files }) {
   if (!calls && !cost) return "";
   const changed = [files.size && countText(files.size, "file"), changeText({ added, removed })].filter(Boolean).join(" ");
-  return [calls && countText(calls, "tool"), changed, workTime(took), cost && dollars(cost)].filter(Boolean).join(" · ");
+  return [calls && countText(calls, "tool"), changed, workTime(took), cost && dollars(cost, isEstimated)].filter(Boolean).join(" · ");
 }
 
 /** Whether the entry at a place of the path is the last that is shown of its turn. */

@@ -23,15 +23,19 @@ struct TokenCounts {
     output: f64,
     cache_read: f64,
     cache_write: f64,
+    /// The part of `cache_write` that the cache keeps for an hour.
+    cache_write_1h: f64,
 }
 
 impl TokenCounts {
     fn of_usage(usage: Raw) -> TokenCounts {
+        let writes = usage.get("cache_creation").unwrap_or(Raw::NULL);
         TokenCounts {
             input: finite_or_zero(usage.get("input_tokens")),
             output: finite_or_zero(usage.get("output_tokens")),
             cache_read: finite_or_zero(usage.get("cache_read_input_tokens")),
             cache_write: finite_or_zero(usage.get("cache_creation_input_tokens")),
+            cache_write_1h: finite_or_zero(writes.get("ephemeral_1h_input_tokens")),
         }
     }
 
@@ -42,6 +46,7 @@ impl TokenCounts {
             output: self.output.max(other.output),
             cache_read: self.cache_read.max(other.cache_read),
             cache_write: self.cache_write.max(other.cache_write),
+            cache_write_1h: self.cache_write_1h.max(other.cache_write_1h),
         }
     }
 
@@ -281,6 +286,7 @@ impl ClaudeReader<'_> {
             output: (reported.output - already_counted.output).max(0.0),
             cache_read: (reported.cache_read - already_counted.cache_read).max(0.0),
             cache_write: (reported.cache_write - already_counted.cache_write).max(0.0),
+            cache_write_1h: (reported.cache_write_1h - already_counted.cache_write_1h).max(0.0),
             ..Usage::default()
         };
         ResponseTokens {

@@ -4,7 +4,7 @@
 use super::ListedSession;
 use super::rows::ListRow;
 use super::shared_start::{SharedStart, measure_shared_starts};
-use crate::format::format_dollars;
+use crate::format::format_cost;
 use crate::format::title::{plain_words, without_envelope};
 use crate::session::Session;
 use crate::session::list_stats::Opening;
@@ -43,14 +43,14 @@ pub fn display_title(title: &Text, messages: u32) -> String {
     }
 }
 
-/// Returns the cost of a session in dollars; `None` if no response has a cost. A `+` follows if only
-/// some have.
+/// Returns the cost of a session in dollars, after `~` if a part of it is estimated; `None` if no
+/// response has a cost. A `+` follows if only some have.
 pub fn display_cost(usage: &UsageSums) -> Option<String> {
     let has_unpriced = usage.unpriced_count > 0;
     if !usage.is_recorded() || has_unpriced && usage.cost <= 0.0 {
         return None;
     }
-    let mut cost = format_dollars(usage.cost);
+    let mut cost = format_cost(usage.cost, usage.has_estimate());
     if has_unpriced {
         cost.push('+');
     }

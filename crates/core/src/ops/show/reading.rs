@@ -6,11 +6,12 @@ use crate::agents::readable::{
     CallDescription, Folders, describe_call, describe_execution, execution_tool,
 };
 use crate::format::changes::{DiffSign, classify_diff_line, diff_lines};
-use crate::format::{format_dollars, format_tokens};
+use crate::format::{format_dated_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
 use crate::session::file_calls::{count_replacements, is_replacement_key, read_replacements};
-use crate::session::usage::Usage;
+use crate::session::read::record::Respondent;
+use crate::session::usage::{CostEstimator, Usage};
 use pisess_json::Raw;
 use pisess_json::js::number_to_string;
 use pisess_json::scan::tokens;
@@ -258,7 +259,9 @@ impl ShownEntry {
         if let Some(model) = model.and_then(Raw::text) {
             self.facts.push(model.to_string());
         }
-        if let Some(usage) = usage.and_then(Usage::parse) {
+        if let Some(mut usage) = usage.and_then(Usage::parse) {
+            let respondent = Respondent::of_message(message);
+            CostEstimator::default().estimate(&mut usage, respondent, None);
             self.add_usage(&usage);
         }
         if let Some(reason) = reason.and_then(Raw::text)
@@ -282,7 +285,7 @@ impl ShownEntry {
         tokens += &format!(", {} out", format_tokens(usage.output));
         self.facts.push(tokens);
         if let Some(cost) = usage.cost {
-            self.facts.push(format_dollars(cost));
+            self.facts.push(format_dated_cost(cost, usage.is_estimated));
         }
     }
 

@@ -10,12 +10,10 @@
 //! several files, only the first counts ([`find_copies_and_add_keys`]).
 
 mod collector;
-mod prices;
 mod session_stats;
 mod totals;
 
 pub use collector::{collect_stats, count_loaded};
-pub use prices::PriceTable;
 pub use session_stats::{CountedEntry, SessionStats};
 pub use totals::{Totals, changed_file, find_copies_and_add_keys};
 

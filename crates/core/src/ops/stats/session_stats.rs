@@ -1,6 +1,5 @@
 //! What one session counts for in statistics.
 
-use crate::ops::stats::prices::PriceTable;
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::defect::DamagedLines;
@@ -65,27 +64,6 @@ impl SessionStats {
     /// Returns the tool calls of an entry.
     pub fn calls(&self, entry: &CountedEntry) -> &[CountedCall] {
         entry.calls_in(&self.session)
-    }
-
-    /// Sets the cost of each request that records none from a table of prices, and marks it as an
-    /// estimate. A request stays without a cost if the table does not have its model.
-    pub fn estimate_costs(&mut self, prices: &PriceTable) {
-        for entry in &mut self.entries {
-            let Some(usage) = &mut entry.usage else {
-                continue;
-            };
-            if usage.cost.is_some() {
-                continue;
-            }
-            let Some(model) = decode_name(&self.session, entry.attribution.model) else {
-                continue;
-            };
-            let provider = decode_name(&self.session, entry.attribution.provider);
-            if let Some(cost) = prices.estimate_cost(provider.as_deref(), &model, usage) {
-                usage.cost = Some(cost);
-                usage.is_estimated = true;
-            }
-        }
     }
 
     /// Returns the name of a model, a provider or a tool; `None` if it is empty.

@@ -3,6 +3,7 @@
 //! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls)
 //! are kept as positions in the line; only those that are drawn are decoded, later.
 
+use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
@@ -54,6 +55,19 @@ pub struct Respondent<'a> {
     pub provider: Option<Text<'a>>,
     /// The model; `None` if it is not stored as a string.
     pub model: Option<Text<'a>>,
+}
+
+impl<'a> Respondent<'a> {
+    /// Reads who made a reply from its message.
+    pub fn of_message(message: Raw<'a>) -> Respondent<'a> {
+        let [provider, requested, responded] =
+            find_members(message, ["provider", "model", "responseModel"]);
+        let model = responded.filter(|model| model.is_string()).or(requested);
+        Respondent {
+            provider: provider.and_then(Raw::text),
+            model: model.and_then(Raw::text),
+        }
+    }
 }
 
 impl<'a> MessageFacts<'a> {

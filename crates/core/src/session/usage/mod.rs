@@ -2,17 +2,20 @@
 //! `/session` adds them up. They are in assistant messages and tool results, in compactions and
 //! branch summaries, and in usage entries.
 //!
-//! Nothing is estimated: a request without a cost is counted as unpriced. A message that is earlier
-//! in the file, with the same time in it, is a copy that `pick` made, and was paid for once.
+//! The cost of a request that records none is estimated from a table of prices ([`CostEstimator`]).
+//! If the table does not have the model, the request is counted as unpriced. A message that is
+//! earlier in the file, with the same time in it, is a copy that `pick` made, and was paid for once.
 
 mod agents;
+mod prices;
 
 pub use agents::{SubAgents, possible_session_ends, reported_session_ends, session_end};
+pub use prices::{CostEstimator, PriceTable, built_in_prices_date};
 
 use crate::session::collected::renumber;
 use crate::session::content::{find_members, finite_or_zero};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::record::{Member, MessageFacts, ParsedEntry};
+use crate::session::read::record::{Member, MessageFacts, ParsedEntry, Respondent};
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
@@ -31,8 +34,10 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// `cost.total`; `None` if the file has no cost, or `cost.unknown` is true, as in sessions that
-    /// were imported.
+    /// The part of them that the cache keeps for an hour, which costs more.
+    pub cache_write_1h: f64,
+    /// `cost.total`. If the file has no cost, or `cost.unknown` is true, as in sessions that were
+    /// imported, it is estimated; `None` if the price of the model is not known.
     pub cost: Option<f64>,
     /// Whether the cost is not that of the file, but from a table of prices.
     pub is_estimated: bool,
@@ -40,20 +45,27 @@ pub struct Usage {
 
 impl Usage {
     /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count
-    /// as zero.
+    /// as zero. The cost is only that of the object.
     pub fn parse(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
         }
-        let [input, output, cache_read, cache_write, cost] = find_members(
-            value,
-            ["input", "output", "cacheRead", "cacheWrite", "cost"],
-        );
+        let names = [
+            "input",
+            "output",
+            "cacheRead",
+            "cacheWrite",
+            "cacheWrite1h",
+            "cost",
+        ];
+        let [input, output, cache_read, cache_write, cache_write_1h, cost] =
+            find_members(value, names);
         Some(Usage {
             input: finite_or_zero(input),
             output: finite_or_zero(output),
             cache_read: finite_or_zero(cache_read),
             cache_write: finite_or_zero(cache_write),
+            cache_write_1h: finite_or_zero(cache_write_1h),
             cost: cost.and_then(known_cost),
             is_estimated: false,
         })
@@ -112,9 +124,27 @@ impl UsageSums {
         self.unpriced_count += u64::from(usage.cost.is_none());
     }
 
+    /// Whether a part of the cost is estimated.
+    pub fn has_estimate(&self) -> bool {
+        self.estimated_cost > 0.0
+    }
+
     /// Returns the sum of all tokens.
     pub fn total_tokens(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
+    }
+
+    /// Adds to a JSON object which part of the cost is estimated, and the date of the prices, if
+    /// they are those of pisess. Adds nothing if no part is.
+    pub fn with_estimate(&self, object: Object, prices_date: Option<&str>) -> Object {
+        if !self.has_estimate() {
+            return object;
+        }
+        let object = object.number("estimated", self.estimated_cost);
+        match prices_date {
+            Some(date) => object.str("pricesOf", date),
+            None => object,
+        }
     }
 
     /// Whether any tokens or costs are recorded: some agents and providers record zeros.
@@ -160,9 +190,26 @@ pub struct BilledRequest {
 renumber!(BilledRequest { entry } keeps { usage, reported_ends, fingerprint });
 
 impl BilledRequest {
-    /// Returns the request that an entry records, if any. A reply always counts, without `usage` as
-    /// one of no tokens and no known cost. A tool result or another entry counts only with `usage`.
-    pub fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
+    /// Returns the request that an entry records, if any, with a cost from a table of prices if the
+    /// entry has none. A reply always counts, without `usage` as one of no tokens and no known cost.
+    /// A tool result or another entry counts only with `usage`.
+    pub fn priced_from_entry(
+        entry: EntryIx,
+        parsed: &ParsedEntry,
+        estimator: &mut CostEstimator,
+        prices: Option<&PriceTable>,
+    ) -> Option<BilledRequest> {
+        let mut request = BilledRequest::from_entry(entry, parsed)?;
+        if request.usage.cost.is_none()
+            && let Some(respondent) = find_respondent(parsed)
+        {
+            estimator.estimate(&mut request.usage, respondent, prices);
+        }
+        Some(request)
+    }
+
+    /// Returns the request that an entry records, as it records it.
+    fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         let message = match parsed.kind {
             Kind::Message => parsed.record.message.as_ref(),
             _ => None,
@@ -219,6 +266,22 @@ impl BilledRequest {
         self.reported_ends
             .as_deref()
             .is_some_and(|reported| agents.has_any_reported(session, reported))
+    }
+}
+
+/// Returns the provider and the model whose usage an entry records. `None` if it records no usage,
+/// or no model: a tool result may sum up requests to several models.
+fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
+    match (parsed.kind, parsed.role, &parsed.record.message) {
+        (Kind::Message, Role::Assistant, Some(message)) => {
+            let has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
+            has_usage.then(|| message.respondent())
+        }
+        (Kind::Usage | Kind::ModelUsage, ..) => Some(Respondent {
+            provider: parsed.record.get(Member::Provider).and_then(Raw::text),
+            model: parsed.record.get(Member::Model).and_then(Raw::text),
+        }),
+        _ => None,
     }
 }
 

@@ -1,12 +1,71 @@
-//! A table of prices, in the format of LiteLLM's `model_prices_and_context_window.json`: an object
-//! with a member per model, whose values are dollars per token. It estimates the cost of requests
-//! for which the session records none.
+//! A table of prices, which estimates the cost of requests for which the session records none.
+//!
+//! The table of pisess itself is `prices.txt`, which `packaging/prices` writes. Another table is in
+//! the format of LiteLLM's `model_prices_and_context_window.json`: an object with a member per
+//! model, whose values are dollars per token.
 
+use crate::session::read::record::Respondent;
 use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 use regex::Regex;
 use std::sync::LazyLock;
+
+/// The table of pisess itself.
+static BUILT_IN: LazyLock<PriceTable> = LazyLock::new(|| PriceTable::parse_lines(BUILT_IN_TEXT));
+
+const BUILT_IN_TEXT: &str = include_str!("prices.txt");
+
+/// Returns the date of the prices in the table of pisess itself: `2026-11-29`.
+pub fn built_in_prices_date() -> &'static str {
+    let first_line = BUILT_IN_TEXT.lines().next().unwrap_or_default();
+    first_line.trim_start_matches("# Prices of ")
+}
+
+/// Estimates the cost of requests, one after the other. Mostly, they are of one model, so the rates
+/// of the last model are kept.
+#[derive(Debug, Default)]
+pub struct CostEstimator {
+    provider: Text<'static>,
+    model: Text<'static>,
+    /// `None` if the table does not have the model.
+    rates: Option<Vec<Rates>>,
+}
+
+impl CostEstimator {
+    /// Sets the cost of a request that records none, if the table has its model. Without a table,
+    /// it is that of pisess itself. All requests must have the same table.
+    pub fn estimate(
+        &mut self,
+        usage: &mut Usage,
+        respondent: Respondent,
+        prices: Option<&PriceTable>,
+    ) {
+        if usage.cost.is_some() {
+            return;
+        }
+        let Some(model) = respondent.model.filter(|model| !model.is_empty()) else {
+            return;
+        };
+        let provider = respondent.provider.unwrap_or_default();
+        if self.model != model || self.provider != provider {
+            let prices = prices.unwrap_or_else(|| &BUILT_IN);
+            let provider_name = provider.to_string_lossy();
+            let known_provider = (!provider_name.is_empty()).then_some(&*provider_name);
+            let rates = prices.find_rates(known_provider, &model.to_string_lossy());
+            self.rates = rates.cloned();
+            self.model = model.into_owned();
+            self.provider = provider.into_owned();
+        }
+        if let Some(rates) = &self.rates
+            && let Some(cost) = estimate_cost(rates, usage)
+        {
+            usage.cost = Some(cost);
+            usage.is_estimated = true;
+        }
+    }
+}
 
 /// The prices of models: for each its usual rates, then those for longer prompts, in ascending
 /// order.
@@ -44,6 +103,8 @@ struct Rates {
     output: f64,
     cache_read: f64,
     cache_write: f64,
+    /// For tokens that the cache keeps for an hour.
+    cache_write_1h: f64,
 }
 
 /// The providers that the table calls differently than the agents.
@@ -79,28 +140,35 @@ impl PriceTable {
         if prices.by_name.is_empty() {
             return None;
         }
-
-        for (name, rates) in &prices.by_name {
-            add_suffixes(&mut prices.by_suffix, name, rates);
-            add_undated_name(&mut prices.by_undated_name, name, rates);
-        }
+        prices.add_other_names();
         Some(prices)
     }
 
-    /// Returns the estimated cost of a request, in dollars; `None` if the table does not have its
-    /// model. The rates depend on the length of the prompt, which includes cached tokens.
-    pub fn estimate_cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
-        let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
-        let rates = self
-            .find_rates(provider, model)?
-            .iter()
-            .rfind(|rates| prompt_tokens > rates.above_tokens)?;
-        Some(
-            usage.input * rates.input
-                + usage.output * rates.output
-                + usage.cache_read * rates.cache_read
-                + usage.cache_write * rates.cache_write,
-        )
+    /// Parses a table in the form of `prices.txt`. Each line has the rates of some models, in
+    /// dollars per million tokens, then a colon and the names. Lines with `#` are comments.
+    fn parse_lines(text: &str) -> PriceTable {
+        let mut prices = PriceTable::default();
+        for line in text.lines() {
+            let Some((rates, names)) = line.split_once(": ") else {
+                continue;
+            };
+            // A comment has no rates.
+            if let Some(rates) = parse_rate_steps(rates) {
+                for name in names.split(' ') {
+                    prices.by_name.insert(name.to_owned(), rates.clone());
+                }
+            }
+        }
+        prices.add_other_names();
+        prices
+    }
+
+    /// Adds the names by which a model is also found.
+    fn add_other_names(&mut self) {
+        for (name, rates) in &self.by_name {
+            add_suffixes(&mut self.by_suffix, name, rates);
+            add_undated_name(&mut self.by_undated_name, name, rates);
+        }
     }
 
     /// Returns the rates of a model from the first of these that the table has:
@@ -127,6 +195,52 @@ impl PriceTable {
         }
         None
     }
+}
+
+/// Returns the cost of a request at these rates, in dollars. The rates depend on the length of the
+/// prompt, which includes cached tokens.
+fn estimate_cost(rates: &[Rates], usage: &Usage) -> Option<f64> {
+    let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
+    let rates = rates
+        .iter()
+        .rfind(|rates| prompt_tokens > rates.above_tokens)?;
+    let write_1h = usage.cache_write_1h.clamp(0.0, usage.cache_write.max(0.0));
+    Some(
+        usage.input * rates.input
+            + usage.output * rates.output
+            + usage.cache_read * rates.cache_read
+            + (usage.cache_write - write_1h) * rates.cache_write
+            + write_1h * rates.cache_write_1h,
+    )
+}
+
+/// Parses the rates in a line of `prices.txt`: the usual five, then for each length of prompts `>`,
+/// its number of tokens and five more. `None` if a number is missing.
+fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
+    let mut all = Vec::new();
+    for step in text.split('>') {
+        let mut numbers = Vec::new();
+        for number in step.split_whitespace() {
+            numbers.push(number.parse::<f64>().ok()?);
+        }
+        let (above_tokens, rates) = match &numbers[..] {
+            [rates @ ..] if all.is_empty() => (f64::NEG_INFINITY, rates),
+            [above_tokens, rates @ ..] => (*above_tokens, rates),
+            [] => return None,
+        };
+        let &[input, output, cache_read, cache_write, cache_write_1h] = rates else {
+            return None;
+        };
+        all.push(Rates {
+            above_tokens,
+            input: input / 1e6,
+            output: output / 1e6,
+            cache_read: cache_read / 1e6,
+            cache_write: cache_write / 1e6,
+            cache_write_1h: cache_write_1h / 1e6,
+        });
+    }
+    Some(all)
 }
 
 /// Adds the suffixes after each slash of a model's name. A suffix that another model has with other
@@ -172,7 +286,7 @@ fn add_undated_name(
 ///
 /// The model is looked for as given, without a region before its name, and without what precedes
 /// each slash in it. Each of these is combined with the provider, with the provider's name in the
-/// table, and with neither.
+/// table, and with neither. Last come the names that Anthropic itself gives its models.
 fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     let mut providers = Vec::new();
     providers.extend(provider);
@@ -189,13 +303,38 @@ fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     let mut variants = vec![model, without_region];
     variants.extend(name_suffixes(model).skip(1));
     let mut names = Vec::new();
-    for variant in variants {
+    for &variant in &variants {
         for provider in &providers {
             names.push(format!("{provider}/{variant}"));
         }
         names.push(variant.to_owned());
     }
+    for variant in variants {
+        if let Some(name) = anthropic_name(variant) {
+            names.push(name);
+        }
+    }
     names
+}
+
+/// Returns the name that Anthropic gives a model of its own: `claude-x-4-5` for `claude-x-4.5`, and
+/// for `anthropic.claude-x-4-5-v1:0` of Amazon Bedrock. `None` if that is the name as given, or if
+/// the model is of another company.
+fn anthropic_name(name: &str) -> Option<String> {
+    let model = name.strip_prefix("anthropic.").unwrap_or(name);
+    if !model.starts_with("claude-") {
+        return None;
+    }
+    let without_version = match model.rsplit_once("-v") {
+        Some((model, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => model,
+        _ => model,
+    };
+    let own_name = without_version.replace('.', "-");
+    if own_name == name {
+        None
+    } else {
+        Some(own_name)
+    }
 }
 
 /// Returns a name, then the suffix after each slash in it: `a/b/c`, `b/c`, `c`.
@@ -291,17 +430,22 @@ impl Rates {
         let mut output = rate("output_cost_per_token");
         let mut cache_read = rate("cache_read_input_token_cost");
         let mut cache_write = rate("cache_creation_input_token_cost");
+        let mut cache_write_1h = rate("cache_creation_input_token_cost_above_1hr");
         if let Some(usual) = usual {
             output = output.or(Some(usual.output));
             cache_read = cache_read.or(Some(usual.cache_read));
             cache_write = cache_write.or(Some(usual.cache_write));
+            cache_write_1h = cache_write_1h.or(Some(usual.cache_write_1h));
         }
+        let cache_write = cache_write.unwrap_or(input);
         Some(Rates {
             above_tokens: f64::NEG_INFINITY,
             input,
             output: output?,
             cache_read: cache_read.unwrap_or(input),
-            cache_write: cache_write.unwrap_or(input),
+            cache_write,
+            // Writes for an hour are never cheaper.
+            cache_write_1h: cache_write_1h.unwrap_or(cache_write).max(cache_write),
         })
     }
 }
@@ -390,9 +534,8 @@ mod tests {
 
     fn cost(provider: Option<&str>, model: &str, usage: Usage) -> Option<f64> {
         let prices = PriceTable::parse(TABLE.as_bytes()).unwrap();
-        prices
-            .estimate_cost(provider, model, &usage)
-            .map(|cost| (cost * 1e6).round())
+        let rates = prices.find_rates(provider, model)?;
+        estimate_cost(rates, &usage).map(|cost| (cost * 1e6).round())
     }
 
     /// Names of the agents, and the price of a token in millionths of a dollar.
@@ -467,8 +610,16 @@ mod tests {
             cache_write: 1e4,
             ..Usage::default()
         };
-        // Rates of batches, of other service tiers and of writes for an hour do not apply.
+        // Rates of batches and of other service tiers do not apply.
         assert_eq!(cost(Some("anthropic"), "claude-x", usage), Some(787_500.0));
+        let usage_1h = Usage {
+            cache_write_1h: 4e3,
+            ..usage
+        };
+        assert_eq!(
+            cost(Some("anthropic"), "claude-x", usage_1h),
+            Some(796_500.0)
+        );
         // A rate that is missing is that of the input.
         assert_eq!(
             cost(
@@ -513,6 +664,62 @@ mod tests {
             "{",
         ] {
             assert!(PriceTable::parse(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+
+    /// The prices per million tokens that the providers publish.
+    #[test]
+    fn the_built_in_table_has_the_models_of_the_agents() {
+        let usage = Usage {
+            input: 1e5,
+            output: 1e5,
+            ..Usage::default()
+        };
+        for (provider, model, input_and_output) in [
+            ("anthropic", "claude-sonnet-4-20250514", Some(3.0 + 15.0)),
+            ("anthropic", "claude-sonnet-4-5-20250929", Some(3.0 + 15.0)),
+            ("anthropic", "claude-opus-4-1-20250805", Some(15.0 + 75.0)),
+            ("anthropic", "claude-opus-4-5", Some(5.0 + 25.0)),
+            ("anthropic", "claude-haiku-4-5-20251001", Some(1.0 + 5.0)),
+            (
+                "anthropic",
+                "us.anthropic.claude-opus-4-5-20251101-v1:0",
+                Some(5.0 + 25.0),
+            ),
+            ("openrouter", "anthropic/claude-opus-4.5", Some(5.0 + 25.0)),
+            ("anthropic", "glm-4.6", Some(2.8)),
+            ("openai", "gpt-5-codex", Some(1.25 + 10.0)),
+            ("openai", "gpt-5.1-codex-max", Some(1.25 + 10.0)),
+            ("openai", "gpt-4o-2024-05-13", Some(5.0 + 15.0)),
+            ("openai", "gpt-4o-2024-11-20", Some(2.5 + 10.0)),
+            ("google", "gemini-2.5-pro", Some(1.25 + 10.0)),
+            ("anthropic", "<synthetic>", None),
+            ("openai", "codex-auto-review", None),
+        ] {
+            let rates = BUILT_IN.find_rates(Some(provider), model);
+            let cost = rates.and_then(|rates| estimate_cost(rates, &usage));
+            let per_million = cost.map(|cost| (cost * 1e7).round() / 1e6);
+            assert_eq!(per_million, input_and_output, "{model}");
+        }
+        assert_eq!(built_in_prices_date().len(), "2026-11-29".len());
+    }
+
+    /// The table stays small, because every binary contains it. No line of it is left out.
+    #[test]
+    fn the_built_in_table_is_small_and_valid() {
+        assert!(BUILT_IN_TEXT.len() < 15_000);
+        for line in BUILT_IN_TEXT.lines() {
+            let (rates, names) = match line.split_once(": ") {
+                Some(parts) if !line.starts_with('#') => parts,
+                _ => {
+                    assert!(line.starts_with('#'), "{line}");
+                    continue;
+                }
+            };
+            assert!(parse_rate_steps(rates).is_some(), "{line}");
+            for name in names.split(' ') {
+                assert!(BUILT_IN.by_name.contains_key(name), "{name}");
+            }
         }
     }
 }
