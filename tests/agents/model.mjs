@@ -1,131 +1,176 @@
-// A model that answers by script: Anthropic's Messages API and OpenAI's Responses API on a port of the loopback
-// interface.
+// A model that answers by script, on a port of the loopback interface: Anthropic's Messages API, and OpenAI's Responses
+// and Chat APIs.
 //
-// The last text of the user decides the answer: `run: COMMAND` makes a call of the shell tool that the agent offers,
-// `run: COMMAND; COMMAND` two calls in one response, `think: TEXT` thinking before the text. Anything else is answered
-// with a text, and so are the results of calls.
+// Lines of the user's last text are orders:
+//
+//   run: COMMAND; COMMAND   a call of the shell tool that the agent offers for each command, in one response
+//   write: PATH TEXT        a call of the tool that writes a file
+//   look: PATH              a call of the tool that shows a file or an image
+//   delegate: TEXT          a call of the tool that starts a sub-agent; TEXT is what the sub-agent is asked
+//   think: TEXT             thinking before the answer
+//   slow: N                 N words, one every tenth of a second
+//   weigh: N                the request counts as N tokens
+//   fail: STATUS, STATUS    the first requests with this text fail with these HTTP statuses
+//
+// Results of calls, and texts without an order, are answered with a text. No two answers are equal, and no two answers
+// report the same usage.
 
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { chat } from "./lib/apis/chat.mjs";
+import { messages } from "./lib/apis/messages.mjs";
+import { responses } from "./lib/apis/responses.mjs";
 
-/** Starts a model. `requests` of the returned object are the bodies of all requests that ask for an answer. */
+/** The time between two words of a slow answer, in milliseconds. */
+const PAUSE = 100;
+
+/**
+ * The APIs. `path` is the end of the address of requests; `promptOf(body)` returns `{text, hasResults}` for the last
+ * message; `toolsOf(body)` returns the tools as `{name, properties, namespace}`; `render(exchange)` returns the events
+ * of the answer, each with a `data` and maybe a `name`, and `isWord` where a slow answer pauses.
+ */
+const APIS = [messages, responses, chat];
+
+/**
+ * Starts a model. An agent whose base URL is `url(name)` is recorded in `log(name)`: an exchange for each request that
+ * asks for an answer, with
+ *
+ *   api, body   the request
+ *   number, id  the number of the answer, which its ids end with; they are as long as those of a provider
+ *   blocks      the answer: `{text}`, `{thinking, signature}`, or `{call, id, input}`
+ *   usage       the tokens that the answer reports: `{input, output, cacheRead, cacheWrite}`
+ *   outcome     "answered"; "refused" if the request failed; "cut" if the agent closed the connection
+ */
 export async function startModel() {
-  const model = { requests: [], port: 0, stop: () => server.close() };
-  const server = createServer((request, response) => {
-    let data = "";
-    request.on("data", (chunk) => (data += chunk));
-    request.on("end", () => answer(model, request, data, response));
+  const logs = new Map();
+  const log = (name) => {
+    if (!logs.has(name)) logs.set(name, []);
+    return logs.get(name);
+  };
+  let count = 0;
+  const server = createServer(async (request, response) => {
+    const data = await readAll(request);
+    const path = request.url.split("?")[0];
+    const api = APIS.find((each) => path.endsWith(each.path));
+    // Agents also ask for counts of tokens and lists of models, which none of them needs.
+    if (!api || request.method !== "POST") return sendJson(response, 200, {});
+    const exchanges = log(path.split("/")[1]);
+    count += 1;
+    const exchange = plan(api, JSON.parse(data), count, exchanges);
+    exchanges.push(exchange);
+    if (exchange.status !== 200) return refuse(exchange, response);
+    await answer(api, exchange, response);
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-  model.port = server.address().port;
-  return model;
-}
-
-function answer(model, request, data, response) {
-  const path = request.url.split("?")[0];
-  const body = data === "" ? {} : JSON.parse(data);
-  if (path.endsWith("/messages")) {
-    model.requests.push(body);
-    return answerMessages(body, model.requests.length, response);
-  }
-  if (path.endsWith("/responses")) {
-    model.requests.push(body);
-    return answerResponses(body, model.requests.length, response);
-  }
-  // Agents also ask for counts of tokens and lists of models, which none of them needs.
-  response.writeHead(200, { "content-type": "application/json" });
-  response.end("{}");
-}
-
-/** Plans the blocks of an answer: `{text}`, `{thinking}` or `{call, input}`. */
-function plan(prompt, hasResults, tools) {
-  if (hasResults) return [{ text: "The results are there." }];
-  const shell = tools.find((tool) => /^(bash|shell|exec_command)$/i.test(tool.name ?? ""));
-  const commands = /^run: (.+)$/m.exec(prompt)?.[1].split("; ");
-  if (commands && shell) {
-    const key = shell.parameters?.properties?.cmd ? "cmd" : "command";
-    const calls = commands.map((command) => ({ call: shell.name, input: { [key]: command } }));
-    return [{ text: "I run it." }, ...calls];
-  }
-  const thought = /^think: (.+)$/m.exec(prompt)?.[1];
-  if (thought) return [{ thinking: thought }, { text: "I thought about it." }];
-  return [{ text: `An answer to ${prompt.slice(-40)}` }];
-}
-
-function answerMessages(body, number, response) {
-  const last = body.messages.filter((message) => message.role !== "system").at(-1);
-  const blocks = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;
-  const texts = blocks.filter((block) => block.type === "text" && !block.text.startsWith("<system-reminder>"));
-  const hasResults = blocks.some((block) => block.type === "tool_result");
-  const planned = plan(texts.at(-1)?.text ?? "", hasResults, body.tools ?? []);
-
-  const events = [];
-  const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 90, cache_creation_input_tokens: 20 };
-  const message = { id: `msg_${number}`, type: "message", role: "assistant", model: body.model, content: [] };
-  events.push({ type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } });
-  planned.forEach((block, index) => {
-    const [start, deltas] = renderBlock(block, `toolu_${number}_${index}`);
-    events.push({ type: "content_block_start", index, content_block: start });
-    for (const delta of deltas) events.push({ type: "content_block_delta", index, delta });
-    events.push({ type: "content_block_stop", index });
-  });
-  const stop_reason = planned.some((block) => block.call) ? "tool_use" : "end_turn";
-  events.push({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 5 } });
-  events.push({ type: "message_stop" });
-
-  sendEvents(events, response);
-}
-
-function answerResponses(body, number, response) {
-  const last = body.input.at(-1);
-  const prompt = (last.content ?? []).map((part) => part.text ?? "").join("\n");
-  const planned = plan(prompt, /_output$/.test(last.type ?? ""), body.tools ?? []);
-  const output = planned.map((block, index) => {
-    if (block.call) {
-      const call = { type: "function_call", id: `fc_${number}_${index}`, call_id: `call_${number}_${index}`, name: block.call };
-      return { ...call, arguments: JSON.stringify(block.input) };
-    }
-    if (block.thinking) {
-      return { type: "reasoning", id: `rs_${number}`, summary: [{ type: "summary_text", text: block.thinking }] };
-    }
-    const content = [{ type: "output_text", text: block.text, annotations: [] }];
-    return { type: "message", id: `msg_${number}_${index}`, role: "assistant", status: "completed", content };
-  });
-  const id = `resp_${number}`;
-  const usage = {
-    input_tokens: 100,
-    input_tokens_details: { cached_tokens: 90 },
-    output_tokens: 5,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 105,
+  const { port } = server.address();
+  const stop = () => {
+    server.close();
+    server.closeAllConnections();
   };
-  const events = [{ type: "response.created", response: { id } }];
-  output.forEach((item, output_index) => {
-    events.push({ type: "response.output_item.added", output_index, item });
-    events.push({ type: "response.output_item.done", output_index, item });
+  return { url: (name) => `http://127.0.0.1:${port}/${name}`, log, stop };
+}
+
+async function readAll(request) {
+  let data = "";
+  for await (const chunk of request.setEncoding("utf8")) data += chunk;
+  return data;
+}
+
+/** Decides the answer to a request, given the exchanges before it. */
+function plan(api, body, number, before) {
+  const { text, hasResults } = api.promptOf(body);
+  const orders = readOrders(hasResults ? "" : text);
+  const statuses = orders.fail?.split(", ").map(Number) ?? [];
+  const failedCount = before.filter((exchange) => exchange.prompt === text && exchange.outcome === "refused").length;
+  return {
+    api: api.name,
+    body,
+    number,
+    id: String(number).padStart(24, "0"),
+    prompt: text,
+    blocks: planBlocks(orders, text, hasResults, api.toolsOf(body), number),
+    usage: { input: Number(orders.weigh ?? 10 + number), output: 5 + number, cacheRead: 90 + number, cacheWrite: 0 },
+    status: statuses[failedCount] ?? 200,
+    outcome: "open",
+  };
+}
+
+/** Returns the orders in a text, by name. */
+function readOrders(text) {
+  const orders = {};
+  for (const line of text.split("\n")) {
+    const [, name, value] = /^([a-z]+): (.+)$/.exec(line) ?? [];
+    if (name) orders[name] = value;
+  }
+  return orders;
+}
+
+function planBlocks(orders, text, hasResults, tools, number) {
+  // Claude Code wants these tags when it compacts a session.
+  if (text.includes("<summary>")) return [{ text: `<analysis>Kites.</analysis>\n\n<summary>\nA summary (${number}).\n</summary>` }];
+  const blocks = [];
+  if (orders.think) {
+    blocks.push({ thinking: `${orders.think} (${number})`, signature: Buffer.from(`signed ${number}`).toString("base64") });
+  }
+  const calls = planCalls(orders, tools);
+  if (hasResults) blocks.push({ text: `The results are there (${number}).` });
+  else if (calls.length > 0) blocks.push({ text: `I do it (${number}).` });
+  else if (orders.slow) blocks.push({ text: `${"slow ".repeat(Number(orders.slow))}(${number})` });
+  else blocks.push({ text: `An answer (${number}).` });
+  const numbered = calls.map((call, index) => ({ ...call, id: `call_${String(number).padStart(20, "0")}_${index}` }));
+  return [...blocks, ...numbered];
+}
+
+/** Returns the calls `{call, namespace, input}` that the orders want, of tools that the agent offers. */
+function planCalls({ run, write, look, delegate }, tools) {
+  const calls = [];
+  const add = (names, values) => {
+    const tool = tools.find(({ name }) => names.test(name));
+    if (tool) calls.push({ call: tool.name, namespace: tool.namespace, input: fill(tool, values) });
+  };
+  for (const command of run?.split("; ") ?? []) {
+    add(/^(bash|shell|exec_command|run_shell_command)$/i, { command, cmd: command, description: "runs it" });
+  }
+  if (write) {
+    const [path, ...words] = write.split(" ");
+    add(/^write(_file)?$/i, { path, file_path: path, filePath: path, content: words.join(" ") });
+  }
+  if (look) add(/^(read|view_image)$/i, { path: look, file_path: look });
+  if (delegate) add(/^(agent|task|spawn_agent)$/i, { description: "delegates it", prompt: delegate, message: delegate });
+  return calls;
+}
+
+/** Returns the arguments of a tool that have a value. */
+function fill({ properties }, values) {
+  const input = {};
+  for (const name of properties) {
+    if (values[name] !== undefined) input[name] = values[name];
+  }
+  return input;
+}
+
+/** Lets a request fail, without a hint when to try again, so that the agent decides. */
+function refuse(exchange, response) {
+  exchange.outcome = "refused";
+  const error = { type: exchange.status === 429 ? "rate_limit_error" : "api_error", message: `no answer (${exchange.number})` };
+  sendJson(response, exchange.status, { type: "error", error });
+}
+
+function sendJson(response, status, value) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(value));
+}
+
+async function answer(api, exchange, response) {
+  response.on("close", () => {
+    if (exchange.outcome === "open") exchange.outcome = "cut";
   });
-  events.push({ type: "response.completed", response: { id, status: "completed", output, usage } });
-  sendEvents(events, response);
-}
-
-function sendEvents(events, response) {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  for (const { name, data, isWord } of api.render(exchange)) {
+    if (isWord && exchange.blocks.some((block) => block.text?.startsWith("slow "))) await sleep(PAUSE);
+    if (exchange.outcome === "cut") return;
+    response.write(`${name ? `event: ${name}\n` : ""}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+  }
+  exchange.outcome = "answered";
   response.end();
-}
-
-/** Returns the empty block that begins a block of a stream, and what fills it. */
-function renderBlock(block, id) {
-  if (block.call) {
-    const partial_json = JSON.stringify(block.input);
-    return [{ type: "tool_use", id, name: block.call, input: {} }, [{ type: "input_json_delta", partial_json }]];
-  }
-  if (block.thinking) {
-    const signature = Buffer.from(block.thinking).toString("base64");
-    const deltas = [
-      { type: "thinking_delta", thinking: block.thinking },
-      { type: "signature_delta", signature },
-    ];
-    return [{ type: "thinking", thinking: "", signature: "" }, deltas];
-  }
-  return [{ type: "text", text: "" }, [{ type: "text_delta", text: block.text }]];
 }

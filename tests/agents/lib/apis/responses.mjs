@@ -1,0 +1,63 @@
+// OpenAI's Responses API.
+
+export const responses = {
+  name: "openai-responses",
+  path: "/responses",
+
+  promptOf({ input }) {
+    const last = input.at(-1);
+    const parts = typeof last.content === "string" ? [{ text: last.content }] : (last.content ?? []);
+    const texts = parts.flatMap(({ text }) => text ?? []);
+    return { text: texts.join("\n"), hasResults: (last.type ?? "").endsWith("_output") };
+  },
+
+  toolsOf(body) {
+    const tools = [];
+    for (const tool of body.tools ?? []) {
+      const own = tool.type === "namespace" ? tool.tools : [tool];
+      const namespace = tool.type === "namespace" ? tool.name : undefined;
+      for (const { name, parameters } of own) {
+        if (name) tools.push({ name, namespace, properties: Object.keys(parameters?.properties ?? {}) });
+      }
+    }
+    return tools;
+  },
+
+  *render({ id: exchangeId, blocks, usage }) {
+    const event = (data) => ({ name: data.type, data });
+    const id = `resp_${exchangeId}`;
+    yield event({ type: "response.created", response: { id } });
+    const output = [];
+    for (const [output_index, block] of blocks.entries()) {
+      const item = itemOf(block, `${exchangeId}_${output_index}`);
+      output.push(item);
+      yield event({ type: "response.output_item.added", output_index, item: item.type === "message" ? { ...item, content: [] } : item });
+      for (const delta of block.text?.match(/\S+\s*/g) ?? []) {
+        const content_index = 0;
+        yield { ...event({ type: "response.output_text.delta", item_id: item.id, output_index, content_index, delta }), isWord: true };
+      }
+      yield event({ type: "response.output_item.done", output_index, item });
+    }
+    const counted = {
+      input_tokens: usage.input + usage.cacheRead,
+      input_tokens_details: { cached_tokens: usage.cacheRead },
+      output_tokens: usage.output,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: usage.input + usage.cacheRead + usage.output,
+    };
+    yield event({ type: "response.completed", response: { id, status: "completed", output, usage: counted } });
+  },
+};
+
+function itemOf(block, number) {
+  if (block.call) {
+    const namespace = block.namespace && { namespace: block.namespace };
+    return { type: "function_call", id: `fc_${number}`, call_id: block.id, name: block.call, ...namespace, arguments: JSON.stringify(block.input) };
+  }
+  if (block.thinking) {
+    const summary = [{ type: "summary_text", text: block.thinking }];
+    return { type: "reasoning", id: `rs_${number}`, summary, encrypted_content: block.signature };
+  }
+  const content = [{ type: "output_text", text: block.text, annotations: [] }];
+  return { type: "message", id: `msg_${number}`, role: "assistant", status: "completed", content };
+}
