@@ -89,6 +89,9 @@ pub trait NativeWriter {
     /// that the model does not see.
     fn has_branches(&self) -> bool;
 
+    /// Returns the part of a call's id in the session that the agent's API knows.
+    fn call_id<'i>(&self, own_id: &'i str) -> &'i str;
+
     /// Writes what the model sees of an entry. Returns the line that later lines follow.
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx>;
 
@@ -551,8 +554,9 @@ impl<'a> Walk<'a> {
     /// Assigns an id that the APIs accept and no other call has: a number is appended to one that
     /// is taken.
     fn assign_call_id(&mut self, own_id: &Text) -> Text<'static> {
+        let own_id = own_id.to_string_lossy();
         let mut base = String::new();
-        for unit in own_id.to_string_lossy().chars().take(MAX_ID_LEN) {
+        for unit in self.writer.call_id(&own_id).chars().take(MAX_ID_LEN) {
             let is_allowed = unit.is_ascii_alphanumeric() || unit == '_' || unit == '-';
             base.push(if is_allowed { unit } else { '_' });
         }

@@ -245,6 +245,10 @@ impl NativeWriter for ClaudeWriter<'_> {
         true
     }
 
+    fn call_id<'i>(&self, own_id: &'i str) -> &'i str {
+        own_id
+    }
+
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
         match *seen {
             Seen::User {

@@ -331,6 +331,11 @@ impl NativeWriter for CodexWriter<'_> {
         false
     }
 
+    /// pi stores an id of the Responses API as `CALL|ITEM`.
+    fn call_id<'i>(&self, own_id: &'i str) -> &'i str {
+        own_id.split('|').next().unwrap_or(own_id)
+    }
+
     fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
         match *seen {
             Seen::User {
