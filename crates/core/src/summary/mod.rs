@@ -21,10 +21,15 @@
 //! branch summary.
 
 mod budget;
+mod builder;
 mod decisions;
+mod earlier;
 mod failures;
+mod fitting;
+mod list_items;
 mod message;
 mod page;
+mod previous;
 mod proposals;
 mod prose;
 mod purpose;
@@ -41,28 +46,17 @@ mod wishes;
 #[cfg(test)]
 mod tests;
 
-use crate::agents::readable::{Folders, strip_preamble};
+use crate::agents::readable::Folders;
 use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{MAX_HELD, NEWEST, POINT, RECENT, REFERENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
-use decisions::Decisions;
-use failures::OpenFailures;
-use message::{ReplyEnd, SummaryMessage};
+use budget::RECENT;
+use builder::{SummaryBuilder, is_agent_command};
+use message::SummaryMessage;
 use pisess_json::Raw;
-use proposals::{Proposal, is_question};
-use purpose::Purpose;
-use quote::{cut_middle, first_chars, is_narrower, one_line, quote_line};
-use referents::{follows_on, points_back, quote_referent, quote_referents};
-use regex::Regex;
 pub use removals::Removals;
-use sections::*;
 use std::io;
-use std::sync::LazyLock;
-use tool_calls::ToolHistory;
-use turns::Turn;
-use weights::count_values;
 
 /// What a summary is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,309 +171,4 @@ pub fn is_request(message: Raw) -> bool {
         SummaryMessage::User(text) => !text.trim().is_empty() && !is_agent_command(&text),
         _ => false,
     }
-}
-
-/// A summary being made.
-#[derive(Default)]
-struct SummaryBuilder {
-    /// What the previous summary and the user say beyond the requests.
-    points: Sections,
-    /// What the user decided.
-    decisions: Decisions,
-    purpose: Purpose,
-    /// Whether there was a summary before, so that no request is the first.
-    is_continued: bool,
-    /// The current turn. What precedes the first request is a turn, too.
-    turn: Turn,
-    /// The turns before, oldest first.
-    earlier_turns: Vec<Turn>,
-    tool_history: ToolHistory,
-    /// The failures that are still open, found when all messages are read.
-    failures: OpenFailures,
-    /// The paths that were removed, found when all messages are read.
-    removals: Removals,
-    redactor: Redactor,
-    subject: SummarySubject,
-    /// Whether the last turn continues after the summary.
-    is_split: bool,
-    /// Whether the user last gave a command to the agent itself, so that what follows is no reply
-    /// to the request.
-    is_aside: bool,
-}
-
-impl SummaryBuilder {
-    /// Adds the next message without its secrets, with the id of its entry.
-    fn add_searched(&mut self, entry: &str, searched: SearchedMessage) {
-        let mut message = searched.message;
-        if searched.has_secrets {
-            for text in message.redacted_texts_mut() {
-                self.redactor.redact_text(text);
-            }
-        }
-        self.add(entry, message);
-    }
-
-    /// Adds the next message, in which no secrets are left, with the id of its entry.
-    fn add(&mut self, entry: &str, message: SummaryMessage) {
-        match message {
-            SummaryMessage::User(text) => {
-                if is_agent_command(&text) {
-                    self.is_aside = !self.turn.request.is_empty();
-                } else if !text.trim().is_empty() {
-                    self.is_aside = false;
-                    self.add_request(entry, text.trim());
-                }
-            }
-            SummaryMessage::Reply { text, stop, calls } => {
-                if !self.is_aside {
-                    self.turn.add_reply(text, stop);
-                    self.turn.call_count += calls.len();
-                }
-                self.tool_history.pending = calls;
-            }
-            SummaryMessage::Result {
-                call: named_call,
-                outcome,
-                output,
-            } => {
-                let call = self.tool_history.take_pending(named_call);
-                if let Some(question) = Proposal::find("", &call.question) {
-                    self.decisions
-                        .add_answer(&question, &output, self.turn.number);
-                }
-                self.tool_history.record_run(call, outcome, &output);
-            }
-            SummaryMessage::Extension { kind, text } => {
-                self.add_note(&format!("Message of {kind}"), &text);
-            }
-            SummaryMessage::CompactionSummary(text) => self.continue_from(&text),
-            SummaryMessage::BranchSummary(text) => {
-                let summary = Sections::parse(strip_preamble(&text));
-                for branch in summary.into_branch_points() {
-                    self.points.add(Section::Context, branch);
-                }
-            }
-            SummaryMessage::Other => {}
-        }
-    }
-
-    fn finish(mut self) -> BuiltinSummary {
-        self.fold_similar_turn();
-        // The fold may have made an earlier turn the current one.
-        self.tool_history.turn_number = self.turn.number;
-        self.removals = self.tool_history.removals();
-        let turns = self.earlier_turns.iter().chain([&self.turn]);
-        self.failures = self.tool_history.describe_failures(turns);
-        let mut text = self.write_page();
-        self.redactor.redact_text(&mut text);
-        self.redactor.redact_known_values(&mut text);
-        BuiltinSummary {
-            text,
-            removals: self.removals,
-        }
-    }
-
-    /// Takes over a previous summary: its points, and as the current turn the request that it
-    /// quotes word for word, if there is one. The points so far are replaced.
-    fn continue_from(&mut self, summary: &str) {
-        let previous = Sections::parse(summary);
-        self.purpose.take_over(&previous);
-        self.is_continued = true;
-        if let Some(turn) = Turn::from_previous(&previous) {
-            self.turn = turn;
-            let is_first = previous.rests_with_lead(BEFORE_LEAD).next().is_none();
-            self.purpose.keep_request(&self.turn.request, is_first);
-        }
-        self.points = previous.into_earlier();
-        let decisions = std::mem::take(self.points.items_mut(Section::Decisions));
-        self.decisions = Decisions::from_previous(decisions);
-    }
-
-    /// Adds a user message: to the current request, if the agent is at work on it or the message is
-    /// only a nod to it; otherwise as the next request. A message that answers a question at the
-    /// end of the reply, or corrects the reply, is a decision as well.
-    fn add_request(&mut self, entry: &str, text: &str) {
-        let turn = &mut self.turn;
-        self.decisions.renew_quoted(text, turn.number);
-        let is_running = match turn.reply_end {
-            ReplyEnd::ToolUse => true,
-            // A message that was added during the work, and has no reply yet.
-            ReplyEnd::NoReply => turn.has_new_calls(),
-            ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
-        };
-        let proposal = turn.proposal();
-        let is_asked = proposal.as_ref().is_some_and(Proposal::asks);
-        let is_ended = turn.is_answered() || turn.is_interrupted();
-
-        // A decision is of the turn that called for it, even if the message begins the next one.
-        if let Some(proposal) = proposal
-            && proposal.is_answered_by(text)
-        {
-            self.decisions.add_answer(&proposal, text, turn.number);
-        } else if is_ended && decisions::is_correction(text) {
-            self.decisions.add_correction(text, turn);
-        }
-
-        // A nod to a question belongs to the request about which the assistant asked.
-        let is_short = is_narrower(text, SHORT_REPLY);
-        let is_nod = is_short && !is_question(text) && (!turn.is_answered() || is_asked);
-        if !turn.request.is_empty() && (is_running || is_nod) {
-            turn.add_to_request(text);
-            return;
-        }
-
-        self.end_turn();
-        self.tool_history.turn_number += 1;
-        self.turn = Turn {
-            number: self.tool_history.turn_number,
-            entry: one_line(entry, 60),
-            request: text.to_owned(),
-            ..Turn::default()
-        };
-        let is_first = self.turn.number == 1 && !self.is_continued;
-        self.purpose.keep_request(&self.turn.request, is_first);
-    }
-
-    /// Moves the current turn to the earlier ones, and adds the sentences of its request that
-    /// remain binding to the constraints, and what it chooses to the decisions. The current turn is
-    /// empty afterwards.
-    fn end_turn(&mut self) {
-        self.add_wishes_and_choices();
-
-        // An earlier turn is shown short. The steps above read the whole request.
-        self.turn.request = cut_middle(&self.turn.request, WORDS);
-        self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
-        self.turn.value_count = count_values(&self.turn);
-
-        // What was under way or next in a previous summary does not outlive its request. Its first
-        // goal is what the session is for, and others are counted as reached.
-        self.points.items_mut(Section::InProgress).clear();
-        self.points.items_mut(Section::NextSteps).clear();
-        let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
-        self.purpose.keep_goal(&mut goals);
-        self.points.items_mut(Section::Done).splice(..0, goals);
-
-        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
-        // a fold, the current turn is an earlier one, which goes back to its place.
-        self.fold_similar_turn();
-        let ended = std::mem::take(&mut self.turn);
-        let is_nod = ended.is_passed_over() && is_narrower(&ended.request, SHORT_REPLY);
-        let has_request = !ended.request.is_empty() && !is_nod;
-        if has_request || !ended.last_words().is_empty() {
-            self.earlier_turns.push(ended);
-        }
-        if self.earlier_turns.len() > MAX_HELD {
-            self.drop_lightest_turn();
-        }
-    }
-
-    /// Adds the sentences of the current request that remain binding to the constraints, and what
-    /// it chooses to the decisions.
-    fn add_wishes_and_choices(&mut self) {
-        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
-        if !may_wish_or_choose(request) {
-            return;
-        }
-        let prose = prose::prose_of_user(request);
-        let wishes = wishes::binding_sentences(request, &prose);
-        let turn_before = self.earlier_turns.last();
-        let is_first = self.turn.number == 1;
-        let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        for choice in decisions::choices(&prose) {
-            // What binds later work is listed once.
-            if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
-                continue;
-            }
-            let referents = match turn_before {
-                Some(turn) if follows_on(&choice) => quote_referents(turn, request),
-                _ => Default::default(),
-            };
-            self.decisions
-                .add_words("The user chose", &choice, referents, self.turn.number);
-        }
-        for mut wish in wishes {
-            if let Some(turn) = turn_before
-                && points_back(&wish)
-            {
-                wish.push_str(&quote_referent(turn, request, REFERENT));
-            }
-            self.points.add(Section::Constraints, wish);
-        }
-    }
-
-    /// Drops, of the older half of the earlier turns, the one that measured least, and of equals
-    /// the oldest. The first turn is kept: it is usually the first request.
-    fn drop_lightest_turn(&mut self) {
-        let older_half = self.earlier_turns[1..MAX_HELD / 2].iter();
-        let lightest = older_half
-            .enumerate()
-            .min_by_key(|(_, turn)| turn.value_count);
-        let index = lightest.map_or(0, |(index, _)| index);
-        self.earlier_turns.remove(1 + index);
-    }
-
-    /// If request and answer of the current turn are like those of an earlier one, drops the
-    /// current turn, and counts it as a repeat of the earlier one. The earlier one becomes the
-    /// oldest turn, because it is not what is being worked on. The newest of the earlier turns
-    /// becomes the current one again.
-    ///
-    /// If only the request is the same, as after a failure, drops the earlier turn, and counts it
-    /// as a repeat of the current one.
-    fn fold_similar_turn(&mut self) {
-        let similar = self
-            .earlier_turns
-            .iter()
-            .position(|turn| turn.is_alike(&self.turn));
-        if let Some(index) = similar {
-            let mut repeated = self.earlier_turns.remove(index);
-            repeated.repeats += 1;
-            self.earlier_turns.insert(0, repeated);
-            // If there is only one earlier turn, this is the repeated one.
-            self.turn = self.earlier_turns.pop().unwrap_or_default();
-            return;
-        }
-
-        let same = self
-            .earlier_turns
-            .iter()
-            .position(|turn| turn.has_same_request(&self.turn));
-        if let Some(index) = same {
-            let earlier = self.earlier_turns.remove(index);
-            self.turn.repeat(earlier);
-        }
-    }
-
-    /// Adds a quotation to the context, replacing an older one from the same source.
-    fn add_note(&mut self, source: &str, text: &str) {
-        let start = format!("{}: ", one_line(source, 80));
-        self.points
-            .items_mut(Section::Context)
-            .retain(|known| !known.starts_with(&start));
-        if !text.trim().is_empty() {
-            let note = format!("{start}{}", quote_line(text, NEWEST));
-            self.points.add(Section::Context, note);
-        }
-    }
-}
-
-/// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test
-/// is one search in the whole text; without it, the prose of each request would be found line by
-/// line, and each line searched for wishes and for choices.
-fn may_wish_or_choose(request: &str) -> bool {
-    // The anchors match at each line, as they do in the searches of single lines.
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        let wishes = wishes::may_bind_expression();
-        let choices = decisions::CHOICES;
-        Regex::new(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)")).expect("a constant")
-    });
-    WORDS.is_match(request)
-}
-
-/// Whether the user gave a command to the agent itself: the text is one word after a slash, and not
-/// a path.
-fn is_agent_command(text: &str) -> bool {
-    let Some(name) = text.strip_prefix('/') else {
-        return false;
-    };
-    !name.contains(['/', ':']) && text.split_whitespace().count() == 1
 }

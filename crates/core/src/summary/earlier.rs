@@ -1,0 +1,154 @@
+//! The requests before the last two: which of them are listed, and how short.
+
+use super::SummaryBuilder;
+use super::budget::*;
+use super::fitting::{item_size, items_size, join_fitting};
+use super::proposals::is_question;
+use super::quote::{is_narrower, quote_line};
+use super::sections::*;
+use super::turns::{Turn, describe_turn};
+use std::cmp::Reverse;
+
+impl SummaryBuilder {
+    /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
+    /// those that weigh most, in their order. The points of Done of a previous summary come first.
+    pub(super) fn earlier_requests(&self, room: usize, page: &Sections) -> Vec<String> {
+        let mut points = self.newest_points(Section::Done, room * 2 / 5);
+        let turns = match self.earlier_turns.split_last() {
+            // The last one is under Goal.
+            Some((_last, turns)) => turns,
+            None => &[],
+        };
+
+        // A request takes a share, and its answer another: together, two thirds of the room.
+        let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
+        let mut series = describe_series(turns, &self.weigh_turns(turns), share, |request| {
+            is_quoted_in(request, page) || self.purpose.is_start_of(request)
+        });
+        let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
+        let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
+        if all_size > room_left {
+            let omitted = keep_heaviest(&mut series, room_left * 5 / 6);
+            points.push(list_without_answers(&omitted, page, room_left / 6));
+        }
+        points.extend(series.into_iter().map(|series| series.text));
+        points
+    }
+}
+
+/// The number of units to leave for [`LEFT_OUT`]: some more than it takes.
+const LEFT_OUT_SIZE: usize = 80;
+
+/// A turn, or a series of turns that follow one another and are alike.
+struct TurnSeries<'t> {
+    /// The first.
+    turn: &'t Turn,
+    /// The weight of the first: 0 in a series, whose answers are alike.
+    weight: usize,
+    /// Their description on one line.
+    text: String,
+}
+
+/// A series of at least this many turns is described by its first and its last.
+const SHORTEST_SERIES: usize = 4;
+
+/// Describes turns, those that are alike but for numbers by the first and the last of a series. The
+/// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
+/// `share`, and [`FINDING`] if they have a weight. Their requests get `share`, or [`REMINDER`] if
+/// they are quoted elsewhere. The two turns of a long series get [`OLDEST`].
+fn describe_series<'t>(
+    turns: &'t [Turn],
+    weights: &[usize],
+    share: usize,
+    is_quoted_elsewhere: impl Fn(&str) -> bool,
+) -> Vec<TurnSeries<'t>> {
+    let mut by_weight: Vec<usize> = (0..turns.len()).collect();
+    by_weight.sort_by_key(|&index| Reverse((weights[index], index)));
+    let mut answer_sizes = vec![share; turns.len()];
+    for (rank, &index) in by_weight.iter().enumerate() {
+        let least = if weights[index] > 0 { FINDING } else { OLDEST };
+        answer_sizes[index] = share.max(NEWEST / (rank + 1)).max(least);
+    }
+
+    let mut all_series = Vec::new();
+    let mut start = 0;
+    for alike in turns.chunk_by(|one, other| one.series_key() == other.series_key()) {
+        if let [first, .., last] = alike
+            && alike.len() >= SHORTEST_SERIES
+        {
+            let first_text = describe_turn(first, OLDEST, OLDEST);
+            let last_text = describe_turn(last, OLDEST, OLDEST);
+            all_series.push(TurnSeries {
+                turn: first,
+                weight: weights[start],
+                text: format!("{first_text} … {last_text} ({} alike)", alike.len()),
+            });
+        } else {
+            for (turn, index) in alike.iter().zip(start..) {
+                let request_size = if is_quoted_elsewhere(&turn.request) {
+                    REMINDER
+                } else {
+                    share
+                };
+                all_series.push(TurnSeries {
+                    turn,
+                    weight: weights[index],
+                    text: describe_turn(turn, request_size, answer_sizes[index]),
+                });
+            }
+        }
+        start += alike.len();
+    }
+    all_series
+}
+
+/// Keeps the heaviest series that fit in `room`, in the order of the session: of equals, the
+/// newest. Those without weight are dropped even if there is room. Returns the first turns of the
+/// others, the heaviest first.
+fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
+    let mut by_weight: Vec<usize> = (0..series.len()).collect();
+    by_weight.sort_by_key(|&index| Reverse((series[index].weight, index)));
+    let mut is_kept = vec![false; series.len()];
+    let mut omitted = Vec::new();
+    let mut room_left = room;
+    for index in by_weight {
+        let size = item_size(&series[index].text);
+        if series[index].weight == 0 {
+            break;
+        }
+        // Once one does not fit, lighter ones are not taken in its place.
+        if size <= room_left && omitted.is_empty() {
+            is_kept[index] = true;
+            room_left -= size;
+        } else {
+            omitted.push(series[index].turn);
+        }
+    }
+    let mut kept = is_kept.into_iter();
+    series.retain(|_| kept.next().unwrap_or_default());
+    omitted
+}
+
+/// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
+/// out are questions, which were answered and ask for nothing more, and what is quoted as a wish or
+/// a decision.
+fn list_without_answers(turns: &[&Turn], page: &Sections, room: usize) -> String {
+    let mut requests = Vec::new();
+    for turn in turns {
+        let request = &turn.request;
+        let is_worth = !is_narrower(request, SHORT_REPLY) && !is_question(request);
+        if is_worth && !is_quoted_in(request, page) {
+            requests.push(quote_line(request, OLDEST));
+        }
+    }
+    join_fitting(WITHOUT_ANSWERS, &requests, room).unwrap_or(LEFT_OUT.to_owned())
+}
+
+/// Whether the start of a request is quoted as a wish or a decision.
+fn is_quoted_in(request: &str, page: &Sections) -> bool {
+    let quotation = quote_line(request, REMINDER);
+    let start = quotation.trim_matches(['"', '…']);
+    let sections = [Section::Constraints, Section::Decisions];
+    let mut items = sections.iter().flat_map(|&section| page.items(section));
+    items.any(|item| item.contains(start))
+}

@@ -1,0 +1,37 @@
+//! What fits into a part of a summary, by the size of its items as they are written.
+
+use super::quote::{count_fitting, count_utf16};
+
+/// Returns the number of units that items take, marks included.
+pub(super) fn items_size(items: &[String]) -> usize {
+    items.iter().map(|item| item_size(item)).sum()
+}
+
+/// Returns the number of units that an item takes, with the line break and the mark before it.
+pub(super) fn item_size(item: &str) -> usize {
+    count_utf16(item) + 4
+}
+
+/// Returns a line of `lead`, as many items as fit, and the number of the others; `None` if no item
+/// fits. The line takes about `room` units.
+pub(super) fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
+    // A comma and a space are between two items. The number of the other items takes 10 units.
+    let sizes = items.iter().map(|item| count_utf16(item) + 2);
+    let items_room = room.saturating_sub(count_utf16(lead) + 10);
+    let shown_count = count_fitting(sizes, items_room);
+    if shown_count == 0 {
+        return None;
+    }
+    let mut line = format!("{lead}{}", items[..shown_count].join(", "));
+    let omitted_count = items.len() - shown_count;
+    if omitted_count > 0 {
+        line.push_str(&format!(", {omitted_count} more"));
+    }
+    Some(line)
+}
+
+/// Returns the newest points that fit, in their order.
+pub(super) fn keep_newest(mut points: Vec<String>, room: usize) -> Vec<String> {
+    let kept = count_fitting(points.iter().rev().map(|point| item_size(point)), room);
+    points.split_off(points.len() - kept)
+}

@@ -1,0 +1,236 @@
+//! Reads a previous summary: which of its points the next one takes over.
+//!
+//! It may be a built-in one, whose quotations are restored word for word; a model's, in the same
+//! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
+
+use super::budget::{NEWEST, OLDEST, POINT};
+use super::quote::{
+    comparison_form, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
+};
+use super::sections::*;
+use std::iter::Peekable;
+use std::str::Lines;
+
+const QUOTATION_LEADS: [&str; 3] = [REQUEST_LEAD, TODO_LIST_LEAD, LAST_WORDS_LEAD];
+
+/// The beginnings of the points that say what the work is for.
+const PURPOSE_LEADS: [&str; 4] = [
+    PURPOSE_LEAD,
+    FIRST_LONG_LEAD,
+    EARLIER_GOAL_LEAD,
+    LONG_REQUEST_LEAD,
+];
+
+/// The beginnings of points that each summary reports anew: on how far the work is, and on what it
+/// has done.
+const PROGRESS_LEADS: [&str; 6] = [
+    REMARK_LEAD,
+    REPLIED_LEAD,
+    GO_ON_LEAD,
+    OPEN_LEAD,
+    LAST_CALLS_LEAD,
+    OLDER_LEAD,
+];
+const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];
+
+/// The beginning of what is said of another branch.
+const OTHER_BRANCH_MARK: &str = "On another branch: ";
+
+impl Sections {
+    /// Parses a summary. What precedes the first heading, and a section with an unknown heading,
+    /// are added to the context, the latter with its name.
+    pub fn parse(summary: &str) -> Self {
+        let mut sections = Sections::default();
+        let mut section = Section::Context;
+        let mut lines = summary.lines().peekable();
+        while let Some(line) = lines.next() {
+            let text = line.trim();
+            if let Some(name) = heading_name(text) {
+                match find_section(name) {
+                    Some(known) => section = known,
+                    None => {
+                        section = Section::Context;
+                        sections.items_mut(section).push(format!("{name}:"));
+                    }
+                }
+            } else if let Some(tag) = text.strip_prefix('<') {
+                skip_element(tag, &mut lines);
+            } else if leads_quotation(text) {
+                let quotation = read_quotation(&mut lines);
+                sections.add(section, format!("{text}\n{quotation}"));
+            } else {
+                sections.add_line(section, line);
+            }
+        }
+        sections
+    }
+
+    /// Adds a line of a summary as an item, unless it is empty or says that there is none. An item
+    /// of an inner list, which is indented, is added to the item above it.
+    fn add_line(&mut self, section: Section, line: &str) {
+        let text = line.trim();
+        if matches!(comparison_form(text).as_str(), "" | "none" | "na") {
+            return;
+        }
+        let is_inner = line.starts_with("  ") || line.starts_with('\t');
+        match self.items_mut(section).last_mut() {
+            Some(outer) if is_inner => {
+                *outer = one_line(&format!("{outer}; {}", strip_marks(text)), POINT);
+            }
+            _ => self.add(section, one_line(text, POINT)),
+        }
+    }
+
+    /// Returns the sections without the items that each summary states anew: the progress, what was
+    /// done, and quotations.
+    pub fn without_restated(mut self) -> Self {
+        for items in &mut self.0 {
+            items.retain(|item| {
+                !starts_with_one_of(item, &PROGRESS_LEADS)
+                    && !starts_with_one_of(item, &DONE_LEADS)
+                    && !starts_with_one_of(item, &PURPOSE_LEADS)
+                    && !starts_with_one_of(item, &QUOTATION_LEADS)
+            });
+        }
+        self
+    }
+
+    /// Returns the items of a previous summary that the next one takes over, marked as earlier.
+    /// Items on what was blocked, in progress or planned are taken over once: if they are marked as
+    /// earlier already, they are dropped, and so are plans in other sections. Headings without a
+    /// text are not taken over.
+    pub fn into_earlier(self) -> Self {
+        let mut earlier = self.without_restated();
+        for section in [Section::InProgress, Section::Blocked, Section::NextSteps] {
+            let items = earlier.items_mut(section);
+            items.retain(|item| !item.starts_with(EARLIER_MARK));
+        }
+        for items in &mut earlier.0 {
+            items.retain(|item| !is_heading_only(item) && !is_old_plan(item));
+        }
+        for item in earlier.0.iter_mut().flatten() {
+            // No item is marked twice.
+            *item = format!("{EARLIER_MARK}{}", item.trim_start_matches(EARLIER_MARK));
+        }
+        earlier
+    }
+
+    /// Returns the points that a summary of this branch contributes to the summary of another
+    /// branch: the points on branches that were left before, then one point for this branch. It has
+    /// what was done, but not what was in progress, because that does not go on.
+    pub fn into_branch_points(self) -> Vec<String> {
+        let mut own_points = Vec::new();
+        if let Some(request) = self.find_quotation(REQUEST_LEAD) {
+            own_points.push(quote_line(request.text, OLDEST));
+        }
+        let mut branches = Vec::new();
+        for item in self.0.into_iter().flatten() {
+            if starts_with_one_of(&item, &PROGRESS_LEADS)
+                || starts_with_one_of(&item, &QUOTATION_LEADS)
+            {
+                continue;
+            }
+            let is_other_branch = item
+                .trim_start_matches(EARLIER_MARK)
+                .starts_with(OTHER_BRANCH_MARK);
+            if is_other_branch {
+                branches.push(item);
+            } else {
+                own_points.push(item);
+            }
+        }
+
+        let own = own_points.join("; ");
+        if !own.is_empty() {
+            branches.push(format!("{OTHER_BRANCH_MARK}{}", quote_line(&own, NEWEST)));
+        }
+        branches
+    }
+}
+
+/// Whether a point is nothing but the heading of a list.
+fn is_heading_only(item: &str) -> bool {
+    let text = item.trim_start_matches(EARLIER_MARK).trim();
+    text.is_empty() || text.ends_with(':') && !text.contains('\n')
+}
+
+/// The words with which a model's summary begins what is still to be done.
+const PLAN_WORDS: [&str; 5] = ["need to ", "needs to ", "next", "pending", "todo"];
+
+/// Whether a point was a plan when the summary before the last was made.
+fn is_old_plan(item: &str) -> bool {
+    let Some(text) = item.strip_prefix(EARLIER_MARK) else {
+        return false;
+    };
+    let text = strip_marks(text).trim_start_matches('*').to_lowercase();
+    PLAN_WORDS.iter().any(|word| text.starts_with(word))
+}
+
+fn starts_with_one_of(item: &str, leads: &[&str]) -> bool {
+    leads.iter().any(|lead| item.starts_with(lead))
+}
+
+/// Whether a quotation of the built-in summary is below this line.
+fn leads_quotation(line: &str) -> bool {
+    starts_with_one_of(line, &QUOTATION_LEADS) && line.ends_with(':')
+}
+
+/// Reads the lines of a quotation that follow, and returns its text.
+fn read_quotation(lines: &mut Peekable<Lines>) -> String {
+    let mut quoted_lines = Vec::new();
+    while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
+        quoted_lines.push(line);
+    }
+    sanitize(&strip_quote_marks(quoted_lines.into_iter()))
+}
+
+/// Skips the lines of an element up to its closing tag, if it has one: the agents' file lists, and
+/// additions of other tools. `tag` is the line of the opening tag after `<`.
+///
+/// The element `summary` may be around all, so its content is not skipped.
+fn skip_element(tag: &str, lines: &mut Peekable<Lines>) {
+    let is_name_end = |c: char| !(c.is_alphanumeric() || "-_".contains(c));
+    let name = tag.split(is_name_end).next().unwrap_or_default();
+    if name == "summary" {
+        return;
+    }
+    let closing_tag = format!("</{name}>");
+    let closing_line = lines.clone().position(|line| line.contains(&closing_tag));
+    if let Some(closing_line) = closing_line {
+        for _ in 0..=closing_line {
+            lines.next();
+        }
+    }
+}
+
+/// Returns the name in a heading: `## Name`, or a line `**Name**` with the name of a section.
+fn heading_name(line: &str) -> Option<&str> {
+    if line.starts_with('#') {
+        let name = line.trim_start_matches('#').strip_prefix(' ')?;
+        return Some(name.trim());
+    }
+    let name = line
+        .strip_prefix("**")?
+        .trim_end_matches(':')
+        .strip_suffix("**")?;
+    // Any other bold line is text.
+    find_section(name)?;
+    Some(name)
+}
+
+/// Returns the section of a heading that contains one of its words. If there are several, the
+/// longest word decides; of equally long ones, the last in the table.
+fn find_section(heading: &str) -> Option<Section> {
+    let heading = comparison_form(heading);
+    let mut section = None;
+    let mut longest_word = 0;
+    for format in &SECTIONS {
+        for word in format.names {
+            if word.len() >= longest_word && heading.contains(word) {
+                longest_word = word.len();
+                section = Some(format.section);
+            }
+        }
+    }
+    section
+}
