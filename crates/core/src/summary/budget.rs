@@ -31,7 +31,7 @@ pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.
 pub(super) const REFERENT: usize = 110;
 /// The question of a decision: its answer matters more.
-pub(super) const QUESTION: usize = 140;
+pub(super) const QUESTION: usize = 180;
 /// Lists of commands, files and names.
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.

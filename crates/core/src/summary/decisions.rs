@@ -43,7 +43,7 @@ impl Decisions {
     /// Adds the answer to a proposal.
     pub fn add_answer(&mut self, proposal: &Proposal, answer: &str, turn_number: usize) {
         let text = proposal.describe_decision(answer, QUESTION, POINT);
-        let short_text = proposal.describe_decision(answer, OLDEST, OLDEST);
+        let short_text = proposal.describe_decision(answer, FINDING, OLDEST);
         self.add_texts(text, short_text, turn_number);
     }
 

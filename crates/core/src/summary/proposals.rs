@@ -33,7 +33,9 @@ const ALTERNATIVES: &str =
 /// decides on an offer or on advice.
 const SHORT_ANSWER: usize = 60;
 /// A question of fewer columns depends on the sentence before it: "Do you want it anyway?".
-const SHORT_QUESTION: usize = 40;
+const SHORT_QUESTION: usize = 60;
+/// A part of the sentences before a question that has fewer units says nothing.
+const SHORTEST_CONTEXT: usize = 40;
 /// The number of sentences at the end of a reply that can propose something.
 const LAST_SENTENCES: usize = 4;
 
@@ -160,10 +162,16 @@ impl<'r> Proposal<'r> {
         }
 
         let items = find_named_items(self.reply, answer);
+        let sentence = self.sentences[self.index];
+        if items.iter().any(|item| sentence.contains(item)) {
+            // The items are questions: "A) Keep it? B) Or both?"
+            let asked = quote_line(&items.join(" "), proposal_max);
+            return format!("Asked {asked}, the user answered {answered}");
+        }
         let asked = if items.is_empty() {
             self.sentence_with_context(proposal_max)
         } else {
-            quote_line(self.sentences[self.index], proposal_max)
+            quote_line(sentence, proposal_max)
         };
         let mut decision = format!("Asked {asked}, the user answered {answered}");
         for item in items {
@@ -188,7 +196,7 @@ impl<'r> Proposal<'r> {
 
     /// Quotes the sentence that proposes. If it is a short question, the one before it precedes it;
     /// if it points back, those before it up to one that does not. If they do not fit, they are
-    /// cut.
+    /// cut, or left out if little of them would be left.
     fn sentence_with_context(&self, max: usize) -> String {
         let sentence = self.sentences[self.index];
         let is_short = is_narrower(sentence, SHORT_QUESTION);
@@ -201,10 +209,10 @@ impl<'r> Proposal<'r> {
             }
         }
         let before = self.sentences[first..self.index].join(" ");
-        if before.is_empty() {
+        let room = max.saturating_sub(count_utf16(sentence) + 3);
+        if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
             return quote_line(sentence, max);
         }
-        let room = max.saturating_sub(count_utf16(sentence) + 3);
         let before = one_line(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }

@@ -425,8 +425,8 @@ fn items_of_a_list_are_named_by_their_place_or_by_letters() {
         "A yes. B a legend, in the corner where the compass was",
     );
     assert!(
-        decision.ends_with(
-            "; \"A) should the lines have colours?\"; \"B) do you want a legend, or labels?\""
+        decision.starts_with(
+            "- Asked \"A) should the lines have colours? B) do you want a legend, or labels?\", the"
         ),
         "{decision}"
     );
