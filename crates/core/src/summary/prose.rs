@@ -104,7 +104,7 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
         if !line_pattern.is_match(line) {
             continue;
         }
-        for sentence in line.unicode_sentences() {
+        for sentence in join_restrictions(line) {
             if is_narrower(sentence, LONG_SENTENCE) {
                 sentences.push(strip_marks(sentence.trim()));
                 continue;
@@ -114,6 +114,30 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
             }
         }
     }
+    sentences
+}
+
+/// The words with which a sentence restricts the one before: "ok wind! but only from level 3 on".
+const RESTRICTIONS: &str = r"(?i)^(but|though|except|aber|außer|mais|sauf|pero|salvo|ma)[\s,]";
+
+/// Divides a line into sentences. One that restricts the sentence before stays with it, if both are
+/// short.
+fn join_restrictions(line: &str) -> Vec<&str> {
+    static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(RESTRICTIONS));
+    let mut sentences: Vec<&str> = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
+    for sentence in line.split_sentence_bounds() {
+        let is_joined = RESTRICTION.is_match(sentence)
+            && is_narrower(&line[start..end + sentence.len()], LONG_SENTENCE);
+        if !is_joined {
+            sentences.push(&line[start..end]);
+            start = end;
+        }
+        end += sentence.len();
+    }
+    sentences.push(&line[start..end]);
+    sentences.retain(|sentence| !sentence.trim().is_empty());
     sentences
 }
 

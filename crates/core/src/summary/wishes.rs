@@ -35,10 +35,14 @@ const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)
 /// The same, with other words in between.
 const WANTS_APART: &str = r"
     (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
-    | (ask|wait|check\ with)\ .{0,60}before\ (you|any)";
+    | (ask|wait|check\ with)\ .{0,60}before\ (you|any)
+    | ^(but|aber|mais|pero)\ .{0,60}(at\ (most|least)|no\ more\ than|höchstens|mindestens|au\ (plus|moins)|como\ máximo)\ ";
+
+/// What the user makes a condition of: "rerun it before you commit".
+const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|touch|change|start|go|move|run|write|edit|delete|deploy|publish)(\W|$)";
 
 /// Each match of [`WANTS_APART`] has these words, or begins with one of [`FIRST_WORDS`].
-const APART_WORDS: &str = r"before\ (you|any)";
+const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
 
 /// What limits a clause at its end: "read access only".
 const LAST_WORDS: &str = r"\ (only|seulement)\W";
@@ -58,7 +62,7 @@ const ANY_WORDS: &str = r"
 static BINDING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(&format!(
         r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING})
-            | {WANTS} | {WANTS_APART} | {ANY_WORDS} | {LAST_WORDS}*$"
+            | {WANTS} | {WANTS_APART} | {CONDITIONS} | {ANY_WORDS} | {LAST_WORDS}*$"
     ))
 });
 
@@ -124,7 +128,7 @@ fn has_binding_clause(sentence: &str) -> bool {
         return false;
     }
     for part in split_at_full_stops(sentence) {
-        for clause in part.split([',', ';', ':', '，', '；', '：', '、']) {
+        for clause in part.split([',', ';', ':', '!', '，', '；', '：', '！', '、']) {
             let clause = clause.trim_start();
             if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
                 return true;

@@ -637,6 +637,24 @@ fn word(number: usize) -> String {
 }
 
 #[test]
+fn limits_and_conditions_are_wishes() {
+    let limit = "do that, but at most four boats at once, the harbour complained";
+    assert_eq!(wishes_in(limit), [format!("\"{limit}\"")]);
+    let condition = "run the ferry check again before you tell me it's done";
+    assert_eq!(wishes_in(condition), [format!("\"{condition}\"")]);
+
+    // Of the moment, or of the past.
+    assert!(wishes_in("a letter of at most one page, please").is_empty());
+    assert!(wishes_in("it was there before you changed the map").is_empty());
+}
+
+#[test]
+fn a_restriction_stays_with_what_it_restricts() {
+    let request = "draw the wind! but only on the northern islands";
+    assert_eq!(wishes_in(request), [format!("\"{request}\"")]);
+}
+
+#[test]
 fn earlier_requests_are_kept_by_weight_and_not_by_age() {
     let long = "and so on with many more words ".repeat(8);
     let mut messages = vec![
