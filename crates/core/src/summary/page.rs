@@ -160,15 +160,16 @@ impl SummaryBuilder {
     }
 
     /// Returns what the calls did, in at most three lists: commits, changed files, commands. Files
-    /// are those since the last commit, if there was one.
+    /// are those since the last commit or, if there was none, those of the current turn: all that
+    /// were changed are listed below the summary.
     fn describe_effects(&self) -> Vec<String> {
         let commits = self.tool_history.commit_messages();
-        let since = if commits.is_empty() {
-            ""
+        let since = if self.tool_history.has_commits() {
+            "since the last `git commit`"
         } else {
-            " since the last `git commit`"
+            "for the request under Goal"
         };
-        let changed_lead = format!("{CHANGED_LEAD}{since}, newest first: ");
+        let changed_lead = format!("{CHANGED_LEAD} {since}, newest first: ");
         let mut lists = Vec::new();
         lists.extend(join_fitting("Commits, newest first: ", &commits, SECTION));
         lists.extend(join_fitting(

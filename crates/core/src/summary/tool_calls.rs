@@ -145,12 +145,19 @@ impl ToolHistory {
         messages
     }
 
-    /// Returns the files changed since the last commit, newest first, without those removed since.
+    pub fn has_commits(&self) -> bool {
+        self.runs.iter().any(ToolRun::is_commit)
+    }
+
+    /// Returns the files changed since the last commit, or without one in the current turn, newest
+    /// first, without those removed since.
     pub fn changed_files(&self, removals: &Removals) -> Vec<String> {
+        let has_commits = self.has_commits();
         let mut seen = HashSet::default();
         let mut files = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.is_commit() {
+            let is_earlier = run.turn_number != self.turn_number;
+            if run.is_commit() || (is_earlier && !has_commits) {
                 break;
             }
             let file = &run.call.target;

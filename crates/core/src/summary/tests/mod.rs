@@ -177,7 +177,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
 
     ## Progress
     ### Done
-    - Files changed, newest first: `b.py`, `a.md`
+    - Files changed for the request under Goal, newest first: `b.py`, `a.md`
     - Commands whose last run ended without error, newest first: `date > r.txt`, `python -m pytest -q`
 
     ### In Progress
@@ -220,7 +220,7 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
     ## Progress
     ### Done
     - Earlier: [x] The lexer
-    - Files changed, newest first: `src/number.rs`
+    - Files changed for the request under Goal, newest first: `src/number.rs`
 
     ### In Progress
     - Earlier: [ ] Numbers

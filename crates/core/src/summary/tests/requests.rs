@@ -818,7 +818,7 @@ fn a_short_summary_of_a_branch_has_no_empty_sections() {
 
     ## Progress
     ### Done
-    - Files changed, newest first: `map.svg`
+    - Files changed for the request under Goal, newest first: `map.svg`
 
     ## Next Steps
     1. The request under Goal was replied to. What is next is below, if anything.

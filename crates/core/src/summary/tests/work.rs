@@ -310,10 +310,28 @@ fn changed_files_that_were_removed_or_moved_are_not_listed() {
         bash("git rm -rq old", None),
     ];
     let done = section(messages, "### Done");
-    assert!(
-        done.starts_with("- Files changed, newest first: `east.svg`\n"),
-        "{done}"
-    );
+    let line = "- Files changed for the request under Goal, newest first: `east.svg`\n";
+    assert!(done.starts_with(line), "{done}");
+}
+
+#[test]
+fn changed_files_are_those_of_the_current_request_or_since_the_last_commit() {
+    let mut messages = vec![
+        user("Split the map into a northern and a southern half."),
+        edit("north.svg"),
+        says("The northern half is in north.svg."),
+        user("Now the southern one."),
+        edit("south.svg"),
+    ];
+    let done = section(messages.clone(), "### Done");
+    let line = "- Files changed for the request under Goal, newest first: `south.svg`";
+    assert_eq!(done.lines().last(), Some(line), "{done}");
+
+    messages.insert(1, bash("git commit -qm 'map: frame'", None));
+    let done = section(messages, "### Done");
+    let line =
+        "- Files changed since the last `git commit`, newest first: `south.svg`, `north.svg`";
+    assert_eq!(done.lines().last(), Some(line), "{done}");
 }
 
 #[test]
