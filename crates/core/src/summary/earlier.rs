@@ -14,11 +14,8 @@ impl SummaryBuilder {
     /// those that weigh most, in their order. The points of Done of a previous summary come first.
     pub(super) fn earlier_requests(&self, room: usize, page: &Sections) -> Vec<String> {
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
-        let turns = match self.earlier_turns.split_last() {
-            // The last one is under Goal.
-            Some((_last, turns)) => turns,
-            None => &[],
-        };
+        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
+        let turns = &self.earlier_turns[..listed_count];
 
         // A request takes a share, and its answer another: together, two thirds of the room.
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
@@ -28,8 +25,11 @@ impl SummaryBuilder {
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
         if all_size > room_left {
-            let omitted = keep_heaviest(&mut series, room_left * 5 / 6);
-            points.push(list_without_answers(&omitted, page, room_left / 6));
+            let list_room = LEAST_LIST.max(room_left / 6);
+            let mut omitted = keep_heaviest(&mut series, room_left.saturating_sub(list_room));
+            let is_under_goal = |turn: &Turn| self.purpose.is_start_of(&turn.request);
+            omitted.retain(|turn| !is_under_goal(turn));
+            points.push(list_without_answers(&omitted, page, list_room));
         }
         points.extend(series.into_iter().map(|series| series.text));
         points
@@ -38,6 +38,9 @@ impl SummaryBuilder {
 
 /// The number of units to leave for [`LEFT_OUT`]: some more than it takes.
 const LEFT_OUT_SIZE: usize = 80;
+
+/// The least number of units for the requests that are listed without answers.
+const LEAST_LIST: usize = 200;
 
 /// A turn, or a series of turns that follow one another and are alike.
 struct TurnSeries<'t> {
@@ -138,17 +141,22 @@ fn list_without_answers(turns: &[&Turn], page: &Sections, room: usize) -> String
         let request = &turn.request;
         let is_worth = !is_narrower(request, SHORT_REPLY) && !is_question(request);
         if is_worth && !is_quoted_in(request, page) {
-            requests.push(quote_line(request, OLDEST));
+            requests.push(turn.quote_request(REMINDER));
         }
     }
     join_fitting(WITHOUT_ANSWERS, &requests, room).unwrap_or(LEFT_OUT.to_owned())
 }
 
-/// Whether the start of a request is quoted as a wish or a decision.
+/// Whether the start of a request is quoted as a wish or a decision, or one of these is quoted from
+/// its first line.
 fn is_quoted_in(request: &str, page: &Sections) -> bool {
     let quotation = quote_line(request, REMINDER);
     let start = quotation.trim_matches(['"', '…']);
+    let first_line = quote_line(request.lines().next().unwrap_or_default(), POINT);
     let sections = [Section::Constraints, Section::Decisions];
     let mut items = sections.iter().flat_map(|&section| page.items(section));
-    items.any(|item| item.contains(start))
+    items.any(|item| {
+        let quoted = item.split('"').nth(1).unwrap_or_default();
+        item.contains(start) || (!quoted.is_empty() && first_line.contains(quoted))
+    })
 }

@@ -111,11 +111,24 @@ impl SummaryBuilder {
     fn other_goals(&self) -> Vec<String> {
         let mut goals = self.newest_points(Section::Goal, SECTION);
         goals.extend(self.purposes());
-        if let Some(turn) = self.earlier_turns.last() {
+        if let [.., turn] = self.turns_under_goal() {
             let request = describe_turn(turn, NEWEST, NEWEST);
             goals.push(format!("{BEFORE_LEAD}{request}"));
         }
+        if let [origin, _] = self.turns_under_goal() {
+            let request = describe_turn(origin, NEWEST / 2, NEWEST / 2);
+            goals.push(format!("{REMARKED_LEAD}{request}"));
+        }
         goals
+    }
+
+    /// Returns the earlier turns that are described under Goal: the last, and if it is a remark
+    /// without a reply, the one before, to which it most likely refers.
+    pub(super) fn turns_under_goal(&self) -> &[Turn] {
+        let turns = &self.earlier_turns;
+        let is_remark = turns.last().is_some_and(Turn::is_passed_over);
+        let count = if is_remark { 2 } else { 1 };
+        &turns[turns.len().saturating_sub(count)..]
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.

@@ -80,8 +80,10 @@ impl SummaryBuilder {
     /// it goes back: the newest that is not short. Both are left out if they are the current
     /// request or the one before it, which are quoted anyway.
     pub(super) fn purposes(&self) -> Vec<String> {
-        let request_before = self.earlier_turns.last().map_or("", |turn| &turn.request);
-        let quoted_anyway = [&*self.turn.request, request_before];
+        let mut quoted_anyway = vec![&*self.turn.request];
+        for turn in self.turns_under_goal() {
+            quoted_anyway.push(&turn.request);
+        }
         let mut purposes = Vec::new();
         let purpose = &self.purpose;
         let is_quoted = quoted_anyway
@@ -98,7 +100,7 @@ impl SummaryBuilder {
         let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &*turn.request);
         let origin = earlier_requests.find(|request| !is_narrower(request, SHORT_REQUEST));
         if let Some(origin) = origin
-            && origin != request_before
+            && !quoted_anyway.contains(&origin)
             && !purpose.is_start_of(origin)
         {
             let quotation = quote_line(origin, PURPOSE);

@@ -76,7 +76,7 @@ pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     };
     let quotation = quote_line(said, max);
     if is_narrower(said, SHORT_REFERENT) && !turn.request.is_empty() {
-        let request = quote_line(&turn.request, max - count_utf16(said).min(max / 2));
+        let request = turn.quote_request(max - count_utf16(said).min(max / 2));
         return format!(" (after {request}: {quotation})");
     }
     format!(" (after {quotation})")

@@ -65,9 +65,9 @@ impl Turn {
     /// question about it.
     pub fn add_to_request(&mut self, text: &str) {
         let lead = if self.is_answered() {
-            "(Answered to the assistant's question:)"
+            ANSWER_LEAD
         } else {
-            "(Added while it was being worked on:)"
+            ADDITION_LEAD
         };
         if self.is_answered() {
             text.clone_into(&mut self.nod);
@@ -91,6 +91,15 @@ impl Turn {
         self.calls_before_words = self.call_count;
         let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
         self.remarks.drain(1..newest_start);
+    }
+
+    /// Quotes the request on one line of at most `max` units: what was added to it follows `then:`.
+    pub fn quote_request(&self, max: usize) -> String {
+        let mut request = self.request.clone();
+        for lead in [ANSWER_LEAD, ADDITION_LEAD] {
+            request = request.replace(&format!("\n\n{lead}\n"), "; then: ");
+        }
+        quote_line(&request, max)
     }
 
     /// Returns the assistant's last words.
@@ -183,6 +192,10 @@ impl Turn {
     }
 }
 
+/// The lines above what was added to a request.
+const ANSWER_LEAD: &str = "(Answered to the assistant's question:)";
+const ADDITION_LEAD: &str = "(Added while it was being worked on:)";
+
 /// Returns the entry from the rest of the line above a request: `e1)`, or `e1; asked 3 times)`.
 fn entry_in_lead(lead_rest: &str) -> &str {
     let facts = lead_rest.trim_end_matches(')');
@@ -206,7 +219,7 @@ pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) 
     let mut description = if turn.request.is_empty() {
         "Before that".to_owned()
     } else {
-        quote_line(&turn.request, request_max)
+        turn.quote_request(request_max)
     };
     if turn.repeats > 0 {
         description.push_str(&format!(" (×{})", turn.repeats + 1));

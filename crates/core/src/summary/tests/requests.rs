@@ -484,6 +484,23 @@ fn the_reply_to_a_command_is_not_that_to_the_request_before() {
 }
 
 #[test]
+fn a_remark_without_a_reply_follows_the_request_that_it_is_about() {
+    let text = summary(
+        None,
+        [
+            user("Send the timetable to the harbour master for approval."),
+            says("The server of the harbour is down. Is that the maintenance?"),
+            user("yes, until ten in the evening"),
+            user("Then draw the map of the northern islands."),
+        ],
+    );
+    let remark = "- The request before it: \"yes, until ten in the evening\": not replied to\n";
+    let origin = "- The request before that remark: \"Send the timetable to the harbour master";
+    assert!(text.contains(&format!("{remark}{origin}")), "{text}");
+    assert_eq!(text.matches("Send the timetable").count(), 1, "{text}");
+}
+
+#[test]
 fn a_path_or_a_skill_alone_is_a_request() {
     for request in ["/skill:release", "/tmp/log"] {
         let messages = [
@@ -611,6 +628,24 @@ fn praise_is_no_request_and_a_passed_over_one_is_called_so() {
 }
 
 #[test]
+fn limits_and_conditions_are_wishes() {
+    let limit = "do that, but at most four boats at once, the harbour complained";
+    assert_eq!(wishes_in(limit), [format!("\"{limit}\"")]);
+    let condition = "run the ferry check again before you tell me it's done";
+    assert_eq!(wishes_in(condition), [format!("\"{condition}\"")]);
+
+    // Of the moment, or of the past.
+    assert!(wishes_in("a letter of at most one page, please").is_empty());
+    assert!(wishes_in("it was there before you changed the map").is_empty());
+}
+
+#[test]
+fn a_restriction_stays_with_what_it_restricts() {
+    let request = "draw the wind! but only on the northern islands";
+    assert_eq!(wishes_in(request), [format!("\"{request}\"")]);
+}
+
+#[test]
 fn what_the_user_passes_on_is_no_wish() {
     for text in [
         "someone in the store says\nWorst app ever\nNever buy this!\nPlease stop draining my battery.\ndo we have logs for that?",
@@ -634,24 +669,6 @@ fn what_the_user_passes_on_is_no_wish() {
 fn word(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 20) as u8);
     format!("{}{}", letter(number / 20), letter(number))
-}
-
-#[test]
-fn limits_and_conditions_are_wishes() {
-    let limit = "do that, but at most four boats at once, the harbour complained";
-    assert_eq!(wishes_in(limit), [format!("\"{limit}\"")]);
-    let condition = "run the ferry check again before you tell me it's done";
-    assert_eq!(wishes_in(condition), [format!("\"{condition}\"")]);
-
-    // Of the moment, or of the past.
-    assert!(wishes_in("a letter of at most one page, please").is_empty());
-    assert!(wishes_in("it was there before you changed the map").is_empty());
-}
-
-#[test]
-fn a_restriction_stays_with_what_it_restricts() {
-    let request = "draw the wind! but only on the northern islands";
-    assert_eq!(wishes_in(request), [format!("\"{request}\"")]);
 }
 
 #[test]
