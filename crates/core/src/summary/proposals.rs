@@ -183,26 +183,34 @@ impl<'r> Proposal<'r> {
 
     /// Quotes a sentence with as many of those before it as fit.
     fn quote_with_sentences_before(&self, index: usize, max: usize) -> String {
-        let mut text = self.sentences[index].to_owned();
-        for sentence in self.sentences[..index].iter().rev() {
-            let longer = format!("{sentence} {text}");
-            if count_utf16(&longer) + 2 > max {
-                break;
-            }
-            text = longer;
-        }
-        quote_line(&text, max)
+        let first = self.first_fitting_before(index, max);
+        quote_line(&self.sentences[first..=index].join(" "), max)
     }
 
-    /// Quotes the sentence that proposes. If it is a short question, the one before it precedes it;
-    /// if it points back, those before it up to one that does not. If they do not fit, they are
-    /// cut, or left out if little of them would be left.
+    /// Returns where the sentences begin that, with the one at `index` as the last, fit in
+    /// quotation marks.
+    fn first_fitting_before(&self, index: usize, max: usize) -> usize {
+        let mut first = index;
+        let mut size = count_utf16(self.sentences[index]) + 2;
+        while first > 0 {
+            size += count_utf16(self.sentences[first - 1]) + 1;
+            if size > max {
+                break;
+            }
+            first -= 1;
+        }
+        first
+    }
+
+    /// Quotes the sentence that proposes with as many of those before it as fit. If none does, and
+    /// it is a short question or points back, those up to one that does not point back are cut, or
+    /// left out if little of them would be left.
     fn sentence_with_context(&self, max: usize) -> String {
         let sentence = self.sentences[self.index];
         let is_short = is_narrower(sentence, SHORT_QUESTION);
         let is_short_question = is_short && self.kind == ProposalKind::Question;
-        let mut first = self.index;
-        if is_short_question || points_back(sentence) {
+        let mut first = self.first_fitting_before(self.index, max);
+        if first == self.index && (is_short_question || points_back(sentence)) {
             first = first.saturating_sub(1);
             while first > 0 && points_back(self.sentences[first]) {
                 first -= 1;

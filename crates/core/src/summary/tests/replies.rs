@@ -240,7 +240,7 @@ fn a_short_message_decides_on_what_the_end_of_the_reply_proposes() {
         (
             "Sie sind gezeichnet. Ich würde die Inseln trennen.",
             "ja, getrennt",
-            "Asked \"Ich würde die Inseln trennen.\", the user answered \"ja, getrennt\"",
+            "Asked \"Sie sind gezeichnet. Ich würde die Inseln trennen.\", the user answered \"ja, getrennt\"",
         ),
         (
             "They are drawn. I would dash them.",
