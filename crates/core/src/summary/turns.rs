@@ -170,8 +170,8 @@ impl Turn {
     /// Counts this turn as a repetition of an earlier one, of which only its end is kept.
     pub fn repeat(&mut self, earlier: Turn) {
         self.repeats += earlier.repeats + 1;
-        let own_end = describe_ending(self, OLDEST);
-        let end = describe_ending(&earlier, OLDEST);
+        let own_end = describe_ending(self, REMINDER);
+        let end = describe_ending(&earlier, REMINDER);
         self.earlier_ends = earlier.earlier_ends;
         self.earlier_ends.push(end);
         self.earlier_ends.retain(|end| *end != own_end);

@@ -6,7 +6,7 @@
 //! what the session is for.
 
 use super::SummaryBuilder;
-use super::decisions::content_words;
+use super::decisions::{content_words, is_correction};
 use super::quote::strip_digits;
 use super::turns::Turn;
 use foldhash::{HashMap, HashSet};
@@ -42,8 +42,10 @@ struct TurnWork {
 }
 
 impl SummaryBuilder {
-    /// Returns the weight of each turn. Turns with the same answer, numbers and paths apart, are
-    /// routine: none of them weighs anything.
+    /// Returns the weights of turns, the first of the earlier ones. Turns with the same answer,
+    /// numbers and paths apart, or with the same request are routine: none of them weighs anything.
+    /// A turn whose reply the
+    /// next one corrects is out of date: the correction gets its weight.
     pub(super) fn weigh_turns(&self, turns: &[Turn]) -> Vec<usize> {
         let topic = format!("{}\n{}", self.purpose.text(), self.turn.request).to_lowercase();
         let topic_words: HashSet<&str> = content_words(&topic).collect();
@@ -57,8 +59,8 @@ impl SummaryBuilder {
         for turn in turns {
             // An answer that is only a path says something, and no answer is not a repeated one.
             let key = answer_key(turn);
-            let is_routine = answer_counts[&key] > 1 && !key.is_empty();
-            if is_routine {
+            let is_same_answer = answer_counts[&key] > 1 && !key.is_empty();
+            if is_same_answer || turn.repeats > 0 {
                 weights.push(0);
                 continue;
             }
@@ -71,7 +73,21 @@ impl SummaryBuilder {
                     + points_for_topic(turn, work, &topic_words),
             );
         }
+        self.move_weights_to_corrections(&mut weights);
         weights
+    }
+
+    /// Moves the weight of each turn that the next one corrects to that one, if it is answered.
+    fn move_weights_to_corrections(&self, weights: &mut [usize]) {
+        for (index, next) in self.earlier_turns.iter().enumerate().skip(1) {
+            if index > weights.len() || !next.is_answered() || !is_correction(&next.request) {
+                continue;
+            }
+            let corrected = std::mem::take(&mut weights[index - 1]);
+            if let Some(weight) = weights.get_mut(index) {
+                *weight = corrected.max(*weight);
+            }
+        }
     }
 
     /// Returns by the number of their turn what the calls did.

@@ -727,6 +727,32 @@ fn an_answer_that_only_repeats_another_is_left_out_first() {
 }
 
 #[test]
+fn a_corrected_answer_gives_way_to_the_correction() {
+    let mut messages = vec![
+        user("Draw the map of all harbours, please."),
+        says("Drawn."),
+        user("Put the lighthouses on it."),
+        edit("map.svg"),
+        says("Three lighthouses are on it, 12.5 km apart."),
+        user("Actually there are four, the small one counts"),
+        edit("map.svg"),
+        says("The small one is on it."),
+    ];
+    for at in 0..30 {
+        let (name, long) = (word(at), "with all its piers ".repeat(6));
+        messages.extend([
+            user(&format!("Draw the harbour of {name} {long}")),
+            says(&format!("The harbour of {name} is drawn. {long}")),
+        ]);
+    }
+    messages.push(user("Now the legend."));
+    let text = summary(None, messages);
+    let done = below(&text, "### Done").join("\n");
+    assert!(done.contains("The small one is on it."), "{done}");
+    assert!(!done.contains("Three lighthouses"), "{done}");
+}
+
+#[test]
 fn turns_that_differ_in_numbers_are_a_series() {
     let mut messages = vec![
         user("Draw the map of all harbours, please."),
