@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_250;
+pub(super) const OTHER_SECTIONS: usize = 4_200;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
@@ -32,7 +32,9 @@ pub(super) const POINT: usize = 220;
 pub(super) const REFERENT: usize = 110;
 /// The question of a decision: its answer matters more.
 pub(super) const QUESTION: usize = 180;
-/// Lists of commands, files and names.
+/// The commands that passed.
+pub(super) const COMMANDS: usize = 300;
+/// Lists of files and names, and of the points of a previous summary.
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 5;

@@ -4,6 +4,7 @@ use super::SummaryBuilder;
 use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting};
 use super::proposals::is_question;
+use super::purpose::Purpose;
 use super::quote::{is_narrower, quote_line};
 use super::sections::*;
 use super::turns::{Turn, describe_turn};
@@ -19,17 +20,18 @@ impl SummaryBuilder {
 
         // A request takes a share, and its answer another: together, two thirds of the room.
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
-        let mut series = describe_series(turns, &self.weigh_turns(turns), share, |request| {
-            is_quoted_in(request, page) || self.purpose.is_start_of(request)
-        });
+        let weights = self.weigh_turns(turns);
+        let quoted = QuotedElsewhere {
+            page,
+            purpose: &self.purpose,
+        };
+        let mut series = describe_series(turns, &weights, share, &quoted);
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
         if all_size > room_left {
             let list_room = LEAST_LIST.max(room_left / 6);
-            let mut omitted = keep_heaviest(&mut series, room_left.saturating_sub(list_room));
-            let is_under_goal = |turn: &Turn| self.purpose.is_start_of(&turn.request);
-            omitted.retain(|turn| !is_under_goal(turn));
-            points.push(list_without_answers(&omitted, page, list_room));
+            let omitted = keep_heaviest(&mut series, room_left.saturating_sub(list_room));
+            points.push(list_without_answers(&omitted, &quoted, list_room));
         }
         points.extend(series.into_iter().map(|series| series.text));
         points
@@ -41,6 +43,46 @@ const LEFT_OUT_SIZE: usize = 80;
 
 /// The least number of units for the requests that are listed without answers.
 const LEAST_LIST: usize = 200;
+
+/// What other sections of the summary quote.
+struct QuotedElsewhere<'p> {
+    page: &'p Sections,
+    purpose: &'p Purpose,
+}
+
+impl QuotedElsewhere<'_> {
+    /// Whether the start of a request is quoted as the purpose, a wish or a decision, or a wish or a
+    /// decision is quoted from its first line.
+    fn has_request(&self, request: &str) -> bool {
+        if self.purpose.is_start_of(request) {
+            return true;
+        }
+        let start = quoted_start(request);
+        let first_line = quote_line(request.lines().next().unwrap_or_default(), POINT);
+        let sections = [Section::Constraints, Section::Decisions];
+        let mut items = sections
+            .iter()
+            .flat_map(|&section| self.page.items(section));
+        items.any(|item| {
+            let quoted = item.split('"').nth(1).unwrap_or_default();
+            item.contains(&start) || (!quoted.is_empty() && first_line.contains(quoted))
+        })
+    }
+
+    /// Whether a decision quotes the whole answer of a turn: what it is about.
+    fn has_answer(&self, turn: &Turn) -> bool {
+        let quotation = quote_line(turn.last_words(), POINT);
+        let answer = quotation.trim_matches('"');
+        let mut decisions = self.page.items(Section::Decisions).iter();
+        !answer.is_empty() && decisions.any(|decision| decision.contains(answer))
+    }
+}
+
+/// Returns the first [`REMINDER`] units of a text as they are quoted.
+fn quoted_start(text: &str) -> String {
+    let quotation = quote_line(text, REMINDER);
+    quotation.trim_matches(['"', '…']).to_owned()
+}
 
 /// A turn, or a series of turns that follow one another and are alike.
 struct TurnSeries<'t> {
@@ -57,13 +99,13 @@ const SHORTEST_SERIES: usize = 4;
 
 /// Describes turns, those that are alike but for numbers by the first and the last of a series. The
 /// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
-/// `share`, and [`FINDING`] if they have a weight. Their requests get `share`, or [`REMINDER`] if
-/// they are quoted elsewhere. The two turns of a long series get [`OLDEST`].
+/// `share`, and [`FINDING`] if they have a weight. Requests get `share`. What is quoted elsewhere
+/// gets [`REMINDER`], and the two turns of a long series get [`OLDEST`].
 fn describe_series<'t>(
     turns: &'t [Turn],
     weights: &[usize],
     share: usize,
-    is_quoted_elsewhere: impl Fn(&str) -> bool,
+    quoted: &QuotedElsewhere,
 ) -> Vec<TurnSeries<'t>> {
     let mut by_weight: Vec<usize> = (0..turns.len()).collect();
     by_weight.sort_by_key(|&index| Reverse((weights[index], index)));
@@ -88,15 +130,17 @@ fn describe_series<'t>(
             });
         } else {
             for (turn, index) in alike.iter().zip(start..) {
-                let request_size = if is_quoted_elsewhere(&turn.request) {
+                let is_request_quoted = quoted.has_request(&turn.request);
+                let request_size = if is_request_quoted { REMINDER } else { share };
+                let answer_size = if quoted.has_answer(turn) {
                     REMINDER
                 } else {
-                    share
+                    answer_sizes[index]
                 };
                 all_series.push(TurnSeries {
                     turn,
                     weight: weights[index],
-                    text: describe_turn(turn, request_size, answer_sizes[index]),
+                    text: describe_turn(turn, request_size, answer_size),
                 });
             }
         }
@@ -133,30 +177,15 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
-/// out are questions, which were answered and ask for nothing more, and what is quoted as a wish or
-/// a decision.
-fn list_without_answers(turns: &[&Turn], page: &Sections, room: usize) -> String {
+/// out are questions, which were answered and ask for nothing more, and what is quoted elsewhere.
+fn list_without_answers(turns: &[&Turn], quoted: &QuotedElsewhere, room: usize) -> String {
     let mut requests = Vec::new();
     for turn in turns {
         let request = &turn.request;
         let is_worth = !is_narrower(request, SHORT_REPLY) && !is_question(request);
-        if is_worth && !is_quoted_in(request, page) {
+        if is_worth && !quoted.has_request(request) {
             requests.push(turn.quote_request(REMINDER));
         }
     }
     join_fitting(WITHOUT_ANSWERS, &requests, room).unwrap_or(LEFT_OUT.to_owned())
-}
-
-/// Whether the start of a request is quoted as a wish or a decision, or one of these is quoted from
-/// its first line.
-fn is_quoted_in(request: &str, page: &Sections) -> bool {
-    let quotation = quote_line(request, REMINDER);
-    let start = quotation.trim_matches(['"', '…']);
-    let first_line = quote_line(request.lines().next().unwrap_or_default(), POINT);
-    let sections = [Section::Constraints, Section::Decisions];
-    let mut items = sections.iter().flat_map(|&section| page.items(section));
-    items.any(|item| {
-        let quoted = item.split('"').nth(1).unwrap_or_default();
-        item.contains(start) || (!quoted.is_empty() && first_line.contains(quoted))
-    })
 }

@@ -193,7 +193,7 @@ impl SummaryBuilder {
         lists.extend(join_fitting(
             PASSED_LEAD,
             &self.tool_history.passed_commands(),
-            LIST,
+            COMMANDS,
         ));
         lists
     }
