@@ -12,6 +12,7 @@ use super::sections::*;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::weights::count_values;
+use super::words::compile_expression;
 use super::{BuiltinSummary, Removals, SearchedMessage, SummarySubject, prose, wishes};
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
@@ -309,7 +310,7 @@ pub(super) fn may_wish_or_choose(request: &str) -> bool {
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         let wishes = wishes::may_bind_expression();
         let choices = decisions::CHOICES;
-        Regex::new(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)")).expect("a constant")
+        compile_expression(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)"))
     });
     WORDS.is_match(request)
 }

@@ -8,6 +8,7 @@ use super::referents::{points_back, quote_referents, shares_word};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
+use super::words::compile_expression;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -162,7 +163,7 @@ const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {
     static CORRECTION: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(&format!("(?ix) {CORRECTIONS}")).expect("a constant"));
+        LazyLock::new(|| compile_expression(&format!("(?ix) {CORRECTIONS}")));
     CORRECTION.is_match(message)
 }
 
@@ -188,9 +189,8 @@ const SHORTEST_CHOICE: usize = 8;
 
 /// Returns the sentences of prose in which the user chooses. A question is no choice.
 pub(super) fn choices(prose: &[&str]) -> Vec<String> {
-    static CHOICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(CHOICES).expect("a constant"));
-    static NO_CHOICE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(NO_CHOICES).expect("a constant"));
+    static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICES));
+    static NO_CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_CHOICES));
     let mut sentences = Vec::new();
     for sentence in sentences_of_lines(prose, &CHOICE) {
         let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));

@@ -6,6 +6,7 @@ use super::referents::shares_word;
 use super::shell::CommandStep;
 use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, collect_removals, describe_call};
 use super::turns::Turn;
+use super::words::compile_expression;
 use crate::format::format_count;
 use regex::Regex;
 use std::collections::vec_deque;
@@ -177,7 +178,7 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
 /// the reply. As long as the reply to that is not complete, the failure may still be what is worked
 /// on.
 fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
-    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| Regex::new(GIVES_UP).expect("a constant"));
+    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
     let message = match (turn.unworked_nod(), next_turn) {
         (Some(nod), _) => nod,
         (None, Some(next_turn)) if next_turn.is_answered() => {

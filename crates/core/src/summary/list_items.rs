@@ -2,6 +2,7 @@
 
 use super::budget::REMARK;
 use super::quote::is_narrower;
+use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -84,7 +85,7 @@ fn place_in_list(word: &str) -> Option<usize> {
 /// Returns the lines of a reply that are items of a list.
 fn find_items_of_list(reply: &str) -> Vec<&str> {
     static ITEM: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s").expect("a constant"));
+        LazyLock::new(|| compile_expression(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));
     reply.lines().filter(|line| ITEM.is_match(line)).collect()
 }
 

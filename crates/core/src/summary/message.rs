@@ -2,6 +2,7 @@
 
 use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT};
 use super::quote::{cut_message, quote_line};
+use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
 use crate::session::content::{find_members, join_text_borrowed};
@@ -260,8 +261,7 @@ fn format_todo_list(todos: Raw) -> String {
 /// Returns a request without what a chat program put before it, and the bodies of the files and
 /// skills that pi put into it; `[image]` for an image without a text.
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
-    static ATTACHMENT: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(ATTACHED_BODIES).expect("a constant"));
+    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ATTACHED_BODIES));
     let is_image = |block: &Block| block.is("image");
     if text.is_empty() && blocks.iter().any(is_image) {
         return "[image]".to_owned();

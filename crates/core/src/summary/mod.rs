@@ -42,6 +42,7 @@ mod tool_calls;
 mod turns;
 mod weights;
 mod wishes;
+mod words;
 
 #[cfg(test)]
 mod tests;

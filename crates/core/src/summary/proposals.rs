@@ -6,6 +6,7 @@ use super::quote::{
     count_utf16, ends_in_question, is_asking, is_narrower, last_prose_line, one_line, quote_line,
 };
 use super::referents::points_back;
+use super::words::compile_expression;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -38,10 +39,6 @@ const SHORT_QUESTION: usize = 60;
 const SHORTEST_CONTEXT: usize = 40;
 /// The number of sentences at the end of a reply that can propose something.
 const LAST_SENTENCES: usize = 4;
-
-fn compile_regex(expression: &str) -> Regex {
-    Regex::new(expression).expect("a constant")
-}
 
 /// What the last line of prose of a reply puts to the user.
 pub(super) struct Proposal<'r> {
@@ -228,13 +225,13 @@ impl<'r> Proposal<'r> {
 
 /// Whether a message begins with a word that answers a question.
 fn begins_as_answer(message: &str) -> bool {
-    static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
+    static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANSWERS));
     ANSWER.is_match(message)
 }
 
 fn kind_of_sentence(sentence: &str) -> ProposalKind {
-    static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_regex(OFFERS));
-    static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_regex(ALTERNATIVES));
+    static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_expression(OFFERS));
+    static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_expression(ALTERNATIVES));
     // In a sentence that ends within a code span, the mark is part of the code.
     let ends_in_code = sentence.matches('`').count() % 2 == 1;
     if is_asking(sentence) && !ends_in_code {
@@ -249,6 +246,6 @@ fn kind_of_sentence(sentence: &str) -> ProposalKind {
 
 /// Whether a message asks, by its end or its first words.
 pub(super) fn is_question(message: &str) -> bool {
-    static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(QUESTION_WORDS));
+    static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(QUESTION_WORDS));
     ends_in_question(message) || QUESTION.is_match(message)
 }

@@ -2,13 +2,15 @@
 //! and the mails and reports of others are not the user's words.
 
 use super::quote::{is_narrower, prose_lines, strip_marks};
+use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Matches lines of code and of logs. A time without seconds is neither.
-static CODE: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"[{};=\\|<>$]|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:"));
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_expression(r"[{};=\\|<>$]|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:")
+});
 
 /// The number of lines around code in which nothing is taken for a wish: the text of an error, or
 /// of a report that was pasted.
@@ -45,7 +47,7 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
 /// parenthesis.
 fn starts_with_list_mark(line: &str) -> bool {
     static LIST_MARK: LazyLock<Regex> =
-        LazyLock::new(|| compile_regex(r"^\s*([-*+]|\d{1,3}[.)])\s"));
+        LazyLock::new(|| compile_expression(r"^\s*([-*+]|\d{1,3}[.)])\s"));
     LIST_MARK.is_match(line)
 }
 
@@ -71,9 +73,9 @@ const LEAST_LINES: usize = 2;
 /// it, or from the greeting to the closing of a mail. A greeting in the first line is the user's
 /// own.
 fn find_passed_on(lines: &[&str]) -> Vec<bool> {
-    static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANNOUNCES));
-    static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_regex(GREETING));
-    static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_regex(CLOSING));
+    static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANNOUNCES));
+    static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_expression(GREETING));
+    static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_expression(CLOSING));
     let mut passed_on = vec![false; lines.len()];
     if lines.len() <= LEAST_LINES {
         return passed_on;
@@ -123,7 +125,7 @@ const RESTRICTIONS: &str = r"(?i)^(but|though|except|aber|außer|mais|sauf|pero|
 /// Divides a line into sentences. One that restricts the sentence before stays with it, if both are
 /// short.
 fn join_restrictions(line: &str) -> Vec<&str> {
-    static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(RESTRICTIONS));
+    static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(RESTRICTIONS));
     let mut sentences: Vec<&str> = Vec::new();
     let mut start = 0;
     let mut end = 0;
@@ -163,7 +165,3 @@ const LONG_SENTENCE: usize = 100;
 
 /// The number of letters of `etc.`, `vs.` or `Nr.`.
 const LONGEST_ABBREVIATION: usize = 3;
-
-fn compile_regex(expression: &str) -> Regex {
-    Regex::new(expression).expect("a constant")
-}

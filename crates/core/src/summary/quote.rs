@@ -4,6 +4,7 @@
 //! A quotation is either one line, or lines that begin with `> `: nothing in it can pass for a
 //! heading, a list item or a tag of the summary.
 
+use super::words::compile_expression;
 pub(super) use crate::format::{
     acts_on_terminal, clip, count_fitting, count_utf16, display_width, fitting_len, is_narrower,
     is_printable_ascii,
@@ -25,7 +26,7 @@ const NO_PROSE: &str = r"^(    |[\t>|$#➜❯%]|\s*(```|$))";
 /// Returns the text without the marks at its start that make it a heading, a list item or a
 /// quotation. A text that would be all marks, such as "+ 1.", is returned as it is.
 pub(super) fn strip_marks(text: &str) -> &str {
-    static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(MARKS).expect("a constant"));
+    static START: LazyLock<Regex> = LazyLock::new(|| compile_expression(MARKS));
     let marks_end = START.find(text).map_or(0, |marks| marks.end());
     let unmarked = text[marks_end..].trim_end();
     if unmarked.is_empty() && text.contains(char::is_alphanumeric) {
@@ -189,7 +190,7 @@ fn units_before_gap(text: &str) -> usize {
 /// Returns the text without escape sequences and characters that act on a terminal, and with the
 /// agents' tags disarmed. Line breaks are kept.
 pub(super) fn sanitize(text: &str) -> String {
-    static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
+    static TAG: LazyLock<Regex> = LazyLock::new(|| compile_expression(TAGS));
     // An id, and most words, have nothing to change.
     if is_printable_ascii(text.as_bytes()) && !text.contains('<') {
         return text.to_owned();
@@ -228,8 +229,7 @@ pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a line outside of a fence is prose.
 fn is_prose_line(line: &str) -> bool {
-    static NO_PROSE_LINE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
+    static NO_PROSE_LINE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_PROSE));
     !NO_PROSE_LINE.is_match(line)
 }
 

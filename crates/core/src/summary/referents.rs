@@ -4,6 +4,7 @@ use super::budget::{OLDEST, REFERENT};
 use super::decisions::content_words;
 use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
+use super::words::compile_expression;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -38,7 +39,7 @@ const SHORT_REFERENT: usize = 40;
 /// Whether a text has a word that most likely stands for something outside of it. The first such
 /// word decides: those after it have more names before them.
 pub(super) fn points_back(text: &str) -> bool {
-    static POINTER: LazyLock<Regex> = LazyLock::new(|| Regex::new(POINTERS).expect("a constant"));
+    static POINTER: LazyLock<Regex> = LazyLock::new(|| compile_expression(POINTERS));
     let Some(pointer) = POINTER.find(text) else {
         return false;
     };
@@ -56,7 +57,7 @@ fn count_names(lower: &str) -> usize {
 
 /// Whether a text goes on from what was said before, or points back to it.
 pub(super) fn follows_on(text: &str) -> bool {
-    static SEQUEL: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUELS).expect("a constant"));
+    static SEQUEL: LazyLock<Regex> = LazyLock::new(|| compile_expression(SEQUELS));
     points_back(text) || SEQUEL.is_match(text)
 }
 

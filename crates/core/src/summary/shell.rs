@@ -1,6 +1,7 @@
 //! Command lines, as far as needed to recognize a command when it runs again. A call of another
 //! tool is a command of one program.
 
+use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -58,7 +59,7 @@ impl CommandLine {
     /// directory of the steps after it.
     pub fn parse(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
+            LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
         let before_document = line.split("<<").next().unwrap_or_default();
         let code = QUOTED.replace_all(before_document, "_").replace("&>", ">");
 

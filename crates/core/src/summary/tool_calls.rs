@@ -7,6 +7,7 @@ use super::message::SummaryCall;
 use super::quote::{code_span, one_line, quote_line, sanitize, strip_digits};
 use super::removals::Removals;
 use super::shell::{CommandLine, CommandStep, changes_files};
+use super::words::compile_expression;
 use crate::session::outcome::Outcome;
 use foldhash::HashSet;
 use regex::Regex;
@@ -133,7 +134,7 @@ impl ToolHistory {
     /// Returns the first lines of the messages of commits, newest first, as far as the command
     /// lines have them.
     pub fn commit_messages(&self) -> Vec<String> {
-        static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
+        static MESSAGE: LazyLock<Regex> = LazyLock::new(|| compile_expression(COMMIT));
         let mut messages = Vec::new();
         for run in self.runs.iter().rev() {
             if run.is_commit()
@@ -301,7 +302,7 @@ pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> R
 /// with the `<<` of a here-document, and has no change to an absolute directory at its start.
 pub(super) fn describe_call(call: &SummaryCall) -> String {
     static FOLDER_CHANGE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
+        LazyLock::new(|| compile_expression(r"^cd [/~]\S* *&& *"));
     if !call.command.is_empty() {
         let command = call
             .command

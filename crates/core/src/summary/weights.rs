@@ -9,6 +9,7 @@ use super::SummaryBuilder;
 use super::decisions::{content_words, is_correction};
 use super::quote::strip_digits;
 use super::turns::Turn;
+use super::words::compile_expression;
 use foldhash::{HashMap, HashSet};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -143,7 +144,7 @@ fn has_digit(text: &str) -> bool {
 
 /// Whether the last words of a turn give the cause of something.
 fn gives_cause(turn: &Turn) -> bool {
-    static CAUSES: LazyLock<Regex> = LazyLock::new(|| Regex::new(CAUSE).expect("a constant"));
+    static CAUSES: LazyLock<Regex> = LazyLock::new(|| compile_expression(CAUSE));
     CAUSES.is_match(turn.last_words())
 }
 
@@ -153,7 +154,7 @@ pub(super) fn has_measurement(text: &str) -> bool {
 }
 
 fn measurements() -> &'static Regex {
-    static VALUE: LazyLock<Regex> = LazyLock::new(|| Regex::new(MEASUREMENT).expect("a constant"));
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_expression(MEASUREMENT));
     &VALUE
 }
 

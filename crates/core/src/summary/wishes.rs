@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::prose::{sentences_of_lines, split_at_full_stops};
 use super::quote::{display_width, ends_in_question, quote_line};
+use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -60,7 +61,7 @@ const ANY_WORDS: &str = r"
 
 /// Matches a clause that binds later work, too.
 static BINDING: LazyLock<Regex> = LazyLock::new(|| {
-    compile_regex(&format!(
+    compile_expression(&format!(
         r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING})
             | {WANTS} | {WANTS_APART} | {CONDITIONS} | {ANY_WORDS} | {LAST_WORDS}*$"
     ))
@@ -70,20 +71,22 @@ static BINDING: LazyLock<Regex> = LazyLock::new(|| {
 const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)([\s,.]|$)|\b(this\ time|right\ now)\b|\bfirst(\ and\b|[,.;]|$)";
 
 static MOMENT: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(&format!("(?ix) {FOR_THE_MOMENT}")));
+    LazyLock::new(|| compile_expression(&format!("(?ix) {FOR_THE_MOMENT}")));
 
 /// Matches a demand. As a whole message ("it must be blue"), a demand says how the thing in
 /// question has to be, and does not bind later work, unless it has a word of [`GENERAL`].
-static DEMAND: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"(?i)\b(must|mustn['’]t)\b"));
+static DEMAND: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)\b(must|mustn['’]t)\b"));
 
-static GENERAL: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(r"(?i)\b(never|always|from now on|only|every|each|any|all)\b"));
+static GENERAL: LazyLock<Regex> = LazyLock::new(|| {
+    compile_expression(r"(?i)\b(never|always|from now on|only|every|each|any|all)\b")
+});
 
-static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?ix) {NO_WISH}")));
+static EXCEPTION: LazyLock<Regex> =
+    LazyLock::new(|| compile_expression(&format!("(?ix) {NO_WISH}")));
 
 /// Matches every line with a clause that [`BINDING`] matches, and few others. Only these lines are
 /// divided into sentences, which takes much longer.
-static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_regex(&may_bind_expression()));
+static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_expression(&may_bind_expression()));
 
 /// Returns the expression of [`MAY_BIND`].
 ///
@@ -93,10 +96,6 @@ pub(super) fn may_bind_expression() -> String {
     format!(
         r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS} | {LAST_WORDS}"
     )
-}
-
-fn compile_regex(expression: &str) -> Regex {
-    Regex::new(expression).expect("a constant")
 }
 
 /// Returns the sentences of a request that remain binding, in quotation marks: those in its `prose`
