@@ -13,6 +13,7 @@ use crate::summary::{self, BuiltinSummary, SummaryInput};
 use clap::Args;
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Options of a command that writes a summary.
 #[derive(Args, Clone, Debug)]
@@ -76,6 +77,13 @@ fn summary_from_text(text: Text<'static>) -> Summary {
         usage: None,
         from_hook: false,
     }
+}
+
+/// Starts to compile the rules for secrets, which a built-in summary needs when the session is
+/// loaded.
+pub fn start_compiling_rules() {
+    // If no thread can be started, the summary compiles them.
+    drop(thread::Builder::new().spawn(redact::compile_rules));
 }
 
 /// Returns the built-in summary of these messages. Its placeholders are those of a copy that

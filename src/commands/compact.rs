@@ -8,7 +8,9 @@ use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
-use crate::cli::summary_source::{SummaryArgs, extract_summary, resolve_summary, run_summarizer};
+use crate::cli::summary_source::{
+    SummaryArgs, extract_summary, resolve_summary, run_summarizer, start_compiling_rules,
+};
 use crate::cli::transaction::Decision;
 use crate::format::format_tokens;
 use crate::load::{LoadOptions, load, load_appended};
@@ -90,6 +92,7 @@ pub struct Args {
 /// the session grows in the meantime, the summarized entries are still ancestors of the new ones.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
+    start_compiling_rules();
     let open = OpenSession::open(&args.session, options, ui)?;
     let mut compactor = Compactor {
         args: args.clone(),

@@ -4,6 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{BranchEnd, MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
+use crate::cli::summary_source::start_compiling_rules;
 use crate::load::LoadOptions;
 use crate::ops::navigate::navigate;
 use crate::session::reference::Position;
@@ -72,6 +73,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         message_spans: true,
         ..LoadOptions::default()
     };
+    start_compiling_rules();
     let open = OpenSession::open(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {

@@ -46,6 +46,7 @@ use foldhash::{HashMap, HashSet};
 pub use people::People;
 use pisess_json::Raw;
 use places::SecretHit;
+use prefilter::NeedlePrefilter;
 pub use search::SecretSearch;
 pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
@@ -54,6 +55,12 @@ use values::SecretValue;
 
 /// The beginning of a placeholder.
 pub const PLACEHOLDER_START: &str = "[REDACTED:";
+
+/// Compiles the rules, which the first search does otherwise. While a session is loaded, another
+/// thread has the time for it.
+pub fn compile_rules() {
+    NeedlePrefilter::for_rules();
+}
 
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
