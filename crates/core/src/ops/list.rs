@@ -170,10 +170,8 @@ pub fn read_session(
         .problems
         .iter()
         .any(|problem| problem.kind == FindingKind::TornTail);
-    let question_span = match &list_stats.question {
-        Some(question) => Some(session.entry(question.entry).span),
-        None => None,
-    };
+    let question = list_stats.question.as_ref();
+    let question_span = question.map(|question| session.entry(question.entry).span);
 
     let created_ms = session.header.started_ms();
     let last_message_ms = match list_stats.last_activity_ms {

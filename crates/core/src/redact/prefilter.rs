@@ -561,9 +561,9 @@ const LEAST_DIVIDED: usize = 256;
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
     let mut bounds = [0; LANES + 1];
     bounds[LANES] = bytes.len();
-    for lane in 1..LANES {
+    for (lane, bound) in bounds.iter_mut().enumerate().take(LANES).skip(1) {
         let equal_share = bytes.len() / LANES * lane;
-        bounds[lane] = match memchr::memchr(b'\n', &bytes[equal_share..]) {
+        *bound = match memchr::memchr(b'\n', &bytes[equal_share..]) {
             Some(newline) => equal_share + newline + 1,
             None => bytes.len(),
         };
