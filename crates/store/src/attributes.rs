@@ -129,14 +129,11 @@ fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied
     let wanted = files.xattrs(old).map_err(unlisted)?;
     let present = files.xattrs(new).map_err(unlisted)?;
 
-    let has_acl =
-        |attributes: &[(OsString, Vec<u8>)]| attributes.iter().any(|(name, _)| name == ACL);
-    if has_acl(&present) && !has_acl(&wanted) {
-        let acl = OsStr::new(ACL);
-        files.remove_xattr(new, acl).map_err(|error| Uncopied {
-            what: described(acl),
-            error,
-        })?;
+    let acl = OsStr::new(ACL);
+    let is_acl = |(name, _): &(OsString, Vec<u8>)| name == acl;
+    if present.iter().any(is_acl) && !wanted.iter().any(is_acl) {
+        let remove_result = files.remove_xattr(new, acl);
+        remove_result.map_err(|error| Uncopied::attribute(acl, error))?;
     }
 
     for attribute in &wanted {
@@ -145,20 +142,19 @@ fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied
         if is_of_system || present.contains(attribute) {
             continue;
         }
-        files
-            .set_xattr(new, name, value)
-            .map_err(|error| Uncopied {
-                what: described(name),
-                error,
-            })?;
+        let set_result = files.set_xattr(new, name, value);
+        set_result.map_err(|error| Uncopied::attribute(name, error))?;
     }
     Ok(())
 }
 
-fn described(name: &OsStr) -> String {
-    if name == ACL {
-        "the ACL".to_owned()
-    } else {
-        format!("the attribute {}", name.display())
+impl Uncopied {
+    fn attribute(name: &OsStr, error: io::Error) -> Uncopied {
+        let what = if name == ACL {
+            "the ACL".to_owned()
+        } else {
+            format!("the attribute {}", name.display())
+        };
+        Uncopied { what, error }
     }
 }

@@ -278,19 +278,22 @@ pub fn create_beside(
     }
     let model = source.map(|source| &source.file);
     let mut new = stage(&DISK, path, &target, model, write, None)?;
-    let has_replaced = existing.is_some();
     let mut beside = Beside {
         committed: Committed::new(path),
         new: None,
         target,
-        has_replaced,
+        has_replaced: existing.is_some(),
     };
-    if if_exists == IfExists::Refuse
-        && has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?
-    {
-        beside.committed.remove_temp(new);
-        return Ok(beside);
+    if if_exists == IfExists::Refuse {
+        // Fails if there is a file with other content.
+        let is_complete =
+            has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?;
+        if is_complete {
+            beside.committed.remove_temp(new);
+            return Ok(beside);
+        }
     }
+
     if beside.has_replaced {
         new.exchange(&beside.target).map_err(failed)?;
     } else {

@@ -27,6 +27,15 @@ pub struct FoundFile {
     pub named: bool,
 }
 
+/// A session file with its modification time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// When it was last changed.
+    pub modified: SystemTime,
+}
+
 /// How far a search goes below the directories that are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
@@ -88,17 +97,19 @@ pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
         ..Search::default()
     };
     for path in paths {
-        search.path(path);
+        search.add_path(path);
     }
     search.finding
 }
 
 /// Returns the modification time, if the path is a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
-    DISK.stat_at(path)
-        .ok()
-        .filter(|stat| stat.kind == FileType::Regular)
-        .map(|stat| stat.modified)
+    let stat = DISK.stat_at(path).ok()?;
+    if stat.kind == FileType::Regular {
+        Some(stat.modified)
+    } else {
+        None
+    }
 }
 
 /// Returns the same in milliseconds since 1970; `None` also for a time before that.
@@ -107,24 +118,25 @@ pub fn modified_ms(path: &Path) -> Option<i64> {
 }
 
 pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
-    i64::try_from(
-        time.duration_since(SystemTime::UNIX_EPOCH)
-            .ok()?
-            .as_millis(),
-    )
-    .ok()
+    let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since_1970.as_millis()).ok()
 }
 
 /// Returns the session files directly in a directory, including hidden ones, with their
 /// modification times; none if the directory cannot be read.
-pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
+pub fn in_folder(folder: &Path) -> Vec<DatedFile> {
+    let mut names = FolderNames::default();
+    // Names that were read before an error are kept.
+    let _ = names.read(folder);
+
     let mut files = Vec::new();
-    // Entries read before an error are kept.
-    let _ = read_folder(folder, &mut files, &mut Vec::new());
-    let paths = files.into_iter().map(|name| folder.join(name));
-    paths
-        .filter_map(|path| Some((path.clone(), modified(&path)?)))
-        .collect()
+    for name in names.files {
+        let path = folder.join(name);
+        if let Some(modified) = modified(&path) {
+            files.push(DatedFile { path, modified });
+        }
+    }
+    files
 }
 
 /// A directory to be searched.
@@ -150,7 +162,7 @@ impl Search {
     /// Adds what a path names: the file, unless it was named before, or the files of a directory
     /// and, as far as the reach allows, of its subdirectories, sorted by path. A path that cannot
     /// be read is reported in the troubles.
-    fn path(&mut self, path: &Path) {
+    fn add_path(&mut self, path: &Path) {
         let stat = match DISK.stat_at(path) {
             Ok(stat) => stat,
             Err(error) => {
@@ -158,91 +170,93 @@ impl Search {
                 return self.finding.troubles.push(Trouble::unreadable(error, true));
             }
         };
-        let owner = owner_of(path);
+        let owner = find_owner(path);
         if stat.kind != FileType::Folder {
-            if self.named.insert(path.to_owned()) {
-                self.file(path.to_owned(), owner, true);
+            let is_new = self.named.insert(path.to_owned());
+            if is_new {
+                self.add_file(path.to_owned(), owner, true);
             }
             return;
         }
+
         let start = self.finding.files.len();
-        let mut left = vec![Folder {
+        let mut unsearched = vec![Folder {
             path: path.to_owned(),
             owner,
             named: true,
             linked: false,
         }];
-        while let Some(folder) = left.pop() {
-            self.folder(folder, &mut left);
+        while let Some(folder) = unsearched.pop() {
+            self.search_folder(folder, &mut unsearched);
         }
         self.finding.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     }
 
-    /// Adds the files of a directory, and appends its subdirectories to `left`.
-    fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
+    /// Adds the files of a directory, and appends its subdirectories to `unsearched`.
+    fn search_folder(&mut self, folder: Folder, unsearched: &mut Vec<Folder>) {
         let unreadable = |error| {
-            Trouble::unreadable(
-                StoreError::io(Action::ReadFolder, &folder.path, error),
-                folder.named,
-            )
+            let error = StoreError::io(Action::ReadFolder, &folder.path, error);
+            Trouble::unreadable(error, folder.named)
         };
-        let real = match files::real(&folder.path) {
-            Ok(real) => real,
+        let real_path = match files::real(&folder.path) {
+            Ok(real_path) => real_path,
             Err(error) => return self.finding.troubles.push(unreadable(error)),
         };
-        let holds_link =
-            |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
-        if folder.linked
-            && self.folders.contains(&real)
-            && folder.path.parent().is_some_and(holds_link)
-        {
-            let what = "a symbolic link to a parent directory; not followed";
-            return self
-                .finding
-                .troubles
-                .push(Trouble::note(&folder.path, what));
-        }
-        if !self.folders.insert(real) {
+
+        // A directory to which several paths lead is searched once.
+        if self.folders.contains(&real_path) {
+            if folder.linked && is_below(&folder.path, &real_path) {
+                let what = "a symbolic link to a parent directory; not followed";
+                let note = Trouble::note(&folder.path, what);
+                self.finding.troubles.push(note);
+            }
             return;
         }
-        let (mut files, mut folders) = (Vec::new(), Vec::new());
-        if let Err(error) = read_folder(&folder.path, &mut files, &mut folders) {
-            // Entries read before the error are kept.
+        self.folders.insert(real_path);
+
+        let mut names = FolderNames::default();
+        if let Err(error) = names.read(&folder.path) {
+            // Names that were read before the error are kept.
             self.finding.troubles.push(unreadable(error));
         }
         if self.reach != Reach::Whole {
-            let is_hidden = |name: &OsString| name.as_encoded_bytes().starts_with(b".");
-            files.retain(|name| !is_hidden(name));
-            folders.retain(|(name, linked)| !linked && !is_hidden(name));
+            names.files.retain(|name| !is_hidden(name));
+            names
+                .folders
+                .retain(|subfolder| !subfolder.linked && !is_hidden(&subfolder.name));
         }
-        if self.reach == Reach::Own && !folders.is_empty() {
-            folders.clear();
+        if self.reach == Reach::Own && !names.folders.is_empty() {
+            names.folders.clear();
             self.finding.shallow.push(folder.path.clone());
         }
-        files.sort();
-        for (name, linked) in folders {
-            let mut session = name.clone();
-            session.push(".jsonl");
-            let owner = match (&folder.owner, files.binary_search(&session)) {
-                (None, Ok(_)) => Some(Arc::from(folder.path.join(session))),
-                (owner, _) => owner.clone(),
-            };
-            let path = folder.path.join(name);
-            left.push(Folder {
-                path,
+        names.files.sort();
+
+        for Subfolder { name, linked } in names.folders {
+            let mut owner = folder.owner.clone();
+            // Files of sub-agents in a directory of a sub-agent still belong to the outermost
+            // session.
+            if owner.is_none() {
+                let mut session = name.clone();
+                session.push(".jsonl");
+                if names.files.binary_search(&session).is_ok() {
+                    owner = Some(Arc::from(folder.path.join(session)));
+                }
+            }
+            unsearched.push(Folder {
+                path: folder.path.join(name),
                 owner,
                 named: false,
                 linked,
             });
         }
-        for name in files {
-            self.file(folder.path.join(name), folder.owner.clone(), false);
+        for name in names.files {
+            self.add_file(folder.path.join(name), folder.owner.clone(), false);
         }
     }
 
     /// Adds a file, unless a search comes upon one that was named. One whose name is not UTF-8 is
     /// added, too, with a note.
-    fn file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
+    fn add_file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
         if path.to_str().is_none() {
             self.finding
                 .troubles
@@ -254,49 +268,82 @@ impl Search {
     }
 }
 
-/// Adds the names in a directory: of session files, and of subdirectories, each with whether it is
-/// a link.
-fn read_folder(
-    folder: &Path,
-    files: &mut Vec<OsString>,
-    folders: &mut Vec<(OsString, bool)>,
-) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        // Skip a file that was deleted meanwhile.
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
-        let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
-        if kind.is_dir() {
-            folders.push((name, false));
-        } else if kind.is_file() && is_session {
-            files.push(name);
-        } else if kind.is_symlink() {
-            match std::fs::metadata(entry.path()) {
-                Ok(stat) if stat.is_dir() => folders.push((name, true)),
-                Ok(stat) if stat.is_file() && is_session => files.push(name),
-                // A link to nothing is found, so that opening it reports the error.
-                Err(_) if is_session => files.push(name),
-                _ => {}
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// Whether a link is in a directory or below it.
+fn is_below(link: &Path, real_folder: &Path) -> bool {
+    let Some(parent) = link.parent() else {
+        return false;
+    };
+    match files::real(parent) {
+        Ok(real_parent) => real_parent.starts_with(real_folder),
+        Err(_) => false,
+    }
+}
+
+/// The names in a directory.
+#[derive(Default)]
+struct FolderNames {
+    /// Those of session files.
+    files: Vec<OsString>,
+    folders: Vec<Subfolder>,
+}
+
+struct Subfolder {
+    name: OsString,
+    /// Whether it is a symbolic link to a directory.
+    linked: bool,
+}
+
+impl FolderNames {
+    /// Adds the names in a directory. After an error, it has those that were read before.
+    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            // A file that was deleted meanwhile has no type.
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
+            if kind.is_dir() {
+                let linked = false;
+                self.folders.push(Subfolder { name, linked });
+            } else if kind.is_file() && is_session {
+                self.files.push(name);
+            } else if kind.is_symlink() {
+                match std::fs::metadata(entry.path()) {
+                    Ok(stat) if stat.is_dir() => {
+                        let linked = true;
+                        self.folders.push(Subfolder { name, linked });
+                    }
+                    Ok(stat) if stat.is_file() && is_session => self.files.push(name),
+                    // A link to nothing is found, so that opening it reports the error.
+                    Err(_) if is_session => self.files.push(name),
+                    _ => {}
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the outermost session whose directory of artifacts contains a path.
-fn owner_of(path: &Path) -> Option<Arc<Path>> {
-    let above = path
-        .ancestors()
-        .skip(1)
-        .filter(|folder| folder.file_name().is_some());
-    let sessions = above.map(|folder| with_suffix(folder, ".jsonl"));
-    sessions
-        .filter(|session| modified(session).is_some())
-        .last()
-        .map(Arc::from)
+fn find_owner(path: &Path) -> Option<Arc<Path>> {
+    let mut owner = None;
+    for folder in path.ancestors().skip(1) {
+        // The root and `..` have no name.
+        if folder.file_name().is_none() {
+            continue;
+        }
+        let session = with_suffix(folder, ".jsonl");
+        if modified(&session).is_some() {
+            owner = Some(session);
+        }
+    }
+    owner.map(Arc::from)
 }
 
 /// Returns the paths in a directory, sorted.

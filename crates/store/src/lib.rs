@@ -107,8 +107,8 @@ pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_emp
 pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, SessionsBeingWritten, agent_in, is_closed_pipe};
 pub use find::{
-    FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in,
-    with_suffix,
+    DatedFile, FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms,
+    paths_in, with_suffix,
 };
 pub use fn_writer::FnWriter;
 pub use live::has_recent_turn;

@@ -82,32 +82,38 @@ pub(super) fn lock_on(
     file: &SessionFile,
     options: &WriteOptions,
 ) -> Result<Locked, StoreError> {
-    let (path, resolved) = (file.path(), file.resolved());
+    let path = file.path();
+    let resolved = file.resolved();
     let failed = |error| StoreError::io(Action::Write, path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
+
     if options.is_omp && !options.force {
+        // Before a move, waiting does not help: an agent at work writes again.
+        let wait = if options.is_moved {
+            Duration::ZERO
+        } else {
+            options.wait
+        };
         let search = live::Search {
-            // Before a move, waiting does not help: an agent at work writes again.
-            wait: if options.is_moved {
-                Duration::ZERO
-            } else {
-                options.wait
-            },
+            wait,
             counts_appends: options.is_moved,
         };
         live::refuse(files, path, resolved, &held.0, &search)?;
     }
+
     // Opened for writing only under the lock, and after the search for a writer, so that no pisess
     // mistakes another or itself for a live agent (rule 5).
     let handle = files
         .open_append(resolved)
         .map_err(|error| gone(path, Action::Write, error))?;
+
     // The path may be another file by now: a rewrite that we waited for replaces it. The file that
     // was read is identified by its handle, because a copy-up changes its numbers (rule 4).
-    let here = files.stat(&handle).map_err(failed)?;
-    for other in [&held.0, &file.file] {
-        if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
+    let opened = files.stat(&handle).map_err(failed)?;
+    for earlier_handle in [&held.0, &file.file] {
+        let earlier = files.stat(earlier_handle).map_err(failed)?;
+        if !opened.is_same_inode(&earlier) {
             return Err(StoreError::changed(path, FileChange::Replaced));
         }
     }

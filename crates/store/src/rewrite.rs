@@ -154,13 +154,13 @@ impl Locked {
     /// file. Returns `false` if there is no growth: on overlayfs, a copy-up makes a file stale that
     /// nobody appended to.
     fn copy_growth_to_temp(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
-        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
+        let path = self.path.clone();
+        let failed = |error| StoreError::io(Action::Rewrite, &path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
         // Fails if what precedes the growth is no longer what was read. Checked after the snapshot,
         // so that an edit between the two is found.
         let _ = self.has_grown()?;
 
-        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         let growth = self.base.stat.size..now.stat.size;
         if growth.is_empty() {
             return Ok(false);
@@ -178,7 +178,9 @@ impl Locked {
     /// the new file meanwhile goes to that file.
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
-        if !new.exchange(&self.resolved).map_err(failed)? {
+        // Without an exchange, the old file is gone, and cannot be looked at.
+        let was_exchanged = new.exchange(&self.resolved).map_err(failed)?;
+        if !was_exchanged {
             return Ok(());
         }
         let change = match self.find_change(&new.path) {

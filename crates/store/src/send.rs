@@ -72,9 +72,8 @@ pub fn send_pieces<'a>(
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    let threads = workers
-        .min(list.size_hint().1.unwrap_or(THREADS))
-        .min(THREADS);
+    let most_pieces = list.size_hint().1.unwrap_or(THREADS);
+    let threads = workers.min(most_pieces).min(THREADS);
     let mut pieces = list.peekable();
     let mut is_first = true;
     let batches = std::iter::from_fn(|| {
@@ -124,7 +123,7 @@ impl<'a> Batch<'a> {
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
             let next = list.next_if(|piece| match piece {
-                // A longer gap, or a step back, begins another batch.
+                // One read can fetch the range, too, and little that is not requested.
                 Piece::Stored(range) if has_stored => {
                     range.start >= batch.stored.end
                         && range.start - batch.stored.end <= GAP * requested

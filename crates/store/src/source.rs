@@ -136,20 +136,20 @@ impl Archive {
     /// Whether these files are in the archive as they are now. It may contain others, which a run
     /// that was killed removed already.
     pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
+        // Names, sizes and times first, which the table has.
         let is_listed = |file: &Source| self.members.contains(&file.member);
         if !files.iter().all(is_listed) {
             return Ok(false);
         }
+
         let mut is_same = true;
         self.contents(source, &mut |member, content| {
-            match files.iter().find(|file| file.member == *member) {
-                Some(file) => {
-                    is_same &= is_content(&file.open().map_err(io::Error::other)?, content)?
-                }
+            if let Some(file) = files.iter().find(|file| file.member == *member) {
+                let current = file.open().map_err(io::Error::other)?;
+                is_same &= is_content(&current, content)?;
+            } else {
                 // The next member begins where this one is read to its end.
-                None => {
-                    io::copy(content, &mut io::sink())?;
-                }
+                io::copy(content, &mut io::sink())?;
             }
             Ok(())
         })?;

@@ -59,8 +59,8 @@ impl CwdSources {
     /// name is ignored. `None` if several remain, or none. At most [`MAX_SESSIONS`] files are read.
     fn cwd_of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
         let mut cwds = BTreeSet::new();
-        for (path, _) in in_folder(folder).into_iter().take(MAX_SESSIONS) {
-            let Ok(glance) = Glance::open(&path) else {
+        for file in in_folder(folder).into_iter().take(MAX_SESSIONS) {
+            let Ok(glance) = Glance::open(&file.path) else {
                 continue;
             };
             let Ok(header) = read_header(&glance) else {

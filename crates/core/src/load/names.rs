@@ -16,11 +16,10 @@ use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, Glance, Reach};
+use pisess_store::{self as store, DatedFile, Glance, Reach};
 use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// The minimum number of characters of an id that names a session.
 const MIN_ID_PART_LEN: usize = 4;
@@ -253,9 +252,8 @@ pub fn newest_sessions<'a>(
     stores: &'a [Store],
     here: BaseDirs<'a>,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
-    struct ProjectFile<'a> {
-        path: PathBuf,
-        modified: SystemTime,
+    struct StoredFile<'a> {
+        file: DatedFile,
         store: &'a Store,
     }
 
@@ -267,26 +265,22 @@ pub fn newest_sessions<'a>(
             if !is_new {
                 continue; // Its files are in the list already.
             }
-            for (path, modified) in store::in_folder(folder) {
-                files.push(ProjectFile {
-                    path,
-                    modified,
-                    store,
-                });
+            for file in store::in_folder(folder) {
+                files.push(StoredFile { file, store });
             }
         }
     }
     // Newest first; of the same time, the greatest path first.
     files.sort_by(|a, b| {
-        let by_time = b.modified.cmp(&a.modified);
-        by_time.then_with(|| b.path.as_os_str().cmp(a.path.as_os_str()))
+        let by_time = b.file.modified.cmp(&a.file.modified);
+        by_time.then_with(|| b.file.path.as_os_str().cmp(a.file.path.as_os_str()))
     });
 
     // Files are opened only as far as the caller asks for sessions.
     let sessions = files
         .into_iter()
-        .filter(move |file| is_project_session(&file.path, file.store, here));
-    sessions.map(|file| file.path)
+        .filter(move |stored| is_project_session(&stored.file.path, stored.store, here));
+    sessions.map(|stored| stored.file.path)
 }
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current

@@ -125,28 +125,32 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     Ok(is_kept)
 }
 
-/// For a file, a link and an unlink (after a crash in between, the file exists under both names,
-/// and the next call completes it); without links, a rename onto an empty file of our own. A
-/// directory is renamed: that never replaces a file or a directory with content.
+/// Renames a file or directory to a name that must be free, where the system has no flag for that.
 fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     let old = std::fs::symlink_metadata(from)?;
+    // A rename never replaces a file by a directory, nor a directory with content.
     if old.is_dir() {
         return std::fs::rename(from, to);
     }
+
+    // A link never replaces a file. After a crash before the unlink, the file has both names.
     match std::fs::hard_link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let is_same = |new: Metadata| (new.dev(), new.ino()) == (old.dev(), old.ino());
-            if !std::fs::symlink_metadata(to).is_ok_and(is_same) {
+            let was_linked_before = std::fs::symlink_metadata(to).is_ok_and(is_same);
+            if !was_linked_before {
                 return Err(error);
             }
+            std::fs::remove_file(from)
         }
+        // Without links: reserve the name with an empty file, which may be replaced.
         Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
             private(OpenOptions::new().write(true).create_new(true)).open(to)?;
-            return std::fs::rename(from, to);
+            std::fs::rename(from, to)
         }
-        linked => linked?,
+        Err(error) => Err(error),
     }
-    std::fs::remove_file(from)
 }
 
 fn is_unsupported(error: &io::Error) -> bool {

@@ -102,7 +102,7 @@ pub fn process_start_time(pid: u32) -> Option<SystemTime> {
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
 pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
     other_processes()
-        .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
+        .find(|pid| has_open_for_writing(*pid, path, stat) && !runs_this_program(*pid))
         .map(|pid| Writer { pid: Some(pid) })
 }
 
@@ -207,40 +207,55 @@ fn other_processes() -> impl Iterator<Item = u32> {
 /// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the
 /// same files open.
 fn runs_this_program(pid: u32) -> bool {
-    let program = |pid: &str| {
-        std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::os::stat_of(&found))
+    let Ok(own_program) = std::fs::metadata("/proc/self/exe") else {
+        return false;
     };
-    match (program("self"), program(&pid.to_string())) {
-        (Ok(ours), Ok(theirs)) => theirs.is_same_inode(&ours),
-        _ => false,
-    }
+    let Ok(program) = std::fs::metadata(format!("/proc/{pid}/exe")) else {
+        return false;
+    };
+    super::os::stat_of(&program).is_same_inode(&super::os::stat_of(&own_program))
 }
 
-/// The name is compared before the inode, because `stat` on another process's descriptor may access
-/// a network.
-fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
+/// Whether a process has the file open for writing.
+fn has_open_for_writing(pid: u32, path: &Path, stat: &Stat) -> bool {
+    // Only the user's own processes can be looked at.
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
     };
-    descriptors.flatten().any(|entry| {
-        let link = entry.path();
-        std::fs::read_link(&link).is_ok_and(|target| target.file_name() == path.file_name())
-            && std::fs::metadata(&link)
-                .is_ok_and(|found| super::os::stat_of(&found).is_same_inode(stat))
-            && entry
-                .file_name()
-                .to_str()
-                .is_some_and(|fd| is_open_for_writing(pid, fd))
-    })
+    for descriptor in descriptors.flatten() {
+        let link = descriptor.path();
+        // The name first: `stat` on another process's descriptor may access a network.
+        let Ok(target) = std::fs::read_link(&link) else {
+            continue;
+        };
+        if target.file_name() != path.file_name() {
+            continue;
+        }
+        let Ok(metadata) = std::fs::metadata(&link) else {
+            continue;
+        };
+        let is_the_file = super::os::stat_of(&metadata).is_same_inode(stat);
+        if is_the_file
+            && let Some(fd) = descriptor.file_name().to_str()
+            && is_open_for_writing(pid, fd)
+        {
+            return true;
+        }
+    }
+    false
 }
 
-/// The low two bits of the octal `flags:` are the access mode: 0 read, 1 write, 2 both.
 fn is_open_for_writing(pid: u32, fd: &str) -> bool {
-    let Ok(info) = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")) else {
+    let Some(flags) = read_open_flags(pid, fd) else {
         return false;
     };
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags
-        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
-        .is_some_and(|flags| flags & 3 != 0)
+    // The low two bits are the access mode: 0 read, 1 write, 2 both.
+    flags & 3 != 0
+}
+
+/// Returns the flags with which a process has opened a descriptor.
+fn read_open_flags(pid: u32, fd: &str) -> Option<u32> {
+    let info = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
+    let octal = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u32::from_str_radix(octal.trim(), 8).ok()
 }
