@@ -39,14 +39,17 @@ pub fn find_commits(arguments: Raw, output: &str) -> Vec<Commit> {
 fn parse_commit(line: &str) -> Option<Commit> {
     let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (_branch, hash) = place.rsplit_once(' ')?;
-    let is_hash = (SHORTEST_HASH..=LONGEST_HASH).contains(&hash.len())
-        && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_hash || subject.trim().is_empty() {
+    let subject = subject.trim();
+
+    // Other programs print brackets at the start of a line, too, as in `[info] done`.
+    let has_hash_length = (SHORTEST_HASH..=LONGEST_HASH).contains(&hash.len());
+    let is_hash = has_hash_length && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash || subject.is_empty() {
         return None;
     }
     Some(Commit {
         hash: hash.to_owned(),
-        subject: cut(subject.trim(), LONGEST_COMMIT_SUBJECT),
+        subject: cut(subject, LONGEST_COMMIT_SUBJECT),
     })
 }
 

@@ -143,18 +143,21 @@ fn split_numbers(lines: &mut [DiffLine]) {
     }
 }
 
-/// Divides a line into its number and the text behind the space that follows the number.
+/// Divides a line of an agent's diff into its number and its text: ` 12 let x` has the number 12.
+/// `None` if the line has no number, or no space after it.
 fn split_number(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     let digit_count = line.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, text) = line.split_at(digit_count);
+    let (number, after_number) = line.split_at(digit_count);
     if number.is_empty() {
         return None;
     }
-    if text.is_empty() {
-        return Some((number, text));
+    // The number of an empty line may be without the space.
+    if after_number.is_empty() {
+        return Some((number, ""));
     }
-    text.strip_prefix(' ').map(|text| (number, text))
+    let text = after_number.strip_prefix(' ')?;
+    Some((number, text))
 }
 
 /// Marks the changed parts of replaced lines. If added lines directly follow removed lines, the

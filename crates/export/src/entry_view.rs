@@ -185,9 +185,10 @@ impl EntryView<'_> {
         let names = ["content", "provider", "model", "responseModel"];
         let [content, provider, requested_model, response_model] = find_members(message, names);
         let provider = provider.and_then(decode_string);
-        let model = response_model
-            .and_then(decode_string)
-            .or_else(|| requested_model.and_then(decode_string));
+        let mut model = response_model.and_then(decode_string);
+        if model.is_none() {
+            model = requested_model.and_then(decode_string);
+        }
         self.facts.model = model_name(provider.as_deref(), model.as_deref());
         self.push_content(content, Author::Program);
         self.push_ending(message);

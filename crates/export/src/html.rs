@@ -52,17 +52,25 @@ impl Html {
 
     /// Appends the opening tag of an element. Attributes with an empty value are left out.
     fn open_element(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
-        self.0.push('<');
-        self.0 += element;
+        self.push_trusted("<");
+        self.push_trusted(element);
         for (name, value) in attributes {
             if value.is_empty() {
                 continue;
             }
-            self.0.extend([" ", name, "=\""]);
+            self.push_trusted(" ");
+            self.push_trusted(name);
+            self.push_trusted("=\"");
+            // A value may come from the session; elements and names are constants.
             self.push_escaped(&make_visible(value));
-            self.0.push('"');
+            self.push_trusted("\"");
         }
-        self.0.push('>');
+        self.push_trusted(">");
+    }
+
+    /// Appends HTML as it is.
+    fn push_trusted(&mut self, html: &'static str) {
+        self.0.push_str(html);
     }
 
     fn close_element(&mut self, element: &'static str) {
@@ -212,20 +220,21 @@ fn html_of_events<'m>(
     let mut html = Html::default();
     // The HTML element of each open tag, outermost first; empty if the tag has none to close.
     let mut open_elements = Vec::new();
-    // Images that follow one another are in one row. An image contains no further tags.
+    // Images that follow one another are in one row.
     let mut is_in_image_row = false;
-    let mut is_in_image = false;
+    let mut is_after_image_tag = false;
     for event in events {
         let is_image = matches!(event, Event::Open(Tag::Image, _));
         if is_image && !is_in_image_row {
             html.open_image_row();
             is_in_image_row = true;
         }
-        if is_in_image_row && !is_image && !is_in_image {
+        // The event after the tag of an image closes it: an image contains no further tags.
+        if is_in_image_row && !is_image && !is_after_image_tag {
             html.close_element("div");
             is_in_image_row = false;
         }
-        is_in_image = is_image;
+        is_after_image_tag = is_image;
 
         match event {
             Event::Text(text) => html.push_escaped(text),
@@ -280,18 +289,22 @@ pub fn is_base64(data: &str) -> bool {
 /// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses
 /// with control characters and spaces are refused, because browsers ignore these in the scheme.
 pub fn is_allowed_address(address: &str) -> bool {
-    if address
+    const PREFIXES: [&str; 4] = ["https://", "http://", "mailto:", "#"];
+
+    let has_ignored_char = address
         .chars()
-        .any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c))
-    {
+        .any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c));
+    if has_ignored_char {
         return false;
     }
-    ["https://", "http://", "mailto:", "#"]
-        .iter()
-        .any(|prefix| {
-            let start = address.get(..prefix.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-        })
+    for prefix in PREFIXES {
+        if let Some(start) = address.get(..prefix.len())
+            && start.eq_ignore_ascii_case(prefix)
+        {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

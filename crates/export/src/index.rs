@@ -392,11 +392,12 @@ impl LateFacts {
     /// Returns the part that follows the entries, as JSON, for `page/data.js`. Every exported entry
     /// must have been added.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
-        let models = self
-            .models
-            .names
-            .iter()
-            .map(|model| quote_json(&cut(model, LONGEST_MODEL_NAME)));
+        let mut models = Vec::new();
+        for name in &self.models.names {
+            models.push(quote_json(&cut(name, LONGEST_MODEL_NAME)));
+        }
+
+        // Lists of one item per entry, which make the page shorter than objects would.
         let mut costs = Vec::new();
         let mut estimated = Vec::new();
         let mut usages = Vec::new();

@@ -275,11 +275,13 @@ impl<'a> Contents<'a> {
     pub fn path_predicate(&self) -> impl Fn(&str) -> bool + '_ {
         let on_path = active_mask(self.session, self.leaf);
         move |number| {
-            let entry = number
-                .parse()
-                .ok()
-                .and_then(|number: usize| self.entries.get(number));
-            entry.is_some_and(|ix| on_path[ix.index()])
+            let Ok(number) = number.parse::<usize>() else {
+                return false;
+            };
+            match self.entries.get(number) {
+                Some(ix) => on_path[ix.index()],
+                None => false,
+            }
         }
     }
 

@@ -71,11 +71,10 @@ impl EntryView<'_> {
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
         let subject = self.call_subject(&name, arguments);
 
-        let result_number = block
-            .get_text("id")
-            .and_then(|id| contents.nearest_result(id.as_bytes(), self.ix))
-            .and_then(|result| contents.entry_number(result));
-        if let Some(result_number) = result_number {
+        if let Some(id) = block.get_text("id")
+            && let Some(result) = contents.nearest_result(id.as_bytes(), self.ix)
+            && let Some(result_number) = contents.entry_number(result)
+        {
             self.markup
                 .push_element_with(Tag::Call, &result_number.to_string(), |m| {
                     m.push_text_element(Tag::Name, &cut(&name, LONGEST_NAME));
@@ -121,16 +120,20 @@ impl EntryView<'_> {
         let failed = is_error.is_some_and(Raw::is_truthy);
 
         let outcome = Outcome::from_result(message, &output.text);
-        let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
+        let failure_text = match outcome.exit_code() {
+            Some(code) => format!("exit {code}"),
+            None => "failed".to_owned(),
+        };
         let mut marks = Vec::new();
         if failed {
-            marks.push(HeadMark::failure(exit_text.as_deref().unwrap_or("failed")));
+            marks.push(HeadMark::failure(&failure_text));
         }
         if pruned_at.is_some() {
             marks.push(HeadMark::remark("shortened by the agent"));
         }
 
-        self.push_tool(if failed { "failed" } else { "" }, |view| {
+        let state = if failed { "failed" } else { "" };
+        self.push_tool(state, |view| {
             let subject = view.call_subject(&name, arguments);
             push_head_line(&name, &subject, &marks, &mut view.markup);
 
@@ -138,13 +141,14 @@ impl EntryView<'_> {
             let shows_change = drawn == DrawnDetails::FileChange;
             let text = output.text.trim();
             if text.is_empty() {
+                // A drawn change or an image is enough.
                 if output.other_blocks.is_empty() && !shows_change {
                     view.markup.push_text_element(Tag::Note, "no output");
                 }
             } else if shows_change && !failed && is_edit_tool(&name) {
-                // The change was drawn, and the output of a successful edit only confirms it.
-                view.markup
-                    .push_text_element(Tag::Note, &cut(&first_line(text), LONGEST_REMARK));
+                // The output of a successful edit only confirms the change that was drawn.
+                let confirmation = cut(&first_line(text), LONGEST_REMARK);
+                view.markup.push_text_element(Tag::Note, &confirmation);
             } else {
                 view.push_output(&name, arguments, &output.text, failed);
             }
@@ -385,8 +389,12 @@ impl EntryView<'_> {
     fn push_comparison(&mut self, old: &str, new: &str, language: Option<&'static Language>) {
         if old.len() + new.len() > LONGEST_COMPARED {
             let mut lines = Vec::new();
-            lines.extend(old.lines().map(|line| (DiffSign::Removed, line)));
-            lines.extend(new.lines().map(|line| (DiffSign::Added, line)));
+            for line in old.lines() {
+                lines.push((DiffSign::Removed, line));
+            }
+            for line in new.lines() {
+                lines.push((DiffSign::Added, line));
+            }
             self.push_diff(lines, language, DiffSource::Export);
             return;
         }

@@ -158,10 +158,14 @@ impl FenceSearch {
         let line = text[line_start..code_start].trim();
         let info = line.trim_start_matches('`');
         let fence_len = line.len() - info.len();
-        let may_be_closed = self
-            .shortest_unclosed
-            .is_none_or(|unclosed| fence_len < unclosed);
-        if !FENCE_LENGTHS.contains(&fence_len) || info.contains('`') || !may_be_closed {
+        if !FENCE_LENGTHS.contains(&fence_len) || info.contains('`') {
+            return None;
+        }
+        // A longer fence that an earlier call did not find closed is not closed below, either. So
+        // the rest of the text is searched once for each length.
+        if let Some(unclosed) = self.shortest_unclosed
+            && fence_len >= unclosed
+        {
             return None;
         }
 
@@ -295,9 +299,11 @@ fn is_item(line: &str) -> bool {
     let Some(number) = marker.strip_suffix(['.', ')']) else {
         return false;
     };
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-    let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_alphabetic());
-    !number.is_empty() && (is_number || is_letter)
+    match number.as_bytes() {
+        [] => false,
+        [letter] if letter.is_ascii_alphabetic() => true,
+        digits => digits.iter().all(u8::is_ascii_digit),
+    }
 }
 
 /// Divides the parts at an offset. A part around it is divided, too.

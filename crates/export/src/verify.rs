@@ -363,18 +363,22 @@ fn strip_marks(markup: &[u8]) -> Vec<u8> {
 /// Returns text in which the entities that pisess writes are replaced by their characters, and
 /// [`ZERO_WIDTH_SPACE`] by nothing.
 fn decode_entities(text: &[u8]) -> Vec<u8> {
-    const ENTITIES: [(&str, &str); 7] = [
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        (ZERO_WIDTH_SPACE, ""),
-        (NO_BREAK_SPACE, " "),
+    const ENTITIES: [&str; 7] = [
+        "&amp;",
+        "&lt;",
+        "&gt;",
+        "&quot;",
+        "&#39;",
+        ZERO_WIDTH_SPACE,
+        NO_BREAK_SPACE,
     ];
-    static ENTITY: LazyLock<AhoCorasick> =
-        LazyLock::new(|| AhoCorasick::new(ENTITIES.map(|(entity, _)| entity)).expect("a constant"));
-    ENTITY.replace_all_bytes(text, &ENTITIES.map(|(_, character)| character))
+    /// The character of each entity.
+    const CHARACTERS: [&str; 7] = ["&", "<", ">", "\"", "'", "", " "];
+    static FINDER: LazyLock<AhoCorasick> =
+        LazyLock::new(|| AhoCorasick::new(ENTITIES).expect("a few short literals"));
+
+    // In one pass, so that `&amp;lt;` becomes `&lt;`, and not `<`.
+    FINDER.replace_all_bytes(text, &CHARACTERS)
 }
 
 #[cfg(test)]

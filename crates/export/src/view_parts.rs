@@ -214,12 +214,13 @@ impl<'s> EntryView<'s> {
 
         let url = block.get("url").and_then(decode_string);
         self.markup.push_element(Tag::Note, |m| {
-            m.push_text("Image, ");
-            m.push_text(if image_type.is_empty() {
+            let shown_type = if image_type.is_empty() {
                 "type unknown"
             } else {
                 &image_type
-            });
+            };
+            m.push_text("Image, ");
+            m.push_text(shown_type);
             match url {
                 Some(url) if is_allowed_address(&url) => {
                     m.push_text(": ");
@@ -291,11 +292,11 @@ impl<'s> EntryView<'s> {
     /// `known_keys`, the members that the caller shows itself. A value that is not an object is
     /// always appended.
     pub fn push_unless_known(&mut self, title: &str, object: Raw, known_keys: &[&str]) {
-        let is_known = |key: RawString| {
-            let mut all_keys = known_keys.iter().chain(&ENVELOPE_KEYS);
-            all_keys.any(|name| key.is(name))
-        };
-        if !object.is_object() || object.members().any(|(key, _)| !is_known(key)) {
+        let is_one_of = |key: RawString, names: &[&str]| names.iter().any(|name| key.is(name));
+        let has_unknown_key = object
+            .members()
+            .any(|(key, _)| !is_one_of(key, known_keys) && !is_one_of(key, &ENVELOPE_KEYS));
+        if !object.is_object() || has_unknown_key {
             self.push_json(title, object);
         }
     }

@@ -101,7 +101,8 @@ impl<'a> StepMaker<'a> {
     /// request that is recorded by its usage. Others have none.
     fn entry_step(&self, ix: EntryIx, line: Raw, copy_state: CopyState) -> Option<TrajectoryStep> {
         let kind = self.contents.session.entry(ix).kind;
-        // A compaction keeps messages, not the requests for summaries.
+        // Of what is before a compaction, the next context has the kept messages, but not the
+        // requests for summaries.
         let is_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
@@ -180,15 +181,11 @@ impl<'a> StepMaker<'a> {
     /// Makes the step of a command or code that the user ran: the command is the message of the
     /// user, and its output the observation.
     fn execution_step(&self, ix: EntryIx, message: Raw, copy_state: CopyState) -> TrajectoryStep {
-        let command = message
-            .get("command")
-            .or(message.get("code"))
-            .and_then(decode_string)
-            .unwrap_or_default();
-        let output = message
-            .get("output")
-            .and_then(decode_string)
-            .unwrap_or_default();
+        // A command of the shell, or code in Python.
+        let command = message.get("command").or(message.get("code"));
+        let command = command.and_then(decode_string).unwrap_or_default();
+        let output = message.get("output").and_then(decode_string);
+        let output = output.unwrap_or_default();
 
         let mut result_extra = Object::new();
         if let Some(code) = message.get("exitCode") {
