@@ -259,7 +259,8 @@ pub fn to_fixed_1(number: f64) -> String {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((&decimal, "0"));
     let digits = fraction.as_bytes();
     let mut tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(digits[0] - b'0');
-    if digits.get(1).is_some_and(|&hundredths| hundredths >= b'5') {
+    let rounds_up = digits.get(1).is_some_and(|&hundredths| hundredths >= b'5');
+    if rounds_up {
         tenths += 1;
     }
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -267,12 +268,14 @@ pub fn to_fixed_1(number: f64) -> String {
 
 /// Returns `number.toLocaleString()` of a whole number: with separated thousands.
 pub fn group_digits(number: f64) -> String {
-    let digits = self::number_to_string(number);
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits.as_str()), |digits| ("-", digits));
+    let ungrouped = self::number_to_string(number);
+    let (sign, digits) = match ungrouped.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", ungrouped.as_str()),
+    };
+    // `NaN`, `Infinity`, or a number that JavaScript writes with an exponent.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return format!("{sign}{digits}");
+        return ungrouped;
     }
     let mut out = sign.to_owned();
     for (index, digit) in digits.chars().enumerate() {

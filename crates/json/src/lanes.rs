@@ -98,17 +98,17 @@ fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     )
 }
 
-/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
+/// A bit for each quote, backslash and control character, and one for each byte above 0x7f. The
+/// lowest bit is that of the first byte.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
 pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    lane.iter()
-        .enumerate()
-        .fold((0, 0), |(special, high), (at, &b)| {
-            let is_special = b == b'"' || b == b'\\' || b < 0x20;
-            (
-                special | u32::from(is_special) << at,
-                high | u32::from(b >= 0x80) << at,
-            )
-        })
+    let mut special = 0;
+    let mut high = 0;
+    for (index, &byte) in lane.iter().enumerate() {
+        let is_special = byte == b'"' || byte == b'\\' || byte < 0x20;
+        special |= u32::from(is_special) << index;
+        high |= u32::from(byte >= 0x80) << index;
+    }
+    (special, high)
 }

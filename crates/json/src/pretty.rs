@@ -14,11 +14,13 @@ const MAX_INLINE_LEN: usize = 100;
 /// numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
+    // In the order in which the containers begin.
     let mut container_lengths = measure_containers(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
     // For each open container, whether it is spread over lines.
     let mut open: Vec<bool> = Vec::new();
-    // Whether the innermost container has no member or item yet.
+    // Whether the innermost container has no member or item yet: its first one begins a line, and
+    // an empty one stays on its line.
     let mut is_empty = false;
     for (first, token) in tokens(bytes) {
         let is_spread = open.last().copied().unwrap_or(false);
@@ -29,7 +31,8 @@ pub fn pretty(value: Raw) -> Vec<u8> {
                 }
                 out.push(first);
                 let length = container_lengths.next().unwrap_or(0);
-                open.push(length > MAX_INLINE_LEN && open.len() < MOST_LEVELS);
+                let spreads = length > MAX_INLINE_LEN && open.len() < MOST_LEVELS;
+                open.push(spreads);
                 is_empty = true;
                 continue;
             }

@@ -89,10 +89,8 @@ impl<'a> Raw<'a> {
         // Fast path for token counts and times in milliseconds, which are exact as integers and as
         // floats.
         let digits = self.0;
-        if digits.len() <= MOST_EXACT_DIGITS
-            && digits.iter().all(u8::is_ascii_digit)
-            && !digits.is_empty()
-        {
+        let has_few_digits = (1..=MOST_EXACT_DIGITS).contains(&digits.len());
+        if has_few_digits && digits.iter().all(u8::is_ascii_digit) {
             let mut number = 0_u64;
             for digit in digits {
                 number = number * 10 + u64::from(digit - b'0');

@@ -277,6 +277,12 @@ impl<'a> Scanner<'a> {
         walked
     }
 
+    /// Walks over the value at the current position, and to the end of all containers in `open`,
+    /// the innermost last. A loop instead of a recursion: a line may be nested more deeply than the
+    /// stack allows.
+    ///
+    /// The link of an object is the place after its last key (`is_next`), that of an array the place
+    /// below the key of the array.
     fn skip_open_containers<N: Copy>(
         &mut self,
         open: &mut Vec<Link>,
@@ -312,18 +318,23 @@ impl<'a> Scanner<'a> {
                 let Some(last) = open.last_mut() else {
                     return Ok(());
                 };
-                match (self.peek(), last.is_next()) {
-                    (b',', true) => {
+                let is_in_object = last.is_next();
+                match self.peek() {
+                    b',' if is_in_object => {
                         (key, _) = self.read_next_key(keys, last.key())?;
                         *last = Link::next(key);
                         break;
                     }
-                    (b',', false) => {
+                    b',' => {
                         self.pos += 1;
                         key = last.key();
                         break;
                     }
-                    (b'}', true) | (b']', false) => {
+                    b'}' if is_in_object => {
+                        self.pos += 1;
+                        open.pop();
+                    }
+                    b']' if !is_in_object => {
                         self.pos += 1;
                         open.pop();
                     }

@@ -154,15 +154,15 @@ impl<'a> Text<'a> {
 
     /// Iterates over the UTF-16 units.
     pub fn utf16_units(&self) -> impl Iterator<Item = u32> + '_ {
-        let units = |code_point: u32| {
-            if code_point >= 0x1_0000 {
-                let low_surrogate = 0xdc00 + (code_point & 0x3ff);
-                [Some(high_surrogate(code_point)), Some(low_surrogate)]
-            } else {
-                [Some(code_point), None]
+        let units_of = |code_point: u32| {
+            if code_point < 0x1_0000 {
+                return [Some(code_point), None];
             }
+            // A character beyond 16 bits is a pair of surrogates, with ten bits each.
+            let low_surrogate = 0xdc00 + (code_point & 0x3ff);
+            [Some(high_surrogate(code_point)), Some(low_surrogate)]
         };
-        self.code_points().flat_map(units).flatten()
+        self.code_points().flat_map(units_of).flatten()
     }
 
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before
