@@ -1181,6 +1181,26 @@ fn a_conversation_that_claude_code_copied_counts_once() {
     assert_eq!(sums_of(&s, "./fork.jsonl ./source.jsonl"), both);
 }
 
+/// When Claude Code forks a session after a compaction, it writes the messages that the compaction
+/// kept without their usage.
+#[test]
+fn a_copy_without_usage_hides_no_response() {
+    let s = Sandbox::new();
+    let kept = |session: &str, input: u32, output: u32| {
+        format!(
+            r#"{{"parentUuid":null,"type":"assistant","uuid":"k1","sessionId":"{session}","timestamp":"2026-11-29T18:50:00.000Z","message":{{"id":"msg_01XFDUDYJgAACzvnptvVoYk1","role":"assistant","model":"claude-opus-5","usage":{{"input_tokens":{input},"output_tokens":{output}}},"content":[{{"type":"text","text":"Kept."}}]}}}}"#
+        )
+    };
+    let source = "c1a00000-0000-4000-8000-0000000000b1";
+    let fork = "c1a00000-0000-4000-8000-0000000000b2";
+    s.put("source.jsonl", format!("{}\n", kept(source, 10, 20)));
+    s.put("fork.jsonl", format!("{}\n", kept(fork, 0, 0)));
+    for order in ["./source.jsonl ./fork.jsonl", "./fork.jsonl ./source.jsonl"] {
+        let both = sums_of(&s, order);
+        assert_eq!(both["tokens"]["output"], 20, "{order}");
+    }
+}
+
 /// A fork of Codex begins with the turns of another thread.
 #[test]
 fn the_turns_that_a_fork_of_codex_continues_count_once() {

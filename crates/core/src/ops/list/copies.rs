@@ -46,7 +46,8 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
                 continue;
             }
         }
-        if request.is_some() && entry.response != EntryKey::NONE {
+        let has_tokens = request.is_some_and(|request| request.usage.has_tokens());
+        if has_tokens && entry.response != EntryKey::NONE {
             // A session may have a response in several entries, which all count.
             own_responses.push(entry.response);
         }

@@ -30,7 +30,10 @@ pub fn find_copies_and_add_keys(
         let has_known_key = key.is_some_and(|key| earlier_keys.contains(&key));
         is_copy.push(has_known_key || copied_turns.contains(&entry.attribution.entry));
         own_keys.extend(key);
-        own_keys.extend(response_key(&stats.session, entry));
+        // A copy without its tokens must not hide the response that has them.
+        if entry.usage.is_some_and(|usage| usage.has_tokens()) {
+            own_keys.extend(response_key(&stats.session, entry));
+        }
     }
     earlier_keys.extend(own_keys);
     is_copy

@@ -71,6 +71,12 @@ impl Usage {
         })
     }
 
+    /// Whether it reports any tokens. Claude Code writes zeros into a fork, for the messages that a
+    /// compaction kept.
+    pub fn has_tokens(&self) -> bool {
+        self.input + self.output + self.cache_read + self.cache_write > 0.0
+    }
+
     /// Returns the sum of all tokens.
     pub fn total_tokens(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
