@@ -6,14 +6,16 @@
 //   run: COMMAND; COMMAND   a call of the shell tool that the agent offers for each command, in one response
 //   write: PATH TEXT        a call of the tool that writes a file
 //   look: PATH              a call of the tool that shows a file or an image
-//   delegate: TEXT          a call of the tool that starts a sub-agent; TEXT is what the sub-agent is asked
+//   patch: PATH TEXT        the same with a patch, in a call whose input is a text
+//   delegate: TEXT; TEXT    a call of the tool that starts a sub-agent for each TEXT, which the sub-agent is asked
+//   background: TEXT        the same, if the agent can go on meanwhile
 //   think: TEXT             thinking before the answer
 //   slow: N                 N words, one every tenth of a second
 //   weigh: N                the request counts as N tokens
 //   fail: STATUS, STATUS    the first requests with this text fail with these HTTP statuses
 //
-// Results of calls, and texts without an order, are answered with a text. No two answers are equal, and no two answers
-// report the same usage.
+// Results of calls, and texts without an order, are answered with a text. If a result names a sub-agent that can be
+// waited for, the answer is a call that waits for it. No two answers are equal, and no two answers report the same usage.
 
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,8 +27,9 @@ import { responses } from "./lib/apis/responses.mjs";
 const PAUSE = 100;
 
 /**
- * The APIs. `path` is the end of the address of requests; `promptOf(body)` returns `{text, hasResults}` for the last
- * message; `toolsOf(body)` returns the tools as `{name, properties, namespace}`; `render(exchange)` returns the events
+ * The APIs. `path` is the end of the address of requests; `promptOf(body)` returns `{text, results}` for the last
+ * message: the user's last text, and the text of the results, null if there is none. `toolsOf(body)` returns the tools as
+ * `{name, properties, namespace}`, without `properties` if the input is a text. `render(exchange)` returns the events
  * of the answer, each with a `data` and maybe a `name`, and `isWord` where a slow answer pauses.
  */
 const APIS = [messages, responses, chat];
@@ -78,8 +81,8 @@ async function readAll(request) {
 
 /** Decides the answer to a request, given the exchanges before it. */
 function plan(api, body, number, before) {
-  const { text, hasResults } = api.promptOf(body);
-  const orders = readOrders(hasResults ? "" : text);
+  const { text, results } = api.promptOf(body);
+  const orders = readOrders(results === null ? text : "");
   const statuses = orders.fail?.split(", ").map(Number) ?? [];
   const failedCount = before.filter((exchange) => exchange.prompt === text && exchange.outcome === "refused").length;
   return {
@@ -88,7 +91,7 @@ function plan(api, body, number, before) {
     number,
     id: String(number).padStart(24, "0"),
     prompt: text,
-    blocks: planBlocks(orders, text, hasResults, api.toolsOf(body), number),
+    blocks: planBlocks(orders, { text, results }, api.toolsOf(body), number),
     usage: { input: Number(orders.weigh ?? 10 + number), output: 5 + number, cacheRead: 90 + number, cacheWrite: 0 },
     status: statuses[failedCount] ?? 200,
     outcome: "open",
@@ -105,15 +108,15 @@ function readOrders(text) {
   return orders;
 }
 
-function planBlocks(orders, text, hasResults, tools, number) {
+function planBlocks(orders, { text, results }, tools, number) {
   // Claude Code wants these tags when it compacts a session.
   if (text.includes("<summary>")) return [{ text: `<analysis>Kites.</analysis>\n\n<summary>\nA summary (${number}).\n</summary>` }];
   const blocks = [];
   if (orders.think) {
     blocks.push({ thinking: `${orders.think} (${number})`, signature: Buffer.from(`signed ${number}`).toString("base64") });
   }
-  const calls = planCalls(orders, tools);
-  if (hasResults) blocks.push({ text: `The results are there (${number}).` });
+  const calls = results === null ? planCalls(orders, tools) : planWait(results, tools);
+  if (results !== null && calls.length === 0) blocks.push({ text: `The results are there (${number}).` });
   else if (calls.length > 0) blocks.push({ text: `I do it (${number}).` });
   else if (orders.slow) blocks.push({ text: `${"slow ".repeat(Number(orders.slow))}(${number})` });
   else blocks.push({ text: `An answer (${number}).` });
@@ -122,12 +125,9 @@ function planBlocks(orders, text, hasResults, tools, number) {
 }
 
 /** Returns the calls `{call, namespace, input}` that the orders want, of tools that the agent offers. */
-function planCalls({ run, write, look, delegate }, tools) {
+function planCalls({ run, write, patch, look, delegate, background }, tools) {
   const calls = [];
-  const add = (names, values) => {
-    const tool = tools.find(({ name }) => names.test(name));
-    if (tool) calls.push({ call: tool.name, namespace: tool.namespace, input: fill(tool, values) });
-  };
+  const add = (names, values) => calls.push(...callOf(names, values, tools));
   for (const command of run?.split("; ") ?? []) {
     add(/^(bash|shell|exec_command|run_shell_command)$/i, { command, cmd: command, description: "runs it" });
   }
@@ -135,9 +135,30 @@ function planCalls({ run, write, look, delegate }, tools) {
     const [path, ...words] = write.split(" ");
     add(/^write(_file)?$/i, { path, file_path: path, filePath: path, content: words.join(" ") });
   }
+  if (patch) {
+    const [path, ...words] = patch.split(" ");
+    add(/^apply_patch$/, `*** Begin Patch\n*** Add File: ${path}\n+${words.join(" ")}\n*** End Patch\n`);
+  }
   if (look) add(/^(read|view_image)$/i, { path: look, file_path: look });
-  if (delegate) add(/^(agent|task|spawn_agent)$/i, { description: "delegates it", prompt: delegate, message: delegate });
+  for (const asked of (delegate ?? background)?.split("; ") ?? []) {
+    const run_in_background = background !== undefined;
+    add(/^(agent|task|spawn_agent)$/i, { description: "delegates it", prompt: asked, message: asked, run_in_background });
+  }
   return calls;
+}
+
+/** Returns the call that waits for the sub-agents that a result names. */
+function planWait(results, tools) {
+  const targets = [...results.matchAll(/"agent_id":"([^"]+)"/g)].map(([, id]) => id);
+  return targets.length === 0 ? [] : callOf(/^wait_agent$/, { targets }, tools);
+}
+
+/** Returns a call of the first tool whose name matches, if the agent offers it. */
+function callOf(names, values, tools) {
+  const tool = tools.find(({ name }) => names.test(name));
+  if (!tool) return [];
+  const input = tool.properties ? fill(tool, values) : values;
+  return [{ call: tool.name, namespace: tool.namespace, input }];
 }
 
 /** Returns the arguments of a tool that have a value. */

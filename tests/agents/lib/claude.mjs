@@ -23,6 +23,7 @@ export function claudeCode({ modules, node }) {
     setUp: () => {},
     resume: (session, prompt) => ["-p", "--resume", session, prompt],
     messagesOf: (body) => body.messages,
+    modelOf: ({ model }) => `anthropic/${model}`,
     recorded: { textOf, withoutTypes: ["claude.file"] },
     recordsUsageOfSummaries: false,
     continued: { textOf, callOf },
@@ -293,11 +294,81 @@ const CASES = {
     },
   },
 
+  "compacted twice": {
+    expects: { compactions: 2 },
+    async run(desk) {
+      await desk.ask("The first question.");
+      await desk.ask("/compact", CONTINUE);
+      await desk.ask("run: echo two; echo three", CONTINUE);
+      await desk.ask("think: Wind.\nrun: echo four", CONTINUE);
+      await desk.ask("/compact", CONTINUE);
+      await desk.ask("After both.", CONTINUE);
+    },
+  },
+
+  "fork after a compaction": {
+    expects: { sessions: 2, compactions: 2 },
+    async run(desk) {
+      await desk.ask("The first question.");
+      await desk.ask("run: echo two", CONTINUE);
+      await desk.ask("/compact", CONTINUE);
+      await desk.ask("After the compaction.", CONTINUE);
+      const [session] = desk.sessions();
+      await desk.ask("In the fork.", ["--resume", session, "--fork-session"]);
+      await desk.ask("In the original.", ["--resume", session]);
+    },
+  },
+
   "sub-agent": {
     expects: { sessions: 2, subAgents: 1 },
     async run(desk) {
       await desk.ask("delegate: run: echo from the sub-agent");
       await desk.ask("Thank you.", CONTINUE);
+    },
+  },
+
+  "sub-agents at once": {
+    expects: { sessions: 3, subAgents: 2 },
+    async run(desk) {
+      await desk.ask("delegate: run: echo from one; run: echo from another");
+      await desk.ask("Thank you.", CONTINUE);
+    },
+  },
+
+  "sub-agent in the background": {
+    expects: { sessions: 2, subAgents: 1 },
+    async run(desk) {
+      await desk.ask("background: run: echo from the sub-agent");
+      await desk.ask("Thank you.", CONTINUE);
+    },
+  },
+
+  "permission refused": {
+    async run(desk) {
+      await desk.ask("run: touch kite.txt", ["--permission-mode", "dontAsk"]);
+      await desk.ask("Thank you.", CONTINUE);
+    },
+  },
+
+  "model changed": {
+    async run(desk) {
+      await desk.ask("think: Kites need wind.\nrun: echo one", ["--model", "opus"]);
+      await desk.ask("think: Or a string.", [...CONTINUE, "--model", "sonnet"]);
+      await desk.ask("And now?", [...CONTINUE, "--model", "opus"]);
+    },
+  },
+
+  "messages while it works": {
+    async run(desk) {
+      const talk = desk.talk();
+      const from = talk.conversation.heard.length;
+      talk.say("run: sleep 2; echo done");
+      await talk.conversation.hearing("call", ({ type }) => type === "assistant");
+      talk.say("Use the other kite.");
+      talk.say("And the longer string.\n\nAs always.");
+      await talk.turnEnds(from);
+      await talk.ask("Thank you.");
+      await talk.end();
     },
   },
 

@@ -17,6 +17,7 @@ export function codex({ modules, node }) {
     setUp,
     resume: (session, prompt) => ["exec", "--skip-git-repo-check", "resume", session, prompt],
     messagesOf: (body) => messagesOfItems(body.input),
+    modelOf: () => undefined,
     recorded: { textOf: withoutInstructions, roleOf: ({ role }) => (role === "developer" ? "user" : role), withoutTypes: [] },
     recordsUsageOfSummaries: true,
     continued: { textOf, callOf },
@@ -350,15 +351,127 @@ const CASES = {
     },
   },
 
+  "compacted twice": {
+    expects: { compactions: 2 },
+    async run(desk) {
+      const { server, thread } = await desk.thread();
+      await thread.ask("The first question.");
+      await thread.compact();
+      await thread.ask("run: echo two; echo three");
+      await thread.ask("think: Wind.\nrun: echo four");
+      await thread.compact();
+      await thread.ask("After both.");
+      await server.end();
+    },
+  },
+
+  "compacted, then taken back": {
+    expects: { compactions: 1, tips: 2 },
+    async run(desk) {
+      const { server, thread } = await desk.thread({ historyMode: "paginated" });
+      await thread.ask("The first question.");
+      const second = await thread.ask("run: echo two");
+      await thread.compact();
+      await thread.ask("After the compaction.");
+      await thread.revert(second);
+      await thread.ask("The second question, otherwise.");
+      await server.end();
+    },
+  },
+
+  "taken back twice": {
+    expects: { tips: 3 },
+    async run(desk) {
+      const { server, thread } = await desk.thread({ historyMode: "paginated" });
+      await thread.ask("The first question.");
+      const second = await thread.ask("run: echo two");
+      await thread.revert(second);
+      const third = await thread.ask("think: Otherwise.\nrun: echo three");
+      await thread.revert(third);
+      await thread.ask("The second question, again.");
+      await server.end();
+      await desk.ask("run: echo five", ["resume", thread.id]);
+    },
+  },
+
+  "fork after a compaction": {
+    expects: { sessions: 2, compactions: 2 },
+    async run(desk) {
+      const { server, thread } = await desk.thread({ historyMode: "paginated" });
+      await thread.ask("The first question.");
+      await thread.ask("run: echo two");
+      await thread.compact();
+      await thread.ask("After the compaction.");
+      const fork = await thread.fork();
+      await fork.ask("In the fork.");
+      await thread.ask("In the original.");
+      await server.end();
+    },
+  },
+
+  "legacy history": {
+    expects: { sessions: 2, compactions: 1 },
+    async run(desk) {
+      const { server, thread } = await desk.thread({ historyMode: "legacy" });
+      await thread.ask("The first question.");
+      await thread.ask("run: echo two");
+      const fork = await thread.fork();
+      await fork.ask("In the fork.");
+      await thread.compact();
+      await thread.ask("After the compaction.");
+      await server.end();
+    },
+  },
+
   "sub-agent": {
     expects: { sessions: 2, subAgents: 1 },
     async run(desk) {
       const { server, thread } = await desk.thread();
       await thread.ask("delegate: run: echo from the sub-agent");
-      await waitUntil("answer of the sub-agent", () => desk.place.exchanges.length >= 4);
       await thread.ask("Thank you.");
       await server.end();
     },
+  },
+
+  "sub-agents at once": {
+    expects: { sessions: 3, subAgents: 2 },
+    async run(desk) {
+      const { server, thread } = await desk.thread();
+      await thread.ask("delegate: run: echo from one; run: echo from another");
+      await thread.ask("Thank you.");
+      await server.end();
+    },
+  },
+
+  "patch": {
+    async run(desk) {
+      const { server, thread } = await desk.thread({ model: "gpt-5.4" });
+      await thread.ask("patch: kite.txt A kite of paper.");
+      await thread.ask("run: cat kite.txt");
+      await server.end();
+    },
+  },
+
+  "model changed": {
+    async run(desk) {
+      const { server, thread } = await desk.thread();
+      await thread.ask("think: Kites need wind.\nrun: echo one");
+      await server.request("thread/settings/update", { threadId: thread.id, model: "gpt-5.2" });
+      await thread.ask("think: Or a string.");
+      await server.end();
+    },
+  },
+
+  "named and archived": {
+    async run(desk) {
+      const { server, thread } = await desk.thread();
+      await thread.ask("The first question.");
+      await server.request("thread/name/set", { threadId: thread.id, name: "Kites and wind" });
+      await thread.ask("run: echo two");
+      await server.request("thread/archive", { threadId: thread.id });
+      await server.end();
+    },
+    store: ".codex/archived_sessions",
   },
 
   "images": {

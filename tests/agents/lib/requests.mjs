@@ -5,28 +5,51 @@ import { compare, turnsOf } from "./said.mjs";
 /** The number of answers of a case whose requests are compared, at most. */
 const COMPARED_COUNT = 40;
 
-/** Checks that `context` before each answer is what the agent sent for it. */
+/**
+ * Checks that `context` before each answer is what the agent sent for it. A fork can have the answer without what was
+ * before it; then the session that was forked must have it.
+ */
 export async function checkRequests(agent, place, answers) {
-  const step = Math.ceil(answers.length / COMPARED_COUNT);
-  for (const [index, answer] of answers.entries()) {
-    if (index % step === 0 || index === answers.length - 1) await checkRequest(agent, place, answer);
+  const byExchange = new Map();
+  for (const answer of answers) {
+    const copies = byExchange.get(answer.exchange) ?? [];
+    byExchange.set(answer.exchange, [...copies, answer]);
+  }
+  const step = Math.ceil(byExchange.size / COMPARED_COUNT);
+  for (const [index, [exchange, copies]] of [...byExchange].entries()) {
+    if (index % step === 0 || index === byExchange.size - 1) await checkRequest(agent, place, exchange, copies);
   }
 }
 
-async function checkRequest(agent, place, { exchange, session, entry }) {
-  const printed = await place.pisess("context", "-q", "--as", agent.api, session.path, `id:${entry.parentId}`);
+/** Checks that the context before at least one of the copies of an answer is what the agent sent for it. */
+async function checkRequest(agent, place, exchange, copies) {
+  const differences = [];
+  for (const { session, entry } of copies) {
+    const difference = await findDifference(agent, place, { exchange, session, entry });
+    if (difference === null) return;
+    differences.push(difference);
+  }
+  throw new Error(`request ${exchange.number}: ${differences.join("\n")}`);
+}
+
+/** Returns how the context before an answer differs from the request, or null. */
+async function findDifference(agent, place, { exchange, session, entry }) {
+  const model = agent.modelOf(exchange.body);
+  const asked = ["--as", agent.api, ...(model ? ["--model", model] : [])];
+  const printed = await place.pisess("context", "-q", ...asked, session.path, `id:${entry.parentId}`);
   const added = textsOfTypes(session, agent.recorded.withoutTypes);
   const own = withoutSummary(agent.messagesOf(JSON.parse(printed)), summaryOfPi, {
     ...agent.recorded,
     textOf: (text) => (added.has(text) ? "" : agent.recorded.textOf(text)),
   });
-  const isSummary = (text) => (text === own.summary ? text : null);
+  const isSummary = (text) => (text.trim() === own.summary?.trim() ? text : null);
   const sent = withoutSummary(agent.messagesOf(exchange.body), isSummary, agent.recorded);
   try {
     compare(own.turns, sent.turns);
-    compare([sent.summary], [own.summary]);
+    compare([sent.summary?.trim()], [own.summary?.trim()]);
+    return null;
   } catch (error) {
-    throw new Error(`request ${exchange.number}: ${error.message}`);
+    return error.message;
   }
 }
 

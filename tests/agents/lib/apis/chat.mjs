@@ -7,7 +7,8 @@ export const chat = {
   promptOf({ messages }) {
     const { role, content } = messages.at(-1);
     const parts = typeof content === "string" ? [{ text: content }] : (content ?? []);
-    return { text: parts.flatMap(({ text }) => text ?? []).join("\n"), hasResults: role === "tool" };
+    const text = parts.flatMap((part) => part.text ?? []).join("\n");
+    return { text, results: role === "tool" ? text : null };
   },
 
   toolsOf(body) {

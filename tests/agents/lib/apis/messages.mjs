@@ -8,7 +8,8 @@ export const messages = {
     const { content } = body.messages.filter(({ role }) => role !== "system").at(-1);
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     const texts = blocks.filter(({ type, text }) => type === "text" && !text.startsWith("<system-reminder>"));
-    return { text: texts.at(-1)?.text ?? "", hasResults: blocks.some(({ type }) => type === "tool_result") };
+    const results = blocks.filter(({ type }) => type === "tool_result").map((block) => JSON.stringify(block.content));
+    return { text: texts.at(-1)?.text ?? "", results: results.length > 0 ? results.join("\n") : null };
   },
 
   toolsOf(body) {

@@ -8,7 +8,8 @@ export const responses = {
     const last = input.at(-1);
     const parts = typeof last.content === "string" ? [{ text: last.content }] : (last.content ?? []);
     const texts = parts.flatMap(({ text }) => text ?? []);
-    return { text: texts.join("\n"), hasResults: (last.type ?? "").endsWith("_output") };
+    const output = typeof last.output === "string" ? last.output : JSON.stringify(last.output);
+    return { text: texts.join("\n"), results: last.type?.endsWith("_output") ? output : null };
   },
 
   toolsOf(body) {
@@ -16,8 +17,9 @@ export const responses = {
     for (const tool of body.tools ?? []) {
       const own = tool.type === "namespace" ? tool.tools : [tool];
       const namespace = tool.type === "namespace" ? tool.name : undefined;
-      for (const { name, parameters } of own) {
-        if (name) tools.push({ name, namespace, properties: Object.keys(parameters?.properties ?? {}) });
+      for (const { type, name, parameters } of own) {
+        const properties = type === "custom" ? undefined : Object.keys(parameters?.properties ?? {});
+        if (name) tools.push({ name, namespace, properties });
       }
     }
     return tools;
@@ -50,6 +52,9 @@ export const responses = {
 };
 
 function itemOf(block, number) {
+  if (typeof block.input === "string") {
+    return { type: "custom_tool_call", id: `ctc_${number}`, call_id: block.id, name: block.call, input: block.input, status: "completed" };
+  }
   if (block.call) {
     const namespace = block.namespace && { namespace: block.namespace };
     return { type: "function_call", id: `fc_${number}`, call_id: block.id, name: block.call, ...namespace, arguments: JSON.stringify(block.input) };
