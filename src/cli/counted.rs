@@ -19,27 +19,20 @@ impl CountedSource {
             read_bytes: Arc::default(),
         }
     }
-
-    fn source(&self) -> &dyn ReadAt {
-        match &self.opened {
-            Opened::File(file) => file,
-            Opened::Stream(spooled) => spooled,
-        }
-    }
 }
 
 impl ReadAt for CountedSource {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let read = self.source().read_at(buf, offset)?;
+        let read = self.opened.read_at(buf, offset)?;
         self.read_bytes.fetch_add(read, Ordering::Relaxed);
         Ok(read)
     }
 
     fn len(&self) -> u64 {
-        self.source().len()
+        self.opened.len()
     }
 
     fn file(&self) -> Option<&File> {
-        self.source().file()
+        self.opened.file()
     }
 }

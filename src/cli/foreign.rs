@@ -5,7 +5,7 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
-use crate::cli::rollouts::{Rollouts, retain_last_rollouts};
+use crate::cli::rollouts::{Rollouts, detect_file, retain_last_rollouts};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{
     self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, write_converted_session,
@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use foldhash::HashSet;
 use pisess_json::text::Text;
-use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile, Spooled};
+use pisess_store::{self as store, FoundFile, Reach, ReadAt, Spooled};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -279,10 +279,7 @@ pub fn find_given_of(
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
     }
-    files.retain(|file| match SessionFile::open(&file.path) {
-        Ok(source) => Origin::detect(&source).is_ok_and(|found| found == Some(origin)),
-        Err(_) => false,
-    });
+    files.retain(|file| matches!(detect_file(&file.path), Ok(Some(found)) if found == origin));
     Ok(files)
 }
 
@@ -327,10 +324,7 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
 pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
     let mut origins: Vec<Origin> = Vec::new();
     for path in paths {
-        let Ok(file) = SessionFile::open(path) else {
-            continue;
-        };
-        if let Ok(Some(origin)) = Origin::detect(&file)
+        if let Ok(Some(origin)) = detect_file(path)
             && !origins.contains(&origin)
         {
             origins.push(origin);
@@ -423,10 +417,7 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
     files
         .iter()
         .filter(|file| file.path.starts_with(folder))
-        .any(|file| match SessionFile::open(&file.path) {
-            Ok(file) => Origin::detect(&file).is_ok_and(|origin| origin.is_some()),
-            Err(_) => true,
-        })
+        .any(|file| !matches!(detect_file(&file.path), Ok(None)))
 }
 
 /// Returns the directories with the sub-agents of sessions, which Claude Code keeps in files of

@@ -148,10 +148,9 @@ impl Input {
         is_stdout: &dyn Fn(&File) -> bool,
     ) -> Result<Input, Failure> {
         let input = Input::open_path(path, is_stdout)?;
-        let is_foreign = match input.file() {
-            Some(_) => input.map_read_error(is_foreign_session(input.source()))?,
-            None => false,
-        };
+        // A pipe can be read only once. A file may be a compressed rollout of Codex.
+        let is_foreign =
+            path.is_file() && input.map_read_error(is_foreign_session(input.source()))?;
         if !is_foreign {
             return Ok(input);
         }

@@ -4,9 +4,30 @@
 use crate::cli::output::{Failure, to_visible};
 use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName, document_lines};
 use foldhash::{HashMap, HashSet};
-use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile};
+use pisess_store::{self as store, FoundFile, Opened, Reach, ReadAt, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Opens a file of another agent. Codex compresses older rollouts: such a file is decompressed, in
+/// memory up to a limit, and beyond that in a temporary file.
+pub fn open_source(path: &Path) -> Result<Opened, StoreError> {
+    store::open(path, begins_as_foreign)
+}
+
+/// Finds out which agent wrote a file: `None` if it was none of the other agents.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn detect_file(path: &Path) -> Result<Option<Origin>, Failure> {
+    let file = open_source(path)?;
+    Origin::detect(&file)
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
+}
+
+/// Whether the first bytes of a file contain a line of another agent.
+fn begins_as_foreign(start: &[u8]) -> bool {
+    matches!(Origin::detect(&start.to_vec()), Ok(Some(_)))
+}
 
 /// The directories of Codex that have rollouts.
 const STORE_FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
@@ -25,7 +46,7 @@ struct Rollout {
 
 /// What precedes the first rollout of a thread.
 struct Inherited {
-    file: SessionFile,
+    file: Opened,
     /// The number of its bytes that the thread inherits.
     end: u64,
     rollout_id: String,
@@ -38,7 +59,7 @@ impl Rollouts {
     /// If one of its files cannot be read. A base that is missing or too short is left out, with
     /// those before it; the import reports this.
     pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
-        let file = SessionFile::open(path)?;
+        let file = open_source(path)?;
         let Some(name) = RolloutName::parse(path) else {
             return open_single(file, path);
         };
@@ -51,7 +72,7 @@ impl Rollouts {
 
         let mut source = JoinedSource::default();
         for (index, rollout) in thread.iter().enumerate() {
-            let file = SessionFile::open(&rollout.path)?;
+            let file = open_source(&rollout.path)?;
             let base = read_base(&file, &rollout.path)?;
             if index == 0
                 && let Some(base) = &base
@@ -116,7 +137,7 @@ impl Rollouts {
 }
 
 /// Opens a source that is one file; one that is a single object is converted to lines.
-fn open_single(file: SessionFile, path: &Path) -> Result<JoinedSource, Failure> {
+fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
     let lines = document_lines(&file)
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
     Ok(match lines {
@@ -154,7 +175,7 @@ fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherite
         let Some(rollout) = found else {
             break;
         };
-        let file = SessionFile::open(&rollout.path)?;
+        let file = open_source(&rollout.path)?;
         let is_long_enough = base.end <= file.len();
         // A cycle of bases ends, too.
         if !is_long_enough || !seen.insert(base.rollout.clone()) {
@@ -171,7 +192,7 @@ fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherite
     Ok(inherited)
 }
 
-fn read_base(file: &SessionFile, path: &Path) -> Result<Option<HistoryBase>, Failure> {
+fn read_base(file: &Opened, path: &Path) -> Result<Option<HistoryBase>, Failure> {
     HistoryBase::read(file)
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
 }
@@ -179,6 +200,7 @@ fn read_base(file: &SessionFile, path: &Path) -> Result<Option<HistoryBase>, Fai
 /// Leaves out the rollouts of a thread that are continued by others among the files, because the
 /// last one stands for the thread. Files that the user named are kept.
 pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
+    drop_compressed_copies(files);
     let mut threads: HashMap<String, Vec<Rollout>> = HashMap::default();
     for file in files.iter() {
         if let Some(name) = RolloutName::parse(&file.path) {
@@ -205,6 +227,19 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     });
 }
 
+/// Leaves out compressed files that are there uncompressed, too: Codex was interrupted between
+/// writing the one and removing the other.
+fn drop_compressed_copies(files: &mut Vec<FoundFile>) {
+    let mut plain_paths = HashSet::default();
+    for file in files.iter() {
+        plain_paths.insert(file.path.clone());
+    }
+    files.retain(|file| {
+        let is_compressed = file.path.extension().is_some_and(|end| end == "zst");
+        file.named || !is_compressed || !plain_paths.contains(&file.path.with_extension(""))
+    });
+}
+
 /// Returns the last rollout of a thread that begins as one: a crash may leave an empty file. If
 /// none does, the last one is returned. A single rollout is not read.
 fn find_last_readable(in_order: &[Rollout]) -> Option<&Rollout> {
@@ -212,11 +247,7 @@ fn find_last_readable(in_order: &[Rollout]) -> Option<&Rollout> {
     if in_order.len() == 1 {
         return Some(last);
     }
-    let begins_as_rollout = |rollout: &&Rollout| {
-        let Ok(file) = SessionFile::open(&rollout.path) else {
-            return false;
-        };
-        matches!(Origin::detect(&file), Ok(Some(Origin::Codex)))
-    };
+    let begins_as_rollout =
+        |rollout: &&Rollout| matches!(detect_file(&rollout.path), Ok(Some(Origin::Codex)));
     in_order.iter().rev().find(begins_as_rollout).or(Some(last))
 }

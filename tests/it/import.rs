@@ -1699,6 +1699,63 @@ fn the_rollouts_of_a_thread_are_one_session() {
     );
 }
 
+/// Returns content compressed with zstd, as Codex compresses older rollouts.
+fn compressed(content: &[u8]) -> Vec<u8> {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    ruzstd::encoding::compress_to_vec(content, level)
+}
+
+/// Codex compresses older rollouts. They are read and imported like others, also as the base of a
+/// thread that goes on in another file.
+#[test]
+fn compressed_rollouts_are_read() {
+    let plain = Home::with(&[]);
+    plain.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    plain
+        .0
+        .put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    plain.run("import -q ./.codex").quiet();
+
+    let h = Home::with(&[]);
+    let first = format!("{FIRST_ROLLOUT}.zst");
+    let next = format!("{NEXT_ROLLOUT}.zst");
+    h.0.put(&first, compressed(&fixture("codex/paginated.jsonl")));
+    h.0.put(
+        &next,
+        compressed(&fixture("codex/paginated-reverted.jsonl")),
+    );
+    let listed = h.run("list --json --all --source codex").text();
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    let found = h.run("grep -c bowline ./.codex/sessions").text();
+    assert!(found.ends_with("c2.jsonl.zst:1\n"), "{found}");
+    let by_id = h.run("tree --json 0000000000c1").text();
+    assert_eq!(h.run(&format!("tree --json ./{next}")).text(), by_id);
+    let stats = h.run("stats --json --all --source codex").text();
+    assert!(stats.contains(r#""sessions":1"#), "{stats}");
+    let undo = h.run(&format!("undo ./{next}"));
+    assert_eq!(undo.code, 2, "{undo}");
+    assert!(undo.stderr.contains("pisess import"), "{undo}");
+
+    // The session is the same; only the path of the source differs.
+    h.run("import -q ./.codex").quiet();
+    assert_eq!(h.sessions().len(), 1);
+    let session = &h.sessions()[0];
+    let imported = h.0.text(session).replace(".jsonl.zst", ".jsonl");
+    assert!(imported == plain.0.text(session));
+    // A copy that is not compressed is the same rollout.
+    h.0.put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    let before = h.stored();
+    h.run("import -q ./.codex").quiet();
+    assert!(h.stored() == before);
+    let listed = h.run("list --json --all --source codex").text();
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+
+    let cut = compressed(&fixture("codex/paginated.jsonl"));
+    h.0.put("cut.jsonl.zst", &cut[..cut.len() / 2]);
+    let tree = h.run("tree ./cut.jsonl.zst");
+    assert_eq!(tree.code, 2, "{tree}");
+}
+
 /// A crash of Codex may leave a rollout without content. The one before it then stands for the
 /// thread, in every command that reads directories.
 #[test]

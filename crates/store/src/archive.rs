@@ -32,6 +32,8 @@ use zrip::FrameDecoder;
 pub(super) const HEAD: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 pub(super) const PIECE: [u8; 4] = 0x184D_2A51_u32.to_le_bytes();
 pub(super) const SEAL: [u8; 4] = 0x184D_2A52_u32.to_le_bytes();
+/// The first bytes of a zstd frame with content.
+const FRAME: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 /// The number of bytes of a skippable frame before its content: its number and its length.
 const SKIPPABLE: u64 = 8;
 /// The number of bytes of the last frame, with its checksum.
@@ -261,6 +263,23 @@ pub(super) fn session_in(
     } else {
         Err(failed(damaged("the session is not as long as it was")))
     }
+}
+
+/// Whether a file that begins with these bytes is compressed with zstd, and is not an archive.
+pub(super) fn is_compressed(start: &[u8]) -> bool {
+    start.starts_with(&FRAME)
+}
+
+/// Returns the content of a compressed file, which is read only as long as it looks like a session
+/// (`is_promising`).
+pub(super) fn content_of(
+    file: &dyn ReadAt,
+    path: &Path,
+    is_promising: fn(&[u8]) -> bool,
+) -> Result<Spooled, StoreError> {
+    let whole = 0..file.len();
+    let mut stream = decoder(file, std::slice::from_ref(&whole));
+    spool_named(&mut stream, MEMORY, is_promising, path)
 }
 
 /// Decompresses a stream that contains these files, one after another, and nothing else.

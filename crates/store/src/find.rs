@@ -90,7 +90,8 @@ impl Trouble {
 }
 
 /// Finds the session files that paths refer to: a path to a file refers to that file, whatever its
-/// name; a path to a directory refers to all `*.jsonl` below it, as far as `reach` goes.
+/// name; a path to a directory refers to all `*.jsonl` below it, as far as `reach` goes, and to
+/// compressed rollouts of Codex, unless they are to be changed.
 pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
     let mut search = Search {
         reach,
@@ -225,6 +226,10 @@ impl Search {
                 .folders
                 .retain(|subfolder| !subfolder.linked && !is_hidden(&subfolder.name));
         }
+        // What is compressed cannot be changed.
+        if self.reach == Reach::Visible {
+            names.files.retain(|name| !is_compressed_rollout(name));
+        }
         if self.reach == Reach::Own && !names.folders.is_empty() {
             names.folders.clear();
             self.finding.shallow.push(folder.path.clone());
@@ -272,6 +277,20 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
+/// Whether a file has the name of a session: `*.jsonl`, or `rollout-*.jsonl.zst`, as Codex calls
+/// rollouts that it compressed.
+fn is_session_name(name: &OsStr) -> bool {
+    if is_compressed_rollout(name) {
+        return true;
+    }
+    Path::new(name).extension() == Some(OsStr::new("jsonl"))
+}
+
+fn is_compressed_rollout(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"rollout-") && name.ends_with(b".jsonl.zst")
+}
+
 /// Whether a link is in a directory or below it.
 fn is_below(link: &Path, real_folder: &Path) -> bool {
     let Some(parent) = link.parent() else {
@@ -307,7 +326,7 @@ impl FolderNames {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
+            let is_session = is_session_name(&name);
             if kind.is_dir() {
                 let linked = false;
                 self.folders.push(Subfolder { name, linked });

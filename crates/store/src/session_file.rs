@@ -190,7 +190,8 @@ pub enum Opened {
 }
 
 /// Opens anything that can be read: a regular file; a stream, which is spooled (see
-/// [`super::spool`]); or an archive, of which the session is decompressed like a stream.
+/// [`super::spool`]); an archive, of which the session is decompressed like a stream; or another
+/// file compressed with zstd, such as an older rollout of Codex.
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
         Err(StoreError {
@@ -204,6 +205,32 @@ pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, Stor
         Ok(file) if Archive::begins(&file.snapshot.head) => {
             archive::session_in(&file, path, is_promising).map(Opened::Stream)
         }
+        Ok(file) if archive::is_compressed(&file.snapshot.head) => {
+            archive::content_of(&file, path, is_promising).map(Opened::Stream)
+        }
         opened => opened.map(Opened::File),
+    }
+}
+
+impl Opened {
+    fn source(&self) -> &dyn ReadAt {
+        match self {
+            Opened::File(file) => file,
+            Opened::Stream(spooled) => spooled,
+        }
+    }
+}
+
+impl ReadAt for Opened {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.source().read_at(buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.source().len()
+    }
+
+    fn file(&self) -> Option<&File> {
+        self.source().file()
     }
 }
