@@ -508,8 +508,19 @@ fn other_forms_with_a_failing_call() {
             put_damaged,
         ),
         Form::new("fork p1", "a store", put_store),
+        Form::new("join ./s ./other -o ./new", "two copies", put_copies),
+        Form::new("join ./s ./other -o ./s", "two copies", put_copies),
     ];
     try_forms(&forms, Choice::OneOfEach);
+}
+
+/// Two copies of one session that grew apart.
+fn put_copies(s: &Sandbox) {
+    let start = crate::sandbox::user("aaaa0001", None, "hi");
+    for (name, id) in [("s", "bbbb0001"), ("other", "cccc0001")] {
+        let last = crate::sandbox::user(id, Some("aaaa0001"), name);
+        s.put(name, crate::sandbox::session(&[start.clone(), last]));
+    }
 }
 
 #[test]
@@ -527,6 +538,12 @@ fn pruning_with_a_failing_call() {
             put_session(s, "tour.jsonl")
         }),
         Form::new("prune --restore ./s", "a pruned session", put_pruned).keeping_source(),
+        Form::new("prune --purge ./s", "a pruned session", put_pruned),
+        Form::new("prune --over 1k ./large", "several sessions", |s| {
+            s.put("large/a.jsonl", large());
+            s.put("large/b.jsonl", large());
+        })
+        .batch(),
     ];
     try_forms(&forms, Choice::OneOfEach);
 }
