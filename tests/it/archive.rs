@@ -1258,8 +1258,13 @@ fn assert_nothing_is_lost(h: &Home, before: &Files, at: &str) {
     }
     let mut wanted = before.clone();
     if is_new {
-        // The line is in a file of its own, which is in the way.
+        // The line is in a file of its own, which is in the way, and which the failure names: the
+        // hidden file is the whole session.
+        let refused = h.run("archive -q --restore omp1");
         assert_eq!(h.s.bytes(&session), LINE.as_bytes(), "{at}");
+        let name = session.rsplit_once('/').unwrap().1;
+        let expected = format!("/{name} exists already (hint: move that file away first)");
+        assert!(refused.stderr.contains(&expected), "{at}: {refused}");
         std::fs::remove_file(h.s.path(&session)).unwrap();
         let done = h.run("archive -q --restore omp1");
         assert_eq!(done.code, 0, "{at}: {done}");

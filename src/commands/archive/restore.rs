@@ -154,7 +154,8 @@ fn find_targets<'a>(
     Ok(targets)
 }
 
-/// Finds out where a file is now. Refuses a hidden file that is another than the file in its place.
+/// Finds out where a file is now. If a killed run of `archive` left it hidden, and another file was
+/// written in its place since, that other file is refused: the hidden one is the whole session.
 fn find_state(path: &Path) -> Result<FileState, Failure> {
     let hidden_path = aside_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
@@ -167,7 +168,7 @@ fn find_state(path: &Path) -> Result<FileState, Failure> {
     }
     // Without a rename that never replaces, a kill leaves both names of one file.
     if is_hidden && !store::is_same(&hidden_path, path) {
-        return Err(occupied_failure(&hidden_path));
+        return Err(occupied_failure(path));
     }
     Ok(FileState::InPlace)
 }
