@@ -16,9 +16,9 @@ use crate::format::{format_count, format_estimate};
 use crate::ops::append::check_message;
 use crate::ops::context_estimate::{PrunedPayloads, estimate_if_wrong, estimate_messages};
 use crate::ops::context_parts::PartKey;
-use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
+use crate::session::{Format, Session};
 use clap::ValueEnum;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, write_valid};
@@ -352,17 +352,21 @@ fn print_request(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
-    warn_of_skipped_results(written.skipped_results, ui);
+    warn_of_skipped_results(written.skipped_results, open.session.format, ui);
     Ok(Exit::Done)
 }
 
 /// Warns of the tool results that are not in a request, because the API would refuse them.
-fn warn_of_skipped_results(skipped: SkippedResults, ui: &mut Ui) {
+fn warn_of_skipped_results(skipped: SkippedResults, format: Format, ui: &mut Ui) {
     if skipped.separated > 0 {
         let results = format_count(skipped.separated, "tool result is", "tool results are");
         let why = "because a message is between the call and its result";
-        let hint = "(hint: pisess check --repair)";
-        ui.warn(&format!("{results} left out, {why} {hint}"));
+        // To move a result, a repair changes `parentId`, which older formats do not have.
+        let hint = match format {
+            Format::V1 | Format::Draft => "pisess migrate, then pisess check --repair",
+            Format::V2 | Format::V3 => "pisess check --repair",
+        };
+        ui.warn(&format!("{results} left out, {why} (hint: {hint})"));
     }
     if skipped.stray > 0 {
         let results = format_count(skipped.stray, "tool result is", "tool results are");

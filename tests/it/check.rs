@@ -289,6 +289,41 @@ fn separated() -> String {
     session(&[&user("u", ""), turn, message, result, &user("b", "r")])
 }
 
+/// The same in version 1 of the format, in which an entry follows the line before it.
+fn separated_v1() -> String {
+    let mut lines: Vec<String> = separated().lines().map(str::to_owned).collect();
+    lines[0] = lines[0].replace(r#""version":3,"#, "");
+    for line in &mut lines[1..] {
+        for key in ["id", "parentId"] {
+            let start = line.find(&format!(r#""{key}":"#)).unwrap();
+            let end = start + line[start..].find(',').unwrap();
+            line.replace_range(start..=end, "");
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_message_before_a_result_is_repairable_after_a_migration() {
+    let s = Sandbox::new();
+    s.put("v1.jsonl", separated_v1());
+    let context = s.unchanged("context --as anthropic ./v1.jsonl").to_string();
+    assert!(
+        context.contains("(hint: pisess migrate, then pisess check --repair)"),
+        "{context}"
+    );
+    let check = s.unchanged("check ./v1.jsonl").to_string();
+    assert!(
+        check.contains("on line 5; `pisess migrate` makes it repairable (entry "),
+        "{check}"
+    );
+    s.pisess("migrate -q ./v1.jsonl").done();
+    s.pisess("check --repair -q -o ./apart.jsonl ./v1.jsonl")
+        .done();
+    let repaired = s.unchanged("context --as anthropic ./apart.jsonl");
+    assert!(repaired.text().contains("main.rs"), "{repaired}");
+}
+
 #[test]
 fn a_message_before_a_result_is_moved_behind_it() {
     let s = Sandbox::new();

@@ -59,8 +59,7 @@ fn plan_moves<'s, 'p>(
     gaps: &[Gap],
 ) -> ResultMoves<'s, 'p> {
     let mut moves = ResultMoves::new(session, parents, gaps);
-    let has_parent_ids = matches!(session.format, Format::V2 | Format::V3);
-    if has_parent_ids {
+    if has_parent_ids(session) {
         for gap in gaps.iter().filter(|gap| gap.is_certain) {
             for &result in &gap.results {
                 moves.move_up(result, gap.first_message);
@@ -69,6 +68,11 @@ fn plan_moves<'s, 'p>(
     }
 
     moves
+}
+
+/// Whether entries name their parents by `parentId`, which a repair can change.
+fn has_parent_ids(session: &Session) -> bool {
+    matches!(session.format, Format::V2 | Format::V3)
 }
 
 /// Reports each gap, with the new parents of the entries around it. All moves must have been made:
@@ -415,7 +419,10 @@ impl Gap<'_> {
             let count = self.results.len();
             format!("{count} tool calls and their results, the last on line {line}")
         };
-        let what = format!("the message is between {what}");
+        let mut what = format!("the message is between {what}");
+        if !has_parent_ids(session) {
+            what += "; `pisess migrate` makes it repairable";
+        }
         finding_in_entry(session, self.first_message, K::MessageBeforeResult, what)
     }
 }
