@@ -42,17 +42,10 @@ export default function (pi: ExtensionAPI) {
     },
   });
 
-  const switchName = isOmp ? "switch-branch" : "switch";
-  pi.registerCommand(switchName, {
-    description: `Continue from another branch or entry, or with - from the one before: /${switchName} [REF]`,
-    getArgumentCompletions: complete,
-    handler: async (args, ctx) => {
-      const file = await ready(ctx);
-      if (!file) return;
-      const target = args.trim() || (await chooseBranch(ctx, file));
-      if (target) await change(ctx, file, "switch", [target]);
-    },
-  });
+  const switchName = isOmp ? "switch-branch" : "switch"; pi.registerCommand(switchName, { description: `Continue from
+  another branch or entry; REF - returns to the one before: /${switchName} [REF]`, getArgumentCompletions: complete,
+  handler: async (args, ctx) => { const file = await ready(ctx); if (!file) return; const target = args.trim() || (await
+  chooseBranch(ctx, file)); if (target) await change(ctx, file, "switch", [target]); }, });
 
   pi.registerCommand("pop", {
     description: "Undo the last user message, or go back to an entry, leaving a summary: /pop [REF]",

@@ -11,7 +11,7 @@ pub type GuideRow = (&'static str, &'static str);
 
 /// The exit codes.
 pub const EXIT_CODES: [GuideRow; 5] = [
-    ("0", "success, or nothing to do"),
+    ("0", "success; also if there is nothing left to do"),
     (
         "1",
         "negative answer, such as no match, nothing to compact, or a hook that cancels; or a check found something",
@@ -70,7 +70,7 @@ pub const REFERENCES: [GuideRow; 15] = [
     ("REF..REF2", "a range: the entries after REF, up to REF2"),
     (
         "REF..",
-        "a range: the entries after REF, up to the leaf if REF is on its path, otherwise to the end of the newest branch below REF",
+        "a range: the entries after REF, up to the leaf if REF is in the current conversation, otherwise to the end of the newest branch below REF",
     ),
 ];
 
@@ -253,8 +253,8 @@ pub const TOPICS: [Section; 10] = [
              standard error.",
             "A command that only reads a session also takes words of the title in `list`, or of \
              the first message, in any case and order: `pisess tree 'tide gaps'`. The start of a \
-             word is enough, and one of them must have at least 3 characters. Standard error names \
-             the session that has the title. `archive --restore` and `import` take such words, \
+             word is enough; at least one of the words must have 3 characters or more. Standard \
+             error names the session that has the title. `archive --restore` and `import` take such words, \
              too. Other commands that change or write a session refuse them, and their error names \
              the session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \

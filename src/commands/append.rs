@@ -106,8 +106,8 @@ pub struct Args {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message by the current model; requires an earlier reply of the same
-    /// provider on the path, to copy its API
+    /// Append an assistant message by the current model; the path must have an earlier reply of the
+    /// same provider, from which the message gets its `api`
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
     #[command(flatten)]

@@ -85,7 +85,7 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with_all = ["sessions", "repair"])]
     pub all: bool,
-    /// Include subdirectories (without --repair, they always are)
+    /// Include subdirectories (always included without --repair)
     #[arg(short, long)]
     pub recursive: bool,
     /// On a terminal, also print notes, and the consequence of each finding (a pipe always gets

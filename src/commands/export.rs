@@ -83,9 +83,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// gets the permissions of that file.
 ///
 /// --as markdown and --static write a document. A document contains only one path, and says how
-/// many branches it leaves out. A page contains all branches, or with REF, like a document, only
-/// the path to REF. With a range or --last, an export contains only these entries. The extension of
-/// the file selects the format: `-o x.md` writes Markdown.
+/// many branches it leaves out. A page contains all branches. With REF, it contains only the path
+/// to REF, as a document does. With a range or --last, an export contains only these entries. The
+/// extension of the file selects the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and URLs are formatted. Markdown leaves out settings, bookkeeping
@@ -104,8 +104,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
 /// whole path, including entries that were compacted; with --context, summaries replace these
 /// entries. Thinking, failed replies and results without a call are left out. `tools` contains the
-/// definitions that the session records. All conversations are written to one file, even if several
-/// sessions or directories are given. Conversations without a user message are then left out.
+/// definitions that the session records. If several sessions or directories are given, all
+/// conversations are written to one file, without those that have no user message.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. These pages and documents are named after the day and the title of the session.

@@ -46,9 +46,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Import sessions of Claude Code and Codex.
 ///
 /// Converts each session to a new session of pi, or of the agent given by --for. The new session is
-/// stored where that agent lists it. Branches, side chains (conversations of sub-agents in the file
-/// of the session that started them), compactions, tool calls, thinking, images, usage and times
-/// are kept. Data without a counterpart is kept in custom entries. The source is not changed.
+/// stored where that agent lists it. It keeps branches, compactions, tool calls, thinking, images,
+/// usage, times, and side chains (conversations of sub-agents in the file of the session that
+/// started them). Data without a counterpart is kept in custom entries. The source is not changed.
 ///
 /// A sub-agent becomes a session below the session that started it. The files of a Codex thread (a
 /// conversation that was continued from an earlier turn) become one session.

@@ -87,9 +87,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the session that
 /// started them.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. If the newest message of
-/// a session and its forks is in a fork, that fork comes last, with an arrow and no indent: the
-/// conversation continues there. --json and --files always list the oldest fork first.
+/// --forks lists the forks of a session below it, indented, oldest first. If a fork has a newer
+/// message than the session and all its other forks, that fork comes last, with an arrow and no
+/// indent: the conversation continues there. --json and --files always list the oldest fork first.
 ///
 /// Rows are sorted by the time of the last user or assistant message, which --sort calls
 /// `modified`. The column that --sort names is always shown. `*` marks the session that `last`

@@ -72,8 +72,8 @@ struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
-    /// When to print paths as links: always, never (default), or auto (on a terminal known to
-    /// support links; the default if WHEN is omitted)
+    /// When to print paths as links: always, never, or auto (on a terminal known to support links).
+    /// Without the option: never; without WHEN: auto
     #[arg(
         long,
         global = true,

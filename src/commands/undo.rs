@@ -50,11 +50,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a switch, or entries that `pick` or `append` wrote, it moves back to the leaf before the
 /// operation. Entries written together count as one operation.
 ///
-/// Run `undo` again to go further back, past changes of other programs too. `undo SESSION 3` undoes
-/// three operations in one write. If fewer than three can be undone, nothing is undone. --list
-/// lists what can be undone, and in which order. Nothing is removed: if the leaf moved, `pisess
-/// switch SESSION -` moves it back. Prints the ids of the new entries; reports on stderr what was
-/// undone.
+/// Run `undo` again to undo the operation before that, whichever program made it. `undo SESSION 3`
+/// undoes three operations in one write. If fewer than three can be undone, nothing is undone.
+/// --list lists what can be undone, and in which order. Nothing is removed: if the leaf moved,
+/// `pisess switch SESSION -` moves it back. Prints the ids of the new entries; reports on stderr
+/// what was undone.
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
