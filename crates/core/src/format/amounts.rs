@@ -10,11 +10,15 @@ pub fn format_tokens(count: f64) -> String {
     if count < 999.5 {
         return format!("{count:.0}");
     }
-    let (value, unit) = if count < 999_500.0 {
-        (count / 1e3, "k")
+    let value;
+    let unit;
+    if count < 999_500.0 {
+        value = count / 1e3;
+        unit = "k";
     } else {
-        (count / 1e6, "M")
-    };
+        value = count / 1e6;
+        unit = "M";
+    }
     let decimals = if value < 100.0 { 1 } else { 0 };
     format!("{value:.decimals$}{unit}")
 }

@@ -223,10 +223,10 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
     let changes = diff_ranges(&old_words, &new_words);
-    let changed_count: usize = changes
-        .iter()
-        .map(|change| change.removed.len() + change.added.len())
-        .sum();
+    let mut changed_count = 0;
+    for change in &changes {
+        changed_count += change.removed.len() + change.added.len();
+    }
     let word_count = old_words.len() + new_words.len();
     if 2 * changed_count > word_count {
         return None;

@@ -65,13 +65,16 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
 
 /// Whether an entry is a message of an extension that the agent does not show.
 fn is_hidden(parsed: &ParsedEntry) -> bool {
-    let message = match (parsed.kind, parsed.role) {
-        (Kind::CustomMessage, _) => parsed.record.bytes,
-        (Kind::Message, Role::Custom | Role::HookMessage) => match &parsed.record.message {
-            Some(message) => message.bytes,
-            None => return false,
-        },
-        _ => return false,
+    // An entry of this kind is the message itself; others have it as a member.
+    let message = if parsed.kind == Kind::CustomMessage {
+        parsed.record.bytes
+    } else if parsed.kind == Kind::Message
+        && matches!(parsed.role, Role::Custom | Role::HookMessage)
+        && let Some(message) = &parsed.record.message
+    {
+        message.bytes
+    } else {
+        return false;
     };
     let display = Raw::from_checked(message).get("display");
     display.and_then(Raw::bool) == Some(false)

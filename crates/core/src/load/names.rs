@@ -172,7 +172,8 @@ pub fn choose_session(
         read_lists.push(sessions);
     }
 
-    // Only now, so that the exact name of another project's session precedes the start of a name.
+    // After all lists, so that the exact name of a session of another project counts more than the
+    // start of a name in this one.
     let folded_name = name.to_lowercase();
     for matches_name in [is_same_name, is_start_of_name] {
         for sessions in &read_lists {
@@ -353,8 +354,11 @@ fn parse_steps_back(name: &str) -> Option<usize> {
 fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     for path in files {
-        let may_be_wanted = id_in_name(path)
-            .is_none_or(|id| matches_id(wanted, id) || matches_short_id(wanted, id));
+        let may_be_wanted = match id_in_name(path) {
+            Some(id) => matches_id(wanted, id) || matches_short_id(wanted, id),
+            // The user may have renamed the file: only its header has the id.
+            None => true,
+        };
         if may_be_wanted {
             sessions.extend(read_candidate(path, NameReading::Skip));
         }
@@ -451,13 +455,14 @@ fn require_unique(
     let sessions = matches.len();
     // Those that changed last are most likely meant.
     matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
-    let candidates = matches
-        .into_iter()
-        .take(MAX_CANDIDATES)
-        .map(|session| (session.id, session.path));
+    matches.truncate(MAX_CANDIDATES);
+    let mut candidates = Vec::new();
+    for session in matches {
+        candidates.push((session.id, session.path));
+    }
     Err(NameError::Ambiguous {
         name: name.to_owned(),
-        candidates: candidates.collect(),
+        candidates,
         sessions,
     })
 }

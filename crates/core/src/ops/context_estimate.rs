@@ -147,7 +147,9 @@ fn check_count(
         return Ok(checked);
     }
     let session = reader.session();
+    // A count from before a prune includes what was pruned.
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
+    // Below this estimate, the count is plausible. Few bytes cannot have so many tokens.
     let least_estimate = counted * IMPLAUSIBLE_RATIO;
     let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
 

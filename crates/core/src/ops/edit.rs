@@ -256,7 +256,7 @@ fn find_separated_calls(
         let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
 
-        // Whether the model sees both halves, or neither.
+        // Whether the model sees both halves, or neither: providers refuse a request with only one.
         let is_whole_before = calls.before.contains(&pair.id) == result_before.is_some();
         let is_whole_after = calls.after.contains(&pair.id) == result_after.is_some();
         if is_whole_before && !is_whole_after {

@@ -57,8 +57,11 @@ pub fn complete_selection(
         if session.entry(ix).kind != Kind::Label {
             continue;
         }
+        // In a chosen range, labels are left out beside their entries. Without its entry, nothing
+        // of a chosen label would be copied.
         let target = resolve_member(reader, ix, "targetId")?;
-        if !target.is_some_and(|target| picked.contains(&target)) {
+        let labels_picked_entry = target.is_some_and(|target| picked.contains(&target));
+        if !labels_picked_entry {
             return Err(Refusal::with_hint(
                 format!("{} labels an entry that is not picked", session.id(ix)),
                 "labels are not copied; label the copy with `pisess label`",

@@ -310,16 +310,17 @@ impl NewSessionEntry {
                 target_dialect,
                 edit,
             } => {
-                let edit = edit.map(|edit| edit.load_content(reader)).transpose()?;
+                let edit_content = match edit {
+                    Some(edit) => Some(edit.load_content(reader)?),
+                    None => None,
+                };
                 reader.with_line(*entry, |line| {
                     let line = relink_line(line, parent, first_kept.as_ref())?;
-                    match target_dialect {
-                        None => out.write_all(&line),
-                        Some(dialect) => {
-                            let converted = convert::convert_entry(&line, *dialect, edit.as_ref());
-                            out.write_all(&converted)
-                        }
-                    }
+                    let Some(dialect) = target_dialect else {
+                        return out.write_all(&line);
+                    };
+                    let converted = convert::convert_entry(&line, *dialect, edit_content.as_ref());
+                    out.write_all(&converted)
                 })?
             }
         }

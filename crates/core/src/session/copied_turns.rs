@@ -27,10 +27,11 @@ pub fn with_copied_turns(
 ) -> HashSet<EntryIx> {
     let mut copied = copied_responses.clone();
     for response in copied_responses {
+        // The entries between this response and the one before it.
         let mut between = Vec::new();
         let mut above = turns.parent(response);
         while let Some(ix) = above {
-            // A cycle of parents ends where it began.
+            // More steps than entries: the parents form a cycle.
             let is_cycle = between.len() == turns.entry_count();
             if turns.is_response(ix) || copied.contains(&ix) || is_cycle {
                 break;
@@ -38,7 +39,12 @@ pub fn with_copied_turns(
             between.push(ix);
             above = turns.parent(ix);
         }
-        if above.is_none_or(|ix| copied.contains(&ix)) {
+
+        let follows_copy = match above {
+            Some(ix) => copied.contains(&ix),
+            None => true,
+        };
+        if follows_copy {
             copied.extend(between);
         }
     }

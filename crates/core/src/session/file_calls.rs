@@ -183,6 +183,7 @@ pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
 /// them cannot be read.
 pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
     let stored = arguments.get(REPLACEMENTS_KEY).unwrap_or(Raw::NULL);
+    // Some models write the list as a string.
     let json_in_string = stored.text().map(Text::into_string_lossy);
     let edits = match &json_in_string {
         Some(json) => Raw::parse(json.as_bytes()).ok()?,

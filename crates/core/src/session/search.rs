@@ -385,7 +385,8 @@ fn unchanged_len(text: &[u8], is_after_space: bool) -> usize {
 
 /// Returns the length of the printable ASCII at the start of a text.
 fn printable_len(text: &[u8]) -> usize {
-    let is_printable = |byte: &u8| byte.wrapping_sub(b' ') < 0x5f;
+    // One comparison: bytes below a space wrap to large numbers. Those from 0x7f on are too large.
+    let is_printable = |byte: &u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
     let mut len = 0;
     // There is no early return within a block, so that its bytes are compared at once.
     for block in text.chunks(16) {

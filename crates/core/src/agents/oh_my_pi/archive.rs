@@ -215,12 +215,13 @@ impl<'a> SnapcompactArchive<'a> {
 impl<'a> Frame<'a> {
     /// Reads a picture; `None` if one of its members is missing or of another type.
     fn read(raw: Raw<'a>) -> Option<Self> {
-        let has_mime_type = raw.get("mimeType").is_some_and(Raw::is_string);
-        let has_size = ["cols", "rows", "chars"]
-            .into_iter()
-            .all(|key| raw.get(key).is_some_and(Raw::is_number));
-        if !has_mime_type || !has_size {
+        if !raw.get("mimeType").is_some_and(Raw::is_string) {
             return None;
+        }
+        for key in ["cols", "rows", "chars"] {
+            if !raw.get(key).is_some_and(Raw::is_number) {
+                return None;
+            }
         }
 
         let data = non_empty_text(raw, "data")?;

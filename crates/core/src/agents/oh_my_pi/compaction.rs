@@ -122,8 +122,10 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
 /// Returns how many tokens the provider counted for each estimated token. It is never below 1: the
 /// agent corrects an estimate only upwards. Without a count or without messages, it is 1.
 fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
+    let Some(usage) = usage else {
+        return 1.0;
+    };
     let estimated_tokens: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
-    let Some(usage) = usage else { return 1.0 };
     if estimated_tokens == 0 {
         return 1.0;
     }

@@ -58,8 +58,12 @@ fn revision_text(line: Raw<'_>) -> Option<Text<'_>> {
     let data = line.get("data")?;
     let version = data.get("version").and_then(Raw::number);
     let text = data.get_text("text")?;
-    let is_valid = version == Some(1.0)
-        && text.as_bytes().len() <= MAX_NOTES_BYTES
-        && js::object_entries(data).len() == 2;
-    if is_valid { Some(text) } else { None }
+    // As in JavaScript, a repeated member counts once.
+    let has_only_these = js::object_entries(data).len() == 2;
+    let is_short = text.as_bytes().len() <= MAX_NOTES_BYTES;
+    if version == Some(1.0) && has_only_these && is_short {
+        Some(text)
+    } else {
+        None
+    }
 }

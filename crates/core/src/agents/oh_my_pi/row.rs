@@ -164,7 +164,10 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
         .filter(|error| error.is_truthy());
 
     if stop_reason.is_some_and(|reason| reason.is("error")) {
-        return Some(error.map_or(Text::from("Error"), |error| display_value(Some(error))));
+        return match error {
+            Some(error) => Some(display_value(Some(error))),
+            None => Some(Text::from("Error")),
+        };
     }
 
     let is_silent = js::has_bit(error_id, SILENT_ABORT_BIT)

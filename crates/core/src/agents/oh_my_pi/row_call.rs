@@ -79,17 +79,20 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
         return format!(":{start}");
     };
 
-    // JavaScript computes `start + limit - 1`, in which `+` concatenates if one side is a string.
+    // JavaScript computes `start + limit - 1`, in which `+` concatenates if one side is a string:
+    // `"5" + 10 - 1` is 509.
     let is_concatenated = offset.is_some_and(Raw::is_string) || limit.is_string();
     let sum = if is_concatenated {
-        let mut text = start.clone();
-        text.push(&js::to_js_string(limit));
-        text.trim()
-            .to_string_lossy()
-            .parse::<f64>()
-            .unwrap_or(f64::NAN)
+        let mut digits = start.clone();
+        digits.push(&js::to_js_string(limit));
+        let digits = digits.trim().to_string_lossy().into_owned();
+        digits.parse::<f64>().unwrap_or(f64::NAN)
     } else {
-        offset.map_or(1.0, |offset| js::to_operand(Some(offset))) + js::to_operand(Some(limit))
+        let first_line = match offset {
+            Some(offset) => js::to_operand(Some(offset)),
+            None => 1.0,
+        };
+        first_line + js::to_operand(Some(limit))
     };
     let end = sum - 1.0;
     if end == 0.0 || end.is_nan() {

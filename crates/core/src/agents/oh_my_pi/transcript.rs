@@ -117,19 +117,25 @@ fn write_turn(
     content: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
-    // The text of a block is the member that has the name of the block's type.
     for (kind, label) in [("thinking", "[Think]: "), ("text", "[Assistant]: ")] {
+        let mut texts = Vec::new();
+        for block in content::blocks_of_type(content, kind) {
+            // The text of a block is the member that has the name of the block's type.
+            texts.push(block.get_text(kind).unwrap_or_default());
+        }
         // Blocks whose texts are empty still have their label.
-        if content::blocks_of_type(content, kind).next().is_some() {
-            let texts = content::blocks_of_type(content, kind)
-                .map(|block| block.get_text(kind).unwrap_or_default());
+        if !texts.is_empty() {
             out.write_part(label, &escape_boundary_tags(&join_with(texts, "\n")))?;
         }
     }
 
-    let calls = content::blocks_of_type(content, "toolCall")
-        .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)))
-        .map(format_call);
+    let mut calls = Vec::new();
+    for call in content::blocks_of_type(content, "toolCall") {
+        let is_useless = call.get_text("id").is_some_and(|id| useless.contains(&id));
+        if !is_useless {
+            calls.push(format_call(call));
+        }
+    }
     out.write_non_empty_part(
         "[Tool Call]: ",
         &escape_boundary_tags(&join_with(calls, "; ")),

@@ -235,11 +235,12 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     if entry.role == Role::Missing {
         let has_message =
             reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
-        return Ok(if has_message {
+        let body = if has_message {
             Some(Body::Stored)
         } else {
             None
-        });
+        };
+        return Ok(body);
     }
     if !entry.flags.contains(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
@@ -251,10 +252,13 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
         _ => return Ok(Some(Body::Stored)),
     };
     let completed = reader.with_entry(ix, |line| {
-        line.get("message")
-            .map(|message| set_content(message, Some(empty_content)))
+        let message = line.get("message")?;
+        Some(set_content(message, Some(empty_content)))
     })?;
-    Ok(Some(completed.map_or(Body::Stored, Body::from_json)))
+    match completed {
+        Some(completed) => Ok(Some(Body::from_json(completed))),
+        None => Ok(Some(Body::Stored)),
+    }
 }
 
 /// Returns the message of a `custom_message` entry. `default_content` replaces a content that is

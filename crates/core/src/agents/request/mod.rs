@@ -69,14 +69,14 @@ impl Api {
 
     /// Returns the model of a request for which neither the user nor the session names one.
     fn default_model(self) -> Model {
-        let (provider, id) = match self {
-            Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),
-            Api::OpenAi | Api::Responses => ("openai", "gpt-5.1"),
-            Api::Google => ("google", "gemini-3.1-pro-preview"),
-        };
-        Model {
+        let named = |provider, id| Model {
             provider: Text::from(provider),
             id: Text::from(id),
+        };
+        match self {
+            Api::Anthropic => named("anthropic", "claude-sonnet-4-5"),
+            Api::OpenAi | Api::Responses => named("openai", "gpt-5.1"),
+            Api::Google => named("google", "gemini-3.1-pro-preview"),
         }
     }
 

@@ -140,26 +140,25 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     for name in required.unwrap_or(Raw::NULL).items() {
         required_names.push(name.text()?);
     }
-    let properties: Vec<_> = properties
-        .unwrap_or(Raw::NULL)
-        .members()
-        .map(|(key, value)| (string::decode(key.bytes), value))
-        .collect();
+    let mut own_properties = Vec::new();
+    for (key, schema) in properties.unwrap_or(Raw::NULL).members() {
+        own_properties.push((string::decode(key.bytes), schema));
+    }
     for name in &required_names {
-        let is_property = properties.iter().any(|(key, _)| key == name);
+        let is_property = own_properties.iter().any(|(key, _)| key == name);
         if !is_property {
             return None;
         }
     }
 
     // The strict mode has no optional properties: these may be `null` instead.
-    for (key, property) in &properties {
+    for (key, schema) in &own_properties {
         let is_optional = !required_names.contains(key);
-        if is_optional && !allows_null(*property) {
-            edit.surround(*property, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
+        if is_optional && !allows_null(*schema) {
+            edit.surround(*schema, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
-    let all_names = text_array(properties.iter().map(|(key, _)| key));
+    let all_names = text_array(own_properties.iter().map(|(key, _)| key));
     edit.set("required", &all_names);
     edit.set("additionalProperties", b"false");
     Some(())
@@ -206,11 +205,11 @@ fn allows_null(schema: Raw) -> bool {
         let [kind, constant, values, any_of] =
             content::find_members(schema, ["type", "const", "enum", "anyOf"]);
         // `type` is a name, or a list of names.
-        let names_null = |kind: Raw| kind.is("null");
-        if kind.is_some_and(|kind| names_null(kind) || kind.items().any(names_null))
-            || constant.is_some_and(Raw::is_null)
-            || values.is_some_and(|values| values.items().any(Raw::is_null))
-        {
+        let kind = kind.unwrap_or(Raw::NULL);
+        let has_null_type = kind.is("null") || kind.items().any(|name| name.is("null"));
+        let is_null_constant = constant.is_some_and(Raw::is_null);
+        let enumerates_null = values.unwrap_or(Raw::NULL).items().any(Raw::is_null);
+        if has_null_type || is_null_constant || enumerates_null {
             return true;
         }
         if depth < MAX_DEPTH {

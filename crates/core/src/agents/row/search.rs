@@ -53,12 +53,14 @@ fn split_words(text: &str) -> Vec<Vec<u16>> {
         spaced.push(c);
         previous = Some(c);
     }
-    let lower = spaced.to_lowercase();
-    lower
-        .split(|c| !is_word(c))
-        .filter(|word| !word.is_empty())
-        .map(|word| word.encode_utf16().collect())
-        .collect()
+    let mut words = Vec::new();
+    for word in spaced.to_lowercase().split(|c| !is_word(c)) {
+        if !word.is_empty() {
+            // The agent compares UTF-16 units, so the scores depend on their number.
+            words.push(word.encode_utf16().collect());
+        }
+    }
+    words
 }
 
 /// The words of a text.

@@ -66,20 +66,23 @@ impl<'s> Batch<'s> {
         if std::str::from_utf8(line).is_err() {
             return Err(refuse("it contains bytes that are not UTF-8"));
         }
-        let kind = entry
-            .get_text("type")
-            .ok_or_else(|| refuse("`type` is missing or not a string"))?;
+        let Some(kind) = entry.get_text("type") else {
+            return Err(refuse("`type` is missing or not a string"));
+        };
+
         // All checks come before the first change of the batch.
         self.check_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
         check_timestamp(entry)?;
-        let parent = parent_id
-            .as_ref()
-            .and_then(|parent_id| self.find_entry(parent_id));
+        let parent = match &parent_id {
+            Some(parent_id) => self.find_entry(parent_id),
+            None => None,
+        };
         self.check_reference(entry, &id, parent)?;
         self.check_tool_result(entry, parent)?;
 
+        // An extension may write its own types: the caller warns of these.
         if !required::is_known_kind(Kind::from_member(entry.get("type"))) {
             self.unknown_types.insert(kind.to_string());
         }
@@ -145,14 +148,15 @@ impl<'s> Batch<'s> {
             return Ok(Text::from(id_source.issue_free_id(self.session, is_taken)));
         };
         let hint = "omit it to have one generated";
-        match given.text().filter(|id| !id.is_empty()) {
-            None => Err(Refusal::with_hint("`id` is not a string", hint)),
-            Some(id) if self.find_entry(&id).is_some() => Err(Refusal::with_hint(
-                format!("the id {:?} is taken", id.to_string()),
-                hint,
-            )),
-            Some(id) => Ok(id.into_owned()),
+        // To the agents, an empty id is none.
+        let Some(id) = given.text().filter(|id| !id.is_empty()) else {
+            return Err(Refusal::with_hint("`id` is not a string", hint));
+        };
+        if self.find_entry(&id).is_some() {
+            let what = format!("the id {:?} is taken", id.to_string());
+            return Err(Refusal::with_hint(what, hint));
         }
+        Ok(id.into_owned())
     }
 
     /// Returns the id of the parent of a new entry; `None` for a root. This is its own `parentId`,

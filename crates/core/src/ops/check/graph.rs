@@ -182,13 +182,12 @@ impl<'s> Graph<'s, '_> {
     fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
         let twin = session.find_entry(&session.id(ix)).unwrap_or(ix);
-        let message = format!(
-            "the entry on line {} has the same id",
-            session.entry(twin).line.0
-        );
+        let twin_line = session.entry(twin).line.0;
+        let message = format!("the entry on line {twin_line} has the same id");
+        // An agent that follows the shared id may then never reach the root.
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
-        finding_in_entry(session, ix, K::DuplicateId, message)
-            .with_worst_case(is_in_cycle(ix) || is_in_cycle(twin))
+        let is_worst_case = is_in_cycle(ix) || is_in_cycle(twin);
+        finding_in_entry(session, ix, K::DuplicateId, message).with_worst_case(is_worst_case)
     }
 
     /// Gives an entry an id that no entry has, and returns it. It differs from the ids of missing

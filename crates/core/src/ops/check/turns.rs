@@ -251,6 +251,7 @@ fn find_gaps<'s>(
     // The indexes of the gaps of each group: on each branch below the turn, there may be one.
     let mut gaps_by_group: HashMap<GapGroup, Vec<usize>> = HashMap::default();
     for LateResult { call, result } in late_results {
+        // The call has a result in its place already.
         let in_place = results_in_place.get(&call).map_or(&[][..], Vec::as_slice);
         let is_answered_above = in_place
             .iter()
@@ -259,6 +260,7 @@ fn find_gaps<'s>(
             continue;
         }
 
+        // Of several late results, none is certainly the right one.
         let is_certain = late_counts[&call] == 1;
         let group = GapGroup {
             turn: call.turn,
@@ -453,12 +455,16 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     /// Returns the parents before any move. `gaps` has the results that may be moved: of these, the
     /// children are collected, because a move changes their parents.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
-        let results = gaps.iter().flat_map(|gap| &gap.results);
-        let mut children: HashMap<EntryIx, Vec<EntryIx>> =
-            results.map(|&result| (result, Vec::new())).collect();
+        let mut children: HashMap<EntryIx, Vec<EntryIx>> = HashMap::default();
+        for gap in gaps {
+            for &result in &gap.results {
+                children.insert(result, Vec::new());
+            }
+        }
         for ix in session.entry_indexes() {
-            let parent = old_parents[ix.index()];
-            if let Some(siblings) = parent.and_then(|parent| children.get_mut(&parent)) {
+            if let Some(parent) = old_parents[ix.index()]
+                && let Some(siblings) = children.get_mut(&parent)
+            {
                 siblings.push(ix);
             }
         }

@@ -202,7 +202,7 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
 /// Returns the indexes of a longest subsequence of `(index, partner)` pairs whose partners ascend,
 /// from the last to the first.
 fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<usize> {
-    // For each length, counted from 1: the position of the pair with which a subsequence of that
+    // Patience sorting, because comparing all pairs would take quadratic time. For each length, counted from 1: the position of the pair with which a subsequence of that
     // length can end, with the lowest partner. These partners ascend, so a binary search finds the
     // longest subsequence that a pair continues.
     let mut best_ends: Vec<usize> = Vec::new();

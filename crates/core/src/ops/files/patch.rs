@@ -104,7 +104,7 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
             continue;
         }
         let Some(hunk) = hunks.last_mut() else {
-            // The names of the file.
+            // Lines before the first hunk have the names of the file.
             continue;
         };
         let sign = line.chars().next().unwrap_or(' ');
@@ -116,7 +116,7 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
             }
             '-' => hunk.old_lines.push(content.to_owned()),
             '+' => hunk.new_lines.push(content.to_owned()),
-            // `\ No newline at end of file`
+            // `\ No newline at end of file` is about the line above it: of one side, or of both.
             '\\' => {
                 hunk.old_lacks_newline |= last_sign != '+';
                 hunk.new_lacks_newline |= last_sign != '-';

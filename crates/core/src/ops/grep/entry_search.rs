@@ -50,13 +50,11 @@ impl FileSearch<'_> {
 
         let title = json.get_text("title")?;
         let matched = self.query.pattern.find(title.as_bytes());
-        let range = if self.query.inverted {
-            if matched.is_some() {
-                return None;
-            }
-            0..0
-        } else {
-            matched?
+        let range = match matched {
+            Some(range) if !self.query.inverted => range,
+            // A title that does not match has no part to show.
+            None if self.query.inverted => 0..0,
+            _ => return None,
         };
         let hit = self.hit_at("title".to_owned(), &title, range);
         let mut texts = MatchTexts::default();
@@ -194,11 +192,13 @@ impl FileSearch<'_> {
     /// Whether the query includes entries with this role, the name of the role or type, and this
     /// timestamp. The tool calls of the model are in its replies.
     fn is_in_scope(&self, role: Role, role_name: &Text, timestamp: Option<&Text>) -> bool {
-        let has_role = |wanted: &String| {
+        let wanted_roles = &self.query.entries.roles;
+        let has_wanted_role = wanted_roles.iter().any(|wanted| {
+            // A call has no entry of its own.
             let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
             is_caller || wanted.as_bytes() == role_name.as_bytes()
-        };
-        if !self.query.entries.roles.is_empty() && !self.query.entries.roles.iter().any(has_role) {
+        });
+        if !wanted_roles.is_empty() && !has_wanted_role {
             return false;
         }
 

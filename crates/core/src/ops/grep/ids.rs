@@ -95,18 +95,23 @@ fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the id of an entry whose line ends with the id and the parent, as after a migration.
-/// `None` for any other line. The brace at the end of a line closes its entry, so what is directly
-/// before it are members of the entry; each quote there is one of a string without escapes.
+/// Returns the id of an entry whose line ends with `,"id":"…","parentId":"…"}`, as after a
+/// migration. `None` for any other line.
+///
+/// The line is not parsed. That is safe from its end: the last brace closes the entry, so what is
+/// directly before it are members of the entry itself.
 fn find_last_id(line: &[u8]) -> Option<&[u8]> {
-    let line = line.trim_ascii_end().strip_suffix(b"}")?;
-    let before_parent = match line.strip_suffix(b"null") {
-        Some(before) => before,
-        None => strip_plain_string(line)?.0,
+    let members = line.trim_ascii_end().strip_suffix(b"}")?;
+    let up_to_parent_key = match members.strip_suffix(b"null") {
+        Some(before_null) => before_null,
+        None => {
+            let (before_parent, _parent) = strip_plain_string(members)?;
+            before_parent
+        }
     };
-    let before_id = before_parent.strip_suffix(b",\"parentId\":")?;
-    let (before_key, id) = strip_plain_string(before_id)?;
-    if before_key.ends_with(b",\"id\":") {
+    let up_to_id = up_to_parent_key.strip_suffix(b",\"parentId\":")?;
+    let (up_to_id_key, id) = strip_plain_string(up_to_id)?;
+    if up_to_id_key.ends_with(b",\"id\":") {
         Some(id)
     } else {
         None

@@ -125,10 +125,13 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
         if let Some(header) = header {
             started_ms = header.started_ms();
             let path = file.path.as_os_str().as_encoded_bytes();
-            is_related = fork_source(&header).is_some()
-                || sources.contains(path)
-                || sources.contains(header.id.as_bytes())
-                || started_ms.is_some_and(|start| counts_by_start[&start] > 1);
+            let is_source = sources.contains(path) || sources.contains(header.id.as_bytes());
+            // A copy of a file has its header, and so the same start.
+            let has_same_start = match started_ms {
+                Some(start) => counts_by_start[&start] > 1,
+                None => false,
+            };
+            is_related = fork_source(&header).is_some() || is_source || has_same_start;
         }
         let family_file = FamilyFile { file, is_related };
         started_files.push((started_ms.unwrap_or(i64::MAX), family_file));

@@ -47,7 +47,9 @@ pub fn display_title(title: &Text, messages: u32) -> String {
 /// response has a cost. A `+` follows if only some have.
 pub fn display_cost(usage: &UsageSums) -> Option<String> {
     let has_unpriced = usage.unpriced_count > 0;
-    if !usage.is_recorded() || has_unpriced && usage.cost <= 0.0 {
+    // `$0.00+` would say nothing.
+    let has_no_price = has_unpriced && usage.cost <= 0.0;
+    if !usage.is_recorded() || has_no_price {
         return None;
     }
     let mut cost = format_cost(usage.cost, usage.has_estimate());

@@ -137,18 +137,20 @@ impl PrunePlan {
     /// Returns the number of bytes by which the session becomes shorter. Replaced links are not
     /// counted. The newlines of removed lines and of the mark are.
     pub fn saved_bytes(&self, session: &Session) -> usize {
-        let payloads: u64 = self
-            .payloads()
-            .map(|payload| payload.span.len - payload.placeholder.len() as u64)
-            .sum();
-        // Each line with its newline.
-        let removed: u64 = self
-            .entries
-            .iter()
-            .map(|&ix| session.entry(ix).span.len + 1)
-            .sum();
-        let added = self.mark.as_ref().map_or(0, |mark| mark.line.len() + 1);
-        ((payloads + removed) as usize).saturating_sub(added)
+        const NEWLINE_LEN: u64 = 1;
+
+        let mut removed = 0;
+        for payload in self.payloads() {
+            removed += payload.span.len - payload.placeholder.len() as u64;
+        }
+        for &ix in &self.entries {
+            removed += session.entry(ix).span.len + NEWLINE_LEN;
+        }
+        let added = match &self.mark {
+            Some(mark) => mark.line.len() as u64 + NEWLINE_LEN,
+            None => 0,
+        };
+        removed.saturating_sub(added) as usize
     }
 
     /// Returns the operation that the pruned file will list.
@@ -247,24 +249,16 @@ impl PrunePlan {
         source: &dyn ReadAt,
         workers: usize,
     ) -> io::Result<ContextTokens> {
+        let reader = || EntryReader::new(session, source);
+        let estimate = |ix: EntryIx| session.message_tokens(ix);
+        let before = sum_context_tokens(session, reader, estimate, workers)?;
+
+        // The file as it will be, without writing it.
         let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
-
-        let read_before = || EntryReader::new(session, source);
-        let before = sum_context_tokens(
-            session,
-            read_before,
-            |ix| session.message_tokens(ix),
-            workers,
-        )?;
-
-        let read_after = || EntryReader::new(session, source).with_replacements(&replacements);
-        let after = sum_context_tokens(
-            session,
-            read_after,
-            |ix| self.message_tokens_after(session, ix),
-            workers,
-        )?;
+        let reader_after = || EntryReader::new(session, source).with_replacements(&replacements);
+        let estimate_after = |ix: EntryIx| self.message_tokens_after(session, ix);
+        let after = sum_context_tokens(session, reader_after, estimate_after, workers)?;
         Ok(ContextTokens { before, after })
     }
 

@@ -416,10 +416,12 @@ fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
         return Vec::new();
     };
     let mut lines = Vec::new();
+    let mut has_change = false;
     for line in diff.to_string_lossy().lines() {
-        lines.push((classify_diff_line(line), line.to_owned()));
+        let sign = classify_diff_line(line);
+        has_change |= sign != DiffSign::Common;
+        lines.push((sign, line.to_owned()));
     }
-    let has_change = lines.iter().any(|(sign, _)| *sign != DiffSign::Common);
     if has_change { lines } else { Vec::new() }
 }
 

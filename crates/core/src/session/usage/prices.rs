@@ -364,11 +364,8 @@ fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     let usual = match Rates::from_row(row, "", None) {
         Some(rates) => rates,
         None => {
-            let first_step = steps
-                .iter()
-                .copied()
-                .find(|&step| step_start(step) == Some(0.0));
-            Rates::from_row(first_step?, "", None)?
+            let first_step = steps.iter().find(|step| step_start(**step) == Some(0.0));
+            Rates::from_row(*first_step?, "", None)?
         }
     };
 
