@@ -42,7 +42,7 @@ impl<'w> Ui<'w> {
     /// Returns the absolute path, with symbolic links resolved as far as the path exists.
     pub fn resolve_path(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
-        OnDisk.real(&path)
+        OnDisk.resolve_links(&path)
     }
 
     /// Returns a function that checks whether a file is standard output.

@@ -109,7 +109,7 @@ impl SessionStores {
     pub fn store_roots(&self) -> BTreeSet<PathBuf> {
         self.stores
             .iter()
-            .map(|store| OnDisk.real(&store.root))
+            .map(|store| OnDisk.resolve_links(&store.root))
             .collect()
     }
 
@@ -147,7 +147,7 @@ impl SessionStores {
                 continue;
             }
             let mut stores: Vec<&Store> = self.stores.iter().collect();
-            stores.retain(|store| OnDisk.real(&store.root) == root);
+            stores.retain(|store| OnDisk.resolve_links(&store.root) == root);
 
             // A flat store has the sessions of all projects in one directory.
             if stores.iter().any(|store| store.is_flat()) {
@@ -364,7 +364,7 @@ fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store
         locate_stores(env, &OnDisk)
     });
     for store in &mut stores {
-        let real_root = OnDisk.real(&store.root);
+        let real_root = OnDisk.resolve_links(&store.root);
         for folder in &mut store.folders {
             if let Ok(below_root) = folder.strip_prefix(&store.root) {
                 // Not `join`, which would end the root itself with a slash.

@@ -82,7 +82,7 @@ pub fn load_pruned_beside(
     if !path.is_symlink() {
         return Ok(None);
     }
-    let target = store::Disk::real(&store::OnDisk, path);
+    let target = store::Disk::resolve_links(&store::OnDisk, path);
     let beside_target = pruned_file(&target);
     match Glance::open(&beside_target) {
         Ok(pruned) => {

@@ -61,7 +61,8 @@ fn print_row(report: &str, ui: &mut Ui) {
 /// path.
 fn resume_argument(path: &Path, id: &str, ui: &Ui) -> String {
     let found = SessionStores::locate(ui).find_by_name(id);
-    let names_it = found.is_ok_and(|found| OnDisk.real(&found) == OnDisk.real(path));
+    let names_it =
+        found.is_ok_and(|found| OnDisk.resolve_links(&found) == OnDisk.resolve_links(path));
     if names_it {
         id.to_owned()
     } else {

@@ -417,6 +417,6 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         &stores,
         args.target_dialect().unwrap_or(open.session.dialect),
     )?;
-    let is_source_folder = folder == OnDisk.real(parent_folder(file.path()));
+    let is_source_folder = folder == OnDisk.resolve_links(parent_folder(file.path()));
     (!is_source_folder).then_some(folder)
 }

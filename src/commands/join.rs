@@ -85,7 +85,7 @@ fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
     let Some(file) = open.input.file() else {
         return false;
     };
-    OnDisk.real(&ui.resolve_path(path)) == OnDisk.real(file.path())
+    OnDisk.resolve_links(&ui.resolve_path(path)) == OnDisk.resolve_links(file.path())
 }
 
 /// Appends to the first copy what it lacks.

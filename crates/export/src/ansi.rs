@@ -69,7 +69,11 @@ fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&St
         } else if let Some(address) = link_address(sequence.as_str()) {
             // A fragment is refused: a command cannot mean an element of the page.
             let is_allowed = is_allowed_address(address) && !address.starts_with('#');
-            style.link = is_allowed.then(|| address.to_owned());
+            style.link = if is_allowed {
+                Some(address.to_owned())
+            } else {
+                None
+            };
         }
     }
     put(style, &line[piece_start..]);

@@ -179,12 +179,13 @@ impl EntryView<'_> {
         self.push_json(&cut(&title, LONGEST_TOOLS_TITLE), tools);
     }
 
-    /// Appends a reply, and records its model as a fact. The model that the provider reports in its
-    /// response precedes the one that was requested.
+    /// Appends a reply, and how it ended if it did not end normally. Its model becomes a fact of
+    /// the entry, which the page shows beside it.
     fn push_reply(&mut self, message: Raw) {
         let names = ["content", "provider", "model", "responseModel"];
         let [content, provider, requested_model, response_model] = find_members(message, names);
         let provider = provider.and_then(decode_string);
+        // A provider may answer with another model than the one that was requested.
         let mut model = response_model.and_then(decode_string);
         if model.is_none() {
             model = requested_model.and_then(decode_string);
@@ -220,13 +221,12 @@ impl EntryView<'_> {
     /// Appends a compaction: its size in the title, its summary, and a link to the first entry that
     /// it kept, if it kept any.
     fn push_compaction(&mut self, line: Raw) {
-        let tokens = line
-            .get("tokensBefore")
-            .and_then(Raw::number)
-            .filter(|tokens| tokens.is_finite());
+        let tokens = line.get("tokensBefore").and_then(Raw::number);
         let title = match tokens {
-            Some(tokens) => format!("Compacted at {} tokens", group_digits(tokens)),
-            None => "Compacted".to_owned(),
+            Some(tokens) if tokens.is_finite() => {
+                format!("Compacted at {} tokens", group_digits(tokens))
+            }
+            _ => "Compacted".to_owned(),
         };
         self.push_summary(&title, None, line);
         // A compaction that keeps nothing names itself.

@@ -493,36 +493,39 @@ impl<'a> Contents<'a> {
         if let Some(project) = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
             parts.push(project);
         }
-        // A time in ISO 8601 begins with the day.
-        if let Some(day) = time.get(.."2026-01-31".len()) {
+        if let Some(day) = day_of_iso_time(&time) {
             parts.push(day);
         }
         parts.join(", ")
     }
 
     /// Returns the day of the first message, the words of the title, and `id`, as the name of a
-    /// file: `2026-03-14-why-does-it-fail-6e8a4d70`. It has only letters, digits and hyphens.
+    /// file: `2026-03-14-why-does-it-fail-6e8a4d70`. It has only letters and digits, of any script,
+    /// and hyphens, so that no system and no shell treats a part of it specially.
     pub fn file_name_of_title(&self, id: &str) -> String {
-        let mut words = Vec::new();
+        let mut parts = Vec::new();
         if let Some(time_ms) = self.first_message_time()
-            && let Some(day) = iso_string(time_ms).get(.."2026-01-31".len())
+            && let Some(day) = day_of_iso_time(&iso_string(time_ms))
         {
-            words.push(day.to_owned());
+            parts.push(day.to_owned());
         }
-        let mut title_chars = 0;
+
+        // Whole words only: the first one that does not fit ends the title.
         let title = self.title().to_lowercase();
+        let mut title_chars = 0;
         for word in title.split(|c: char| !c.is_alphanumeric()) {
-            title_chars += word.chars().count() + 1;
+            title_chars += word.chars().count() + "-".len();
             if title_chars > LONGEST_FILE_TITLE {
                 break;
             }
             if !word.is_empty() {
-                words.push(word.to_owned());
+                parts.push(word.to_owned());
             }
         }
-        let id: String = id.chars().filter(|c| c.is_alphanumeric()).collect();
-        words.push(id);
-        words.join("-")
+
+        let plain_id: String = id.chars().filter(|c| c.is_alphanumeric()).collect();
+        parts.push(plain_id);
+        parts.join("-")
     }
 
     /// Returns the time of the first exported message that has one.
@@ -658,6 +661,11 @@ impl<'a> ContentsReader<'a> {
             use_call(Raw::NULL)
         })
     }
+}
+
+/// Returns the day with which a time in ISO 8601 begins; `None` if the text is shorter than a day.
+fn day_of_iso_time(time: &str) -> Option<&str> {
+    time.get(.."2026-01-31".len())
 }
 
 /// Returns the decoded string; `None` if the value is not one.

@@ -297,10 +297,10 @@ impl EntryView<'_> {
     /// Returns the path that arguments name, under any of the keys that the agents' tools use. A
     /// path in the session's directory becomes relative to that directory.
     fn path_argument(&self, arguments: Raw) -> Option<String> {
-        let path = ["path", "file_path", "notebook_path", "filePath", "file"]
-            .iter()
-            .find_map(|key| arguments.get(key))
-            .and_then(decode_string)?;
+        const PATH_KEYS: [&str; 5] = ["path", "file_path", "notebook_path", "filePath", "file"];
+
+        let path = PATH_KEYS.iter().find_map(|key| arguments.get(key))?;
+        let path = decode_string(path)?;
         let Some(cwd) = &self.source.contents.session.header.cwd else {
             return Some(path);
         };
@@ -498,7 +498,8 @@ impl EntryView<'_> {
 
         // How it ended is in its members: the agent adds no line about it to the output, so none
         // is passed here.
-        let outcome = Outcome::from_result(message, "");
+        let no_output = "";
+        let outcome = Outcome::from_result(message, no_output);
         let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
         let mut marks = Vec::new();
         if outcome == Outcome::Stopped {
@@ -513,8 +514,9 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("output shortened"));
         }
 
-        let failed = outcome != Outcome::Passed;
-        self.push_tool(if failed { "failed" } else { "" }, |view| {
+        let has_failed = outcome != Outcome::Passed;
+        let state = if has_failed { "failed" } else { "" };
+        self.push_tool(state, |view| {
             push_head_line(name, &first_line(&code), &marks, &mut view.markup);
             if code.trim_end().contains('\n') {
                 let highlighting = Language::from_name(language);

@@ -158,16 +158,15 @@ pub fn is_truthy(value: Option<Raw>) -> bool {
 
 /// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join_array(array: Raw, separator: &str) -> Text<'static> {
-    join_with(
-        array.items().map(|item| {
-            if item.is_null() {
-                Text::default()
-            } else {
-                to_js_string(item)
-            }
-        }),
-        separator,
-    )
+    let mut texts = Vec::new();
+    for item in array.items() {
+        if item.is_null() {
+            texts.push(Text::default());
+        } else {
+            texts.push(to_js_string(item));
+        }
+    }
+    join_with(texts, separator)
 }
 
 /// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and
@@ -341,12 +340,9 @@ fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
         keys.push(&out[start + 1..start + key_len - 1]);
     }
     let properties = properties(&keys);
-    let is_sorted = properties.len() == members.len()
-        && properties
-            .iter()
-            .enumerate()
-            .all(|(index, property)| property.first == index && property.last == index);
-    if is_sorted {
+    let has_repeated_key = properties.len() < members.len();
+    let is_sorted = properties.is_sorted_by_key(|property| property.first);
+    if is_sorted && !has_repeated_key {
         return;
     }
 
@@ -399,10 +395,11 @@ fn properties(keys: &[&[u8]]) -> Vec<Property> {
 /// Returns the value of an integer-like key, which JavaScript sorts before all other keys: at most
 /// 2^32 - 2, without a leading zero.
 fn array_index(key: &[u8]) -> Option<u32> {
-    let canonical = key == b"0" || (key.first()? != &b'0' && key.iter().all(u8::is_ascii_digit));
-    if !canonical {
+    let has_leading_zero = key.starts_with(b"0") && key != b"0";
+    if has_leading_zero || !key.iter().all(u8::is_ascii_digit) {
         return None;
     }
+    // An empty key, or a number of more than 32 bits, does not parse.
     let index: u32 = std::str::from_utf8(key).ok()?.parse().ok()?;
     if index == u32::MAX {
         return None;

@@ -169,13 +169,14 @@ impl Archive {
         let mut stream = decoder(source, &self.pieces);
         let bytes_before = others[..index].iter().map(|member| member.size).sum();
         io::copy(&mut (&mut stream).take(bytes_before), &mut io::sink())?;
+
         let mut content = stream.take(others[index].size);
         let spooled = Spooled::written(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
-        if content.limit() == 0 {
-            Ok(Some(spooled))
-        } else {
-            Err(damaged("it is cut off"))
+        let missing_bytes = content.limit();
+        if missing_bytes > 0 {
+            return Err(damaged("it is cut off"));
         }
+        Ok(Some(spooled))
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.
@@ -340,9 +341,9 @@ impl Read for Ranges<'_> {
         let Some(range) = self.left.first_mut() else {
             return Ok(0);
         };
-        let most = usize::try_from(range.end - range.start)
-            .unwrap_or(usize::MAX)
-            .min(buf.len());
+        // On a system with 32 bits, a range may be longer than any buffer.
+        let range_len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let most = buf.len().min(range_len);
         let read = self.source.read_at(&mut buf[..most], range.start)?;
         range.start += read as u64;
         Ok(read)

@@ -446,12 +446,15 @@ fn refuse_input(
     source: Option<&SessionFile>,
     stat: &Stat,
 ) -> Result<(), StoreError> {
-    let is_input = source.map_or(Ok(false), |source| source.is_at(files, stat));
-    if is_input.map_err(|error| StoreError::io(Action::Read, path, error))? {
-        Err(StoreError::new(Action::Write, path, Cause::SameAsInput))
-    } else {
-        Ok(())
+    let Some(source) = source else {
+        return Ok(());
+    };
+    let failed = |error| StoreError::io(Action::Read, path, error);
+    let is_input = source.is_at(files, stat).map_err(failed)?;
+    if is_input {
+        return Err(StoreError::new(Action::Write, path, Cause::SameAsInput));
     }
+    Ok(())
 }
 
 /// Writes to a stream, such as a terminal or a pipe. With `check`, everything is collected and

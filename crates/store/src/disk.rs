@@ -7,37 +7,41 @@ use std::fs::FileType;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Access to the disk.
+/// Access to the disk. Tests replace it by a machine with other files.
 pub trait Disk {
-    /// Returns the content of a small file, if it can be read.
-    fn text(&self, path: &Path) -> Option<Vec<u8>>;
+    /// Returns the content of a regular file, such as one of settings; `None` if it cannot be read.
+    /// Of a large file, only the first [`MAX_SMALL_FILE_LEN`] bytes are returned.
+    fn read_small_file(&self, path: &Path) -> Option<Vec<u8>>;
     /// Whether the path exists.
     fn exists(&self, path: &Path) -> bool;
     /// Returns the path without symbolic links, or unchanged if it cannot be resolved.
-    fn real(&self, path: &Path) -> PathBuf;
+    fn resolve_links(&self, path: &Path) -> PathBuf;
 }
 
-/// The size of the largest settings file to read.
-const SETTINGS: u64 = 1 << 20;
+/// The maximum number of bytes that are read of a small file. No settings are as long; with the
+/// limit, a wrong file does not fill the memory.
+pub const MAX_SMALL_FILE_LEN: u64 = 1 << 20;
 
 impl Disk for OnDisk {
-    fn text(&self, path: &Path) -> Option<Vec<u8>> {
-        // A FIFO is not opened, because that would block.
-        super::modified(path)?;
-        let mut text = Vec::new();
-        std::fs::File::open(path)
-            .ok()?
-            .take(SETTINGS)
-            .read_to_end(&mut text)
+    fn read_small_file(&self, path: &Path) -> Option<Vec<u8>> {
+        // To open a FIFO would block until another process writes to it.
+        let is_regular = std::fs::metadata(path).ok()?.is_file();
+        if !is_regular {
+            return None;
+        }
+        let file = std::fs::File::open(path).ok()?;
+        let mut content = Vec::new();
+        file.take(MAX_SMALL_FILE_LEN)
+            .read_to_end(&mut content)
             .ok()?;
-        Some(text)
+        Some(content)
     }
 
     fn exists(&self, path: &Path) -> bool {
         path.exists()
     }
 
-    fn real(&self, path: &Path) -> PathBuf {
+    fn resolve_links(&self, path: &Path) -> PathBuf {
         files::real(path).unwrap_or_else(|_| path.to_owned())
     }
 }

@@ -326,23 +326,24 @@ impl FolderNames {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            let is_session = is_session_name(&name);
-            if kind.is_dir() {
-                let linked = false;
-                self.folders.push(Subfolder { name, linked });
-            } else if kind.is_file() && is_session {
-                self.files.push(name);
-            } else if kind.is_symlink() {
+            let linked = kind.is_symlink();
+            let mut is_folder = kind.is_dir();
+            let mut is_file = kind.is_file();
+            if linked {
                 match std::fs::metadata(entry.path()) {
-                    Ok(stat) if stat.is_dir() => {
-                        let linked = true;
-                        self.folders.push(Subfolder { name, linked });
+                    Ok(target) => {
+                        is_folder = target.is_dir();
+                        is_file = target.is_file();
                     }
-                    Ok(stat) if stat.is_file() && is_session => self.files.push(name),
                     // A link to nothing is found, so that opening it reports the error.
-                    Err(_) if is_session => self.files.push(name),
-                    _ => {}
+                    Err(_) => is_file = true,
                 }
+            }
+
+            if is_folder {
+                self.folders.push(Subfolder { name, linked });
+            } else if is_file && is_session_name(&name) {
+                self.files.push(name);
             }
         }
         Ok(())

@@ -103,7 +103,9 @@ pub use create::{
     Beside, CheckContent, IfExists, NewFolder, check_create, create, create_beside, create_checked,
     create_private, has_content, is_same, remove, rename_new, restore, same_file,
 };
-pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};
+pub use disk::{
+    Disk, MAX_SMALL_FILE_LEN, files_below, is_free, own_file, own_files_below, remove_empty_folders,
+};
 pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, SessionsBeingWritten, agent_in, is_closed_pipe};
 pub use find::{

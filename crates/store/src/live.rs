@@ -94,14 +94,16 @@ fn just_written(
     if ago >= RECENT {
         return Ok(None);
     }
-    let is_old_inode = stat
-        .born
-        .is_some_and(|born| time_between(now, born) >= RECENT);
+    let is_old_inode = match stat.born {
+        Some(born) => time_between(now, born) >= RECENT,
+        None => false,
+    };
+    // An agent that appends has the file open, which would have been seen.
     if is_old_inode && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
     let is_working = ends_with_new_entry_of_turn(files, file, stat)?;
-    Ok(is_working.then_some(ago))
+    Ok(if is_working { Some(ago) } else { None })
 }
 
 /// Whether a working agent wrote to a file within this time before or after `now`, as far as the

@@ -102,20 +102,21 @@ fn write_owner(
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     let content = format!("{}:{}\n", std::process::id(), since.as_millis()).into_bytes();
-    match files.write(file, &content) {
-        Ok(written) if written == content.len() => Ok(PublishLock {
-            files,
-            path: path.to_owned(),
-            content,
-        }),
-        failed => {
-            // We created it a moment ago; it is too young for anyone to have stolen it.
-            let _ = unlink_own(files, path);
-            Err(failed
-                .err()
-                .unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
+    let error = match files.write(file, &content) {
+        Ok(written) if written == content.len() => {
+            return Ok(PublishLock {
+                files,
+                path: path.to_owned(),
+                content,
+            });
         }
-    }
+        // The system writes a part if the disk is full.
+        Ok(_) => io::ErrorKind::StorageFull.into(),
+        Err(error) => error,
+    };
+    // We created it a moment ago; it is too young for anyone to have stolen it.
+    let _ = unlink_own(files, path);
+    Err(error)
 }
 
 /// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released

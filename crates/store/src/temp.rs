@@ -208,13 +208,17 @@ pub(super) fn write_through(
     fill: &mut Fill<'_>,
 ) -> Result<u64, StoreError> {
     let mut buffered = BufWriter::with_capacity(128 * 1024, out);
-    let filled = fill(&mut buffered).and_then(|()| buffered.flush());
+    let mut write_result = fill(&mut buffered);
+    if write_result.is_ok() {
+        write_result = buffered.flush();
+    }
     let bytes = buffered.get_ref().bytes;
     // Dropping a `BufWriter` would try to write its buffer once more; taking it apart does not.
     drop(buffered.into_parts());
-    filled
-        .map(|()| bytes)
-        .map_err(|error| StoreError::io(Action::Write, path, error))
+    match write_result {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(StoreError::io(Action::Write, path, error)),
+    }
 }
 
 /// Writes through the seam.

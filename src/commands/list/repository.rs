@@ -31,7 +31,7 @@ fn repository_at(folder: &Path) -> Option<PathBuf> {
         return None;
     }
 
-    let git_folder = match OnDisk.text(&dot_git) {
+    let git_folder = match OnDisk.read_small_file(&dot_git) {
         Some(_) => folder.join(read_path(&dot_git, "gitdir: ")?),
         None => dot_git,
     };
@@ -39,7 +39,7 @@ fn repository_at(folder: &Path) -> Option<PathBuf> {
         Some(common) => git_folder.join(common),
         None => git_folder,
     };
-    let common_folder = OnDisk.real(&common_folder);
+    let common_folder = OnDisk.resolve_links(&common_folder);
     if common_folder.ends_with(".git") {
         return common_folder.parent().map(Path::to_owned);
     }
@@ -47,14 +47,14 @@ fn repository_at(folder: &Path) -> Option<PathBuf> {
     // The repository of a submodule is inside that of the outer project, and its configuration
     // records where the worktree is.
     match read_path(&common_folder.join("config"), "worktree = ") {
-        Some(worktree) => Some(OnDisk.real(&common_folder.join(worktree))),
+        Some(worktree) => Some(OnDisk.resolve_links(&common_folder.join(worktree))),
         None => Some(common_folder),
     }
 }
 
 /// Returns the path on the first line of a file that begins with `key`, after that key.
 fn read_path(file: &Path, key: &str) -> Option<PathBuf> {
-    let text = String::from_utf8(OnDisk.text(file)?).ok()?;
+    let text = String::from_utf8(OnDisk.read_small_file(file)?).ok()?;
     text.lines()
         .find_map(|line| Some(PathBuf::from(line.trim().strip_prefix(key)?)))
 }

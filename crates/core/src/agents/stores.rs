@@ -162,7 +162,7 @@ fn pi_session_dir(
 fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-    let bytes = disk.text(file)?;
+    let bytes = disk.read_small_file(file)?;
     let json = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     let settings = Raw::parse(json).ok()?;
     let folder = settings.get_text("sessionDir")?;
@@ -177,7 +177,7 @@ fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -
     }
     let root = omp_session_dir(store_env, disk)?;
 
-    let real_cwd = disk.real(store_env.base_dirs.cwd);
+    let real_cwd = disk.resolve_links(store_env.base_dirs.cwd);
     let project = omp_project_name(store_env, &real_cwd, disk);
     let hashed_name = hashed_project_name(project.scope, &real_cwd);
     let legacy_name = encode_path(&normalize_path(store_env.base_dirs.cwd));
@@ -284,7 +284,7 @@ struct OmpProjectName {
 /// temporary files, if the project is below one of them.
 fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> OmpProjectName {
     if let Some(home) = store_env.base_dirs.home
-        && let Some(name) = relative_project_name(real_cwd, &disk.real(home), "-")
+        && let Some(name) = relative_project_name(real_cwd, &disk.resolve_links(home), "-")
     {
         return OmpProjectName {
             scope: "home",
@@ -292,7 +292,7 @@ fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> Om
         };
     }
 
-    let temporary = disk.real(&temporary_folder(store_env));
+    let temporary = disk.resolve_links(&temporary_folder(store_env));
     if let Some(name) = relative_project_name(real_cwd, &temporary, "-tmp") {
         return OmpProjectName { scope: "tmp", name };
     }
@@ -508,17 +508,17 @@ mod tests {
     }
 
     impl Disk for Machine {
-        fn text(&self, path: &Path) -> Option<Vec<u8>> {
+        fn read_small_file(&self, path: &Path) -> Option<Vec<u8>> {
             self.files
                 .get(path.to_str()?)
                 .map(|text| text.as_bytes().to_vec())
         }
 
         fn exists(&self, path: &Path) -> bool {
-            self.text(path).is_some()
+            self.read_small_file(path).is_some()
         }
 
-        fn real(&self, path: &Path) -> PathBuf {
+        fn resolve_links(&self, path: &Path) -> PathBuf {
             let link = self
                 .links
                 .iter()

@@ -608,11 +608,12 @@ fn whole_number(tokens: f64) -> f64 {
 pub(super) fn tool_definitions(system_message: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let system_message = system_message?;
     let tools = Raw::from_checked(&system_message).get("toolsAdded")?;
-    let definitions: Vec<_> = tools
-        .items()
-        .filter(|tool| tool.is_object())
-        .map(tool_definition)
-        .collect();
+    let mut definitions = Vec::new();
+    for tool in tools.items() {
+        if tool.is_object() {
+            definitions.push(tool_definition(tool));
+        }
+    }
     if definitions.is_empty() {
         return None;
     }

@@ -96,7 +96,8 @@ pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut S
         if is_block_mark || has_meaning(byte, before, after) {
             out.push('\\');
         }
-        out.push(if byte == b'\t' { ' ' } else { char::from(byte) });
+        let shown = if byte == b'\t' { ' ' } else { char::from(byte) };
+        out.push(shown);
 
         let acts_on_forge = match byte {
             b'@' => notifies(text, offset),

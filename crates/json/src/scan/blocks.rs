@@ -138,8 +138,11 @@ impl Scanner<'_> {
             // `\u` and four hexadecimal digits.
             b'u' => {
                 let digits = self.bytes.get(backslash + 2..backslash + 6)?;
-                let is_valid = digits.iter().all(u8::is_ascii_hexdigit);
-                is_valid.then_some(backslash + 6)
+                if digits.iter().all(u8::is_ascii_hexdigit) {
+                    Some(backslash + 6)
+                } else {
+                    None
+                }
             }
             _ => None,
         }

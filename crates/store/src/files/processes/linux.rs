@@ -6,6 +6,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -79,24 +80,19 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
 /// clock.
 pub fn process_start_time(pid: u32) -> Option<SystemTime> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the process, in parentheses, may contain spaces. The start is the 20th field
-    // after it.
-    let ticks: u64 = stat
-        .rsplit_once(')')?
-        .1
-        .split_ascii_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()?;
+    // The name of the process, in parentheses, may contain spaces and parentheses.
+    let (_pid_and_name, fields) = stat.rsplit_once(')')?;
+    // The start is the 20th field after the name.
+    let start = fields.split_ascii_whitespace().nth(19)?;
+    let ticks_since_boot: u64 = start.parse().ok()?;
+    let seconds_since_boot = ticks_since_boot / rustix::param::clock_ticks_per_second();
+
     let system = std::fs::read_to_string("/proc/stat").ok()?;
-    let boot: u64 = system
+    let boot_line = system
         .lines()
-        .find_map(|line| line.strip_prefix("btime "))?
-        .trim()
-        .parse()
-        .ok()?;
-    let seconds = ticks / rustix::param::clock_ticks_per_second();
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(boot + seconds))
+        .find_map(|line| line.strip_prefix("btime "))?;
+    let boot: u64 = boot_line.trim().parse().ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(boot + seconds_since_boot))
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
@@ -141,8 +137,8 @@ impl SessionsBeingWritten {
     }
 }
 
-/// Returns the session files that a process has open for writing. As in [`writes`], names are
-/// compared first.
+/// Returns the session files that a process has open for writing. As in [`has_open_for_writing`],
+/// names are compared first.
 fn session_files_written_by(pid: u32) -> Vec<Stat> {
     let mut files = Vec::new();
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
@@ -153,15 +149,14 @@ fn session_files_written_by(pid: u32) -> Vec<Stat> {
         let Ok(target) = std::fs::read_link(&link) else {
             continue;
         };
-        if target.extension().is_none_or(|suffix| suffix != "jsonl") {
+        if target.extension() != Some(OsStr::new("jsonl")) {
             continue;
         }
-        let is_written = entry
-            .file_name()
-            .to_str()
-            .is_some_and(|fd| is_open_for_writing(pid, fd));
-        if is_written && let Ok(found) = std::fs::metadata(&link) {
-            files.push(super::os::stat_of(&found));
+        if let Some(fd) = entry.file_name().to_str()
+            && is_open_for_writing(pid, fd)
+            && let Ok(metadata) = std::fs::metadata(&link)
+        {
+            files.push(super::os::stat_of(&metadata));
         }
     }
     files
