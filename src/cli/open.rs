@@ -233,7 +233,7 @@ impl Input {
     }
 
     pub fn load(&self, options: &LoadOptions) -> Result<Session, Failure> {
-        load(self.source(), options).map_err(|error| self.load_failure(error))
+        load(self.source(), options).map_err(|error| self.content_failure(error))
     }
 
     /// Returns the file of a session that is to be changed in place; fails for a stream.
@@ -247,7 +247,7 @@ impl Input {
 
     /// Reads the header; fails if the input is not a session.
     pub fn read_header(&self) -> Result<Header, Failure> {
-        read_header(self.source()).map_err(|error| self.load_failure(error))
+        read_header(self.source()).map_err(|error| self.content_failure(error))
     }
 
     /// Returns a failure for this session (exit 2).
@@ -313,18 +313,22 @@ impl Input {
         Failure::from_read_error(&self.name, error)
     }
 
-    /// Returns the failure for content that is no session. An empty stream usually comes from a
-    /// command that failed, so the hint is about that.
-    fn load_failure(&self, error: LoadError) -> Failure {
-        match error {
+    /// Returns the failure for content that cannot be loaded as a session.
+    fn content_failure(&self, error: LoadError) -> Failure {
+        let is_empty = matches!(
+            error,
             LoadError::NotASession {
                 what: WrongFile::Empty,
                 ..
-            } if self.is_stream() => self
+            }
+        );
+        // An empty stream usually comes from a command that failed.
+        if is_empty && self.is_stream() {
+            return self
                 .failure("it is empty")
-                .with_hint("the command before the pipe printed nothing"),
-            error => foreign::load_failure(&self.name, self.source(), error),
+                .with_hint("the command before the pipe printed nothing");
         }
+        foreign::load_failure(&self.name, self.source(), error)
     }
 }
 
@@ -421,7 +425,7 @@ impl OpenSession {
         {
             content.append(&change.appended_bytes())?;
             let added = load_appended(&mut self.session, self.input.source(), &self.options);
-            if added.map_err(|error| self.input.load_failure(error))? {
+            if added.map_err(|error| self.input.content_failure(error))? {
                 return Ok(());
             }
             self.session = self.input.load(&self.options)?;
@@ -439,7 +443,7 @@ impl OpenSession {
     /// Adds what was appended to the file. Returns `false` if the session must be loaded again.
     pub fn append_new_entries(&mut self, input: &Input) -> Result<bool, Failure> {
         load_appended(&mut self.session, input.source(), &self.options)
-            .map_err(|error| input.load_failure(error))
+            .map_err(|error| input.content_failure(error))
     }
 
     pub fn entry_reader(&self) -> EntryReader<'_> {

@@ -31,8 +31,9 @@ impl Status {
     }
 }
 
-/// Warns of the sessions that were found by a search, but that an agent may have open, or that
-/// changed recently. Only the first is named, with the number of the others.
+/// Warns of sessions that were left as they are, because an agent may still write to them. They
+/// were found in a directory, so that the user did not ask for any of them: only the first is
+/// named, with the number of the others.
 pub fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
     let Some((first, others)) = skipped.split_first() else {
         return;

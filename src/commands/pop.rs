@@ -52,19 +52,19 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Goes back to before the last user message, or to the entry that is given, with a summary of what
-/// followed.
+/// Moves the leaf to before the last user message, or to the entry that is given, and appends a
+/// summary of what followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let navigation = if let Some(reference) = &args.to {
-        navigate_to(&open, open.session.leaf.into(), reference)?
-    } else {
-        let request = find_request(&open, args.back.unwrap_or(1))?;
-        navigate(
-            &open.session,
-            open.session.leaf.into(),
-            Position::Entry(request),
-        )
+    let leaf = Position::from(open.session.leaf);
+    let navigation = match &args.to {
+        Some(reference) => navigate_to(&open, leaf, reference)?,
+        None => {
+            let times = args.back.unwrap_or(1);
+            let request = find_request(&open, times)?;
+            // Navigation to a user message ends before it, so that the user can send it again.
+            navigate(&open.session, leaf, Position::Entry(request))
+        }
     };
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }

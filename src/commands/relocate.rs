@@ -254,7 +254,7 @@ impl RelocationReport<'_> {
             stores = stores_for_recorded_project(&resolve_user_folder(old, ui), ui);
         }
         for unread in mover.take_unread() {
-            if may_hold_sessions(&OnDisk.real(&unread.path), &stores) {
+            if may_hold_sessions(&OnDisk.resolve_links(&unread.path), &stores) {
                 self.report_failure(&unread.failure, ui);
             } else {
                 let hint = "forks in it are not updated; a later run updates them";

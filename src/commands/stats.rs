@@ -403,21 +403,22 @@ fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     )
 }
 
-/// Reports that none of the sessions has anything to count.
+/// Warns that the sessions have nothing to count. Without the warning, an empty table could be
+/// taken for a failure.
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
-    let what = if args.by.contains(&GroupKey::File) {
+    let counted = if args.by.contains(&GroupKey::File) {
         "tool calls that name a file"
     } else if args.by.contains(&GroupKey::Tool) {
         "tool calls"
     } else {
         "entries"
     };
-    let period = if args.period.is_given() {
-        " and this period"
+    let searched = if args.period.is_given() {
+        "these sessions and this period"
     } else {
-        ""
+        "these sessions"
     };
-    ui.warn(&format!("no {what} in these sessions{period}"));
+    ui.warn(&format!("no {counted} in {searched}"));
 }
 
 /// Reads the file of `--prices`.

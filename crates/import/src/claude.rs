@@ -343,15 +343,11 @@ impl<'o> ClaudeReader<'o> {
         self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
-    /// Finds where a line is attached:
-    ///
-    /// - A line whose parent was read is attached to its parent.
-    /// - A line whose parent is missing follows the line before it: in the main conversation, or
-    ///   for a line of a side chain, in the file.
-    /// - A root, which has a `uuid` and the parent `null`, follows what was kept before the tree.
-    /// - Any other line, such as the first one of a side chain, follows the main conversation.
+    /// Finds where a line is attached in the tree.
     fn find_attach_point(&self, line: &ClaudeLine) -> AttachPoint {
-        let Some(uuid) = &line.parent else {
+        let Some(parent_uuid) = &line.parent else {
+            // A root has the parent `null`. A line without the member, such as the first one of a
+            // side chain, belongs to the conversation so far.
             let is_root = line.uuid.is_some() && !line.lacks_parent && !line.is_sidechain;
             let parent = if is_root {
                 self.last_before_tree
@@ -360,12 +356,16 @@ impl<'o> ClaudeReader<'o> {
             };
             return AttachPoint::below(parent);
         };
-        if let Some(parent) = self.find_line(uuid) {
+
+        if let Some(parent) = self.find_line(parent_uuid) {
             return AttachPoint {
                 parent: Some(parent.last),
                 response: parent.response,
             };
         }
+
+        // The parent is not in the file. The line before takes its place: for a line of a side
+        // chain, the last of the file so far, for any other, the last of the main conversation.
         let line_before = if line.is_sidechain {
             self.last_entry
         } else {

@@ -48,7 +48,7 @@ pub fn restore_interrupted(
 
 /// Whether the session of an archive is hidden, and no process is about to remove it.
 fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failure> {
-    let Some(session) = stores.archived_session_path(&OnDisk.real(archive)) else {
+    let Some(session) = stores.archived_session_path(&OnDisk.resolve_links(archive)) else {
         return Ok(false);
     };
     if store::is_free(&aside_of(&session))? {

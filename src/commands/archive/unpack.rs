@@ -35,7 +35,7 @@ pub fn find_archive(
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
     if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name()) {
-        let session = OnDisk.real(&ui.resolve_path(folder)).join(name);
+        let session = OnDisk.resolve_links(&ui.resolve_path(folder)).join(name);
         if let Some(archive) = stores.archive_path(&session)
             && !store::is_free(&archive)?
         {

@@ -509,7 +509,7 @@ fn unfit_source(source: &Survey, record: &ImportRecord, change: &str) -> Failure
 
 fn real_path(path: &Path) -> PathBuf {
     use crate::agents::stores::Disk as _;
-    store::OnDisk.real(path)
+    store::OnDisk.resolve_links(path)
 }
 
 #[cfg(test)]

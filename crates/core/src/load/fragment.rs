@@ -310,8 +310,9 @@ impl Fragment {
 
     /// Stores the row of an entry, and its tool calls.
     ///
-    /// Rows of the agent's tree stay exactly as the agent cuts them. In rows for people, a cut may
-    /// not leave half of a surrogate pair, and marks a message of which the row has only the start.
+    /// The agents cut a long text after a number of UTF-16 units, which may divide a character, and
+    /// do not mark the cut. Rows of the agent's tree stay exactly so. In rows for people, half a
+    /// character is removed, and [`CUT_MARK`] follows the start of a longer message.
     pub fn keep_row(
         &mut self,
         entry: EntryIx,
@@ -328,27 +329,28 @@ impl Fragment {
         let shows_message = readable.is_none()
             && parsed.kind == Kind::Message
             && matches!(parsed.role, Role::User | Role::Assistant);
-        self.collected.rows.push(entry.index(), |row| {
-            let start = row.len();
-            let parts = match readable {
-                Some(text) => text.append_to(row),
-                None => agent.push_row(parsed, row),
+        // The buffer has the rows of all entries before this one.
+        self.collected.rows.push(entry.index(), |buffer| {
+            let start = buffer.len();
+            let shape = match readable {
+                Some(text) => text.append_to(buffer),
+                None => agent.push_row(parsed, buffer),
             };
-            if !rows.readable || row.len() - start < SHORTEST_CUT {
-                return parts;
+            if rows.readable && buffer.len() - start >= SHORTEST_CUT_ROW {
+                drop_divided_character(buffer);
             }
-
-            drop_cut_half(row);
-            // A unit takes at least one byte, so a shorter row was not cut. If white space at the
-            // start of the message was trimmed, it may have been; such a cut is not marked.
-            let may_be_cut = shows_message && row.len() - start >= ROW_UNITS;
-            if may_be_cut
+            // To measure a message takes long, so short rows are excluded first: a message is cut
+            // after `ROW_UNITS` units, and each unit takes at least one byte. A row is shorter if
+            // white space at its start was trimmed; such a cut is not marked.
+            if rows.readable
+                && shows_message
+                && buffer.len() - start >= ROW_UNITS
                 && let Some(message) = &parsed.record.message
                 && exceeds_row(message, parsed.blocks)
             {
-                row.extend_from_slice(CUT_MARK.as_bytes());
+                buffer.extend_from_slice(CUT_MARK.as_bytes());
             }
-            parts
+            shape
         });
         self.keep_calls(entry, parsed, Some(rows), reading);
     }
@@ -556,19 +558,20 @@ fn migrated_kind(kind: Kind, record: &Record) -> Kind {
     }
 }
 
-/// The minimum number of bytes of a row that was cut: 80 units are the fewest of an agent.
-const SHORTEST_CUT: usize = 80;
+/// The minimum number of bytes of a row that was cut. The shortest limit of an agent for a text in a
+/// row is 80 UTF-16 units, each of which takes at least one byte.
+const SHORTEST_CUT_ROW: usize = 80;
 
-/// Removes the first half of a surrogate pair, which a cut left at the end of a row or before its
-/// [`CUT_MARK`].
-fn drop_cut_half(row: &mut Vec<u8>) {
-    let is_marked = row.ends_with(CUT_MARK.as_bytes());
+/// Removes the first half of a surrogate pair, which a cut left at the end of the last row or
+/// before its [`CUT_MARK`].
+fn drop_divided_character(buffer: &mut Vec<u8>) {
+    let is_marked = buffer.ends_with(CUT_MARK.as_bytes());
     if is_marked {
-        row.truncate(row.len() - CUT_MARK.len());
+        buffer.truncate(buffer.len() - CUT_MARK.len());
     }
-    drop_high_surrogate(row);
+    drop_high_surrogate(buffer);
     if is_marked {
-        row.extend_from_slice(CUT_MARK.as_bytes());
+        buffer.extend_from_slice(CUT_MARK.as_bytes());
     }
 }
 

@@ -1,14 +1,14 @@
 //! What was copied with a response, if only the response shows that it was copied.
 //!
 //! Two imports of a source give its entries different ids. The response of a model keeps its own
-//! id. What the user said and what tools returned has no such id: it belongs to the response below
-//! it.
+//! id. What the user said and what tools returned has no such id: it is part of the turn that ends
+//! with the response below it.
 
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 
-/// The entries of a session, as far as copied turns need them.
-pub trait Turns {
+/// The entries of a session, with the parent of each.
+pub trait ResponseTree {
     /// Returns the number of entries.
     fn entry_count(&self) -> usize;
 
@@ -19,33 +19,37 @@ pub trait Turns {
     fn is_response(&self, ix: EntryIx) -> bool;
 }
 
-/// Returns the copied responses, and what was copied with each: the entries from the response
-/// before, if that was copied as well, or from the root.
+/// Returns the copied responses, with the rest of their turns: the entries between each and the
+/// response above it.
+///
+/// These entries are left out if the response above was not copied: then nothing shows that they
+/// were.
 pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
-    turns: &impl Turns,
+    tree: &impl ResponseTree,
 ) -> HashSet<EntryIx> {
+    // Grows below. An entry of an earlier turn in it ends a walk: what is above is in it as well.
     let mut copied = copied_responses.clone();
     for response in copied_responses {
-        // The entries between this response and the one before it.
-        let mut between = Vec::new();
-        let mut above = turns.parent(response);
-        while let Some(ix) = above {
-            // More steps than entries: the parents form a cycle.
-            let is_cycle = between.len() == turns.entry_count();
-            if turns.is_response(ix) || copied.contains(&ix) || is_cycle {
+        let mut turn = Vec::new();
+        let mut above = tree.parent(response);
+        while let Some(ix) = above
+            && !tree.is_response(ix)
+            && !copied.contains(&ix)
+        {
+            turn.push(ix);
+            above = tree.parent(ix);
+            // A malformed file may have a cycle of parents, in which no walk would end. Without one,
+            // a path has no more entries than the session.
+            if turn.len() > tree.entry_count() {
                 break;
             }
-            between.push(ix);
-            above = turns.parent(ix);
         }
 
-        let follows_copy = match above {
-            Some(ix) => copied.contains(&ix),
-            None => true,
-        };
-        if follows_copy {
-            copied.extend(between);
+        let is_first_turn = above.is_none();
+        let follows_copied_turn = above.is_some_and(|ix| copied.contains(&ix));
+        if is_first_turn || follows_copied_turn {
+            copied.extend(turn);
         }
     }
     copied

@@ -35,6 +35,7 @@ impl Session {
         if !self.needs_migration(ix) {
             return Ok(Cow::Borrowed(line));
         }
+        // Most lines of version 1 need no parsing.
         if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
@@ -43,6 +44,7 @@ impl Session {
         match self.format {
             Format::V1 => self.set_tree_keys(ix, &mut edit),
             Format::Draft => self.convert_draft(ix, &mut edit),
+            // Since version 2, entries have ids and parents. Only the name of a role is older.
             Format::V2 | Format::V3 => {}
         }
         rename_hook_role(&mut edit);

@@ -52,7 +52,8 @@ impl<'s> Batch<'s> {
     }
 
     /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted.
-    /// If the entry is refused, the batch is unchanged, apart from the ids that were issued.
+    /// If the entry is refused, the batch is unchanged; an id that was generated for the entry is
+    /// not generated again.
     ///
     /// # Errors
     /// If the line is not an object in UTF-8, or is not an entry that the agent would accept here.
@@ -63,6 +64,7 @@ impl<'s> Batch<'s> {
         if !entry.is_object() {
             return Err(refuse("not a JSON object"));
         }
+        // The parser looks only at the structure. The agents would replace such bytes.
         if std::str::from_utf8(line).is_err() {
             return Err(refuse("it contains bytes that are not UTF-8"));
         }
@@ -86,8 +88,12 @@ impl<'s> Batch<'s> {
         if !required::is_known_kind(Kind::from_member(entry.get("type"))) {
             self.unknown_types.insert(kind.to_string());
         }
-        let line = fill_missing_members(entry, &id, parent_id.as_ref(), id_source);
-        self.push_entry(NewEntry { id, line }, parent);
+        let complete_line = fill_missing_members(entry, &id, parent_id.as_ref(), id_source);
+        let new_entry = NewEntry {
+            id,
+            line: complete_line,
+        };
+        self.push_entry(new_entry, parent);
         Ok(())
     }
 

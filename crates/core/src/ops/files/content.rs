@@ -112,13 +112,16 @@ impl FileContent {
     }
 
     /// Applies the next operation on the file; to be called in the order of the conversation.
-    /// `entry` has the call of the operation. It becomes [`Self::unknown_from`] if it is the first
-    /// whose change is not stored in a known form.
+    ///
+    /// `entry` has the call of the operation. If the change is not stored in a form that can be
+    /// applied, the content is unknown from this entry on: see [`Self::unknown_from`].
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
             FileChange::Write(text) | FileChange::ReadWhole(text) => self.set_whole(text),
             FileChange::ReadPart(part) => self.add_read_lines(part),
+            // The arguments of the call have the replaced and the new texts.
             FileChange::Edit(edits) => self.apply_edits(&edits),
+            // The result has the new content, or a diff.
             FileChange::Recorded(edit) => self.apply_recorded(entry, edit),
             FileChange::UnknownChange => self.add_unknown_change(entry),
             // It changes nothing, and what it printed cannot be used.

@@ -34,8 +34,18 @@ struct RecordedFile {
 /// The notice in place of the end of a text that oh-my-pi does not store.
 const CUT_NOTICE: &str = "[Session persistence truncated large content]";
 
-/// The words with which oh-my-pi reports such a repair.
+/// The words with which oh-my-pi reports that it changed a file again, to repair its syntax.
 const REPAIR_NOTICE: &str = "an automatic syntax repair (";
+
+/// Whether the content of a message is a string, or one block of text.
+fn is_one_text(content: Raw) -> bool {
+    let mut blocks = content.items();
+    let Some(first_block) = blocks.next() else {
+        return content.is_string();
+    };
+    let has_more_blocks = blocks.next().is_some();
+    !has_more_blocks && member_is(first_block, "type", "text")
+}
 
 impl ToolOutput {
     /// Reads the output from the message of a result: what the tool printed, and what it recorded
@@ -44,19 +54,13 @@ impl ToolOutput {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);
         let truncation = details.get("truncation").unwrap_or(Raw::NULL);
-        let mut blocks = content.items();
-        let is_one_text = match (blocks.next(), blocks.next()) {
-            (None, _) => content.is_string(),
-            (Some(only_block), None) => member_is(only_block, "type", "text"),
-            (Some(_), Some(_)) => false,
-        };
         let text = join_text(Some(content), "").into_string_lossy();
         ToolOutput {
             recorded_edits: read_recorded_edits(details),
             is_repaired: text.contains(REPAIR_NOTICE),
             displayed: read_displayed(details),
             text,
-            is_one_text,
+            is_one_text: is_one_text(content),
             is_truncated: truncation.is_object(),
             patch: read_patch(details),
         }

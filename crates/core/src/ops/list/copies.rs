@@ -4,7 +4,7 @@
 use super::{ListedSession, ReadSession};
 use crate::load::read_header;
 use crate::session::Header;
-use crate::session::copied_turns::{Turns, with_copied_turns};
+use crate::session::copied_turns::{ResponseTree, with_copied_turns};
 use crate::session::entry::EntryIx;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
@@ -77,7 +77,7 @@ fn find_copied_turns(counted_keys: &HashSet<u128>, reading: &ReadSession) -> Has
     with_copied_turns(copied_responses, reading)
 }
 
-impl Turns for ReadSession {
+impl ResponseTree for ReadSession {
     fn entry_count(&self) -> usize {
         self.keys.len()
     }

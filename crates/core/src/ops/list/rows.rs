@@ -149,20 +149,26 @@ pub fn group_by_repository(
     rows: &mut [ListRow],
     mut repository: impl FnMut(&ListedSession) -> Option<PathBuf>,
 ) {
-    // The position of each repository in the list.
-    let mut ranks: HashMap<Option<PathBuf>, usize> = HashMap::default();
-    ranks.insert(None, usize::MAX);
+    // The position of each repository among those of the list.
+    let mut ranks: HashMap<PathBuf, usize> = HashMap::default();
     // Nested rows follow their row at the top level, and have its repository.
-    let mut root_repository = None;
+    let mut root_repository: Option<PathBuf> = None;
     for row in rows.iter() {
         if row.depth == 0 {
             root_repository = repository(&list[row.index]);
         }
-        let next_rank = ranks.len();
-        ranks.entry(root_repository.clone()).or_insert(next_rank);
+        if let Some(repository) = &root_repository {
+            let next_rank = ranks.len();
+            ranks.entry(repository.clone()).or_insert(next_rank);
+        }
         list[row.index].repository.clone_from(&root_repository);
     }
-    rows.sort_by_key(|row| ranks[&list[row.index].repository]);
+
+    // The sort is stable, so that rows of one repository keep their order.
+    rows.sort_by_key(|row| match &list[row.index].repository {
+        Some(repository) => ranks[repository],
+        None => usize::MAX,
+    });
 }
 
 /// Returns the parent of each session as an index in the list: for a sub-agent the session that

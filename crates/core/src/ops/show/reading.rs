@@ -126,10 +126,7 @@ impl ShownEntry {
                 b"command" | b"code" | b"output" if is_execution && value.is_string() => {
                     self.push_literal(value.text().unwrap_or_default());
                 }
-                _ if has_known_members(role) => {
-                    self.push_rest(key, value);
-                }
-                // What a message of another role says may be in any member.
+                _ if has_standard_members(role) => self.push_rest(key, value),
                 _ => self.push_member(&key, value),
             }
         }
@@ -381,9 +378,12 @@ fn round_numbers(value: Raw) -> Vec<u8> {
     out
 }
 
-/// Whether the members with content are known for messages of this role; the others are listed as
-/// further fields.
-fn has_known_members(role: Role) -> bool {
+/// Whether the agents define the members of a message of this role. Its text is then in members
+/// that [`ShownEntry::push_message`] has a case for, and any other member is a detail.
+///
+/// A message of another role comes from an extension or a later version of an agent. Its text may
+/// be in any member.
+fn has_standard_members(role: Role) -> bool {
     matches!(
         role,
         Role::User

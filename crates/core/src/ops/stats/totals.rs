@@ -3,7 +3,7 @@
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
-use crate::session::copied_turns::{Turns, with_copied_turns};
+use crate::session::copied_turns::{ResponseTree, with_copied_turns};
 use crate::session::entry::{Entry, EntryIx, Role, Slice};
 use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
@@ -52,7 +52,7 @@ fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> Hash
     with_copied_turns(copied_responses, session)
 }
 
-impl Turns for Session {
+impl ResponseTree for Session {
     fn entry_count(&self) -> usize {
         self.entries.len()
     }
