@@ -2389,6 +2389,36 @@ fn import_keeps_what_was_typed_while_claude_code_worked() {
     ");
 }
 
+/// What a command of the user printed can be a line without a message. Claude Code sends it, and so
+/// does pi.
+#[test]
+fn import_keeps_the_output_of_commands() {
+    let s = Sandbox::new();
+    put_claude_lines(
+        &s,
+        &[
+            r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"<command-name>/cost</command-name>"}}"#,
+            r#"{"type":"system","subtype":"local_command","uuid":"2","parentUuid":"1","content":"<local-command-stdout>$1.20</local-command-stdout>","level":"info"}"#,
+            r#"{"type":"user","uuid":"3","parentUuid":"2","message":{"role":"user","content":"So much?"}}"#,
+            r#"{"type":"system","subtype":"turn_duration","uuid":"4","parentUuid":"3","durationMs":9}"#,
+        ],
+    );
+    assert_snapshot!(s.run("tree --filter all ./source.jsonl"), @r"
+    77df7c30  • claude.command: /cost
+    a5dce1d8  • claude.output: <local-command-stdout>$1.20</local-command-stdout>
+    72dce2de  • user: So much?
+    72eaa04a  • custom: claude.system.turn_duration
+    53a47181  • custom: foreign_session_import  ← active
+    ");
+    assert_snapshot!(s.run("context --as text ./source.jsonl"), @r"
+    [User]: <command-name>/cost</command-name>
+
+    [User]: <local-command-stdout>$1.20</local-command-stdout>
+
+    [User]: So much?
+    ");
+}
+
 /// Older versions wrote no attachment, and newer ones may write it before or after the line of the
 /// queue. The text is one message in each case.
 #[test]

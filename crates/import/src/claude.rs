@@ -327,7 +327,7 @@ impl<'o> ClaudeReader<'o> {
             return Ok(None);
         }
 
-        if kind.is("attachment") {
+        if kind.is("attachment") || kind.is("system") {
             self.add_attachment(line)
         } else if kind.is("queue-operation") {
             self.add_queued_prompt(line)

@@ -2,10 +2,11 @@
 //!
 //! What the user types while Claude Code works waits in a queue. If the turn takes it up, it is no
 //! line of the user's, but an attachment of the type `queued_command`. A file that the user
-//! mentions with `@` is an attachment of the type `file`. Both are seen by the model.
+//! mentions with `@` is an attachment of the type `file`. What a command of the user printed may be
+//! a line of the type `system` and the subtype `local_command`. The model sees all three.
 
 use super::blocks::convert_user_block;
-use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
+use super::injected::{InjectedKind, META_MESSAGE, OUTPUT, classify_injected};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
 use pisess_json::Raw;
@@ -29,6 +30,10 @@ pub struct Attachment {
 
 /// Reads the attachment of a line, if it is one that the model sees as a message.
 pub fn read_attachment(line: Raw) -> Option<Attachment> {
+    let subtype = line.get("subtype");
+    if subtype.is_some_and(|subtype| subtype.is("local_command")) {
+        return read_local_command(line);
+    }
     let attachment = line.get("attachment")?;
     let kind = attachment.get("type")?;
     if kind.is("queued_command") {
@@ -38,6 +43,17 @@ pub fn read_attachment(line: Raw) -> Option<Attachment> {
     } else {
         None
     }
+}
+
+/// Reads the text of a command that the user ran without the model, or what it printed.
+fn read_local_command(line: Raw) -> Option<Attachment> {
+    let text = non_empty_text(line, "content")?;
+    let content = encode_to_vec(&text);
+    let kind = classify_injected(Raw::from_checked(&content)).unwrap_or(OUTPUT);
+    Some(Attachment {
+        injected: Some(kind),
+        content,
+    })
 }
 
 /// Reads what waited in the queue. It is the words of the user unless a member or the text itself

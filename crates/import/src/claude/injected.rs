@@ -30,7 +30,7 @@ const COMMAND: InjectedKind = InjectedKind {
 };
 
 /// What such a command printed.
-const OUTPUT: InjectedKind = InjectedKind {
+pub const OUTPUT: InjectedKind = InjectedKind {
     kind: "output",
     is_shown: true,
 };

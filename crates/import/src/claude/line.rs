@@ -117,7 +117,7 @@ impl ClaudeLine<'_> {
     /// `claude`.
     pub(super) fn draft_injected(&self, injected: InjectedKind, content: &[u8]) -> EntryDraft {
         let InjectedKind { kind, is_shown } = injected;
-        let unconverted = unconverted_members(self.raw, &["type", "message"]).finish();
+        let unconverted = unconverted_members(self.raw, &["type", "message", "content"]).finish();
         let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown)
             .json("claude", &unconverted);
         self.new_draft("custom_message", members)
@@ -142,7 +142,9 @@ impl<'a> ClaudeLine<'a> {
 
     /// Whether the line has an attachment that the model sees.
     pub(super) fn is_attachment(&self) -> bool {
-        let is_of_type = self.kind.is_some_and(|kind| kind.is("attachment"));
+        let is_of_type = self
+            .kind
+            .is_some_and(|kind| kind.is("attachment") || kind.is("system"));
         is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
     }
 
