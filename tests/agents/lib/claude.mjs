@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Terminal } from "./terminal.mjs";
 import { PICTURE } from "./picture.mjs";
 import { linesOf, signalGroup, waitUntil } from "./place.mjs";
 
@@ -26,6 +27,7 @@ export function claudeCode({ modules, node }) {
     modelOf: ({ model }) => `anthropic/${model}`,
     recorded: { textOf, withoutTypes: ["claude.file"] },
     recordsUsageOfSummaries: false,
+    isAside: () => false,
     continued: { textOf, callOf },
     store: ".claude/projects",
     Desk: ClaudeDesk,
@@ -86,6 +88,32 @@ class ClaudeDesk {
     const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
     const command = [...agent.program, "-p", "--permission-mode", "bypassPermissions", ...streams, ...args];
     return new Talk(this, place.converse(command, { ...agent.variables(place), ...ROOT }));
+  }
+
+  /** Starts Claude Code in a terminal. */
+  async terminal() {
+    const { agent, place } = this;
+    const project = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true };
+    const settings = {
+      hasCompletedOnboarding: true,
+      theme: "dark",
+      bypassPermissionsModeAccepted: true,
+      customApiKeyResponses: { approved: ["x"], rejected: [] },
+      projects: { [place.project]: project },
+    };
+    writeFileSync(join(place.home, ".claude.json"), JSON.stringify(settings));
+    const command = [...agent.program, "--permission-mode", "bypassPermissions"];
+    const terminal = new Terminal(agent, place, command, { ...agent.variables(place), ...ROOT });
+    await terminal.shows("bypass permissions on");
+    return terminal;
+  }
+
+  /** Types prompts, and waits for the answers. A prompt that calls a tool has two. */
+  async type(terminal, ...prompts) {
+    for (const prompt of prompts) {
+      this.prompts.push(prompt);
+      await terminal.answers(prompt.startsWith("run: ") ? 2 : 1, () => terminal.type(prompt));
+    }
   }
 
   /** Returns the ids of the sessions, without those of sub-agents. */
@@ -372,6 +400,72 @@ const CASES = {
     },
   },
 
+  "in a terminal": {
+    expects: { cut: 1 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "run: echo two");
+      await terminal.answers(1, async () => {
+        desk.prompts.push("slow: 300");
+        await terminal.type("slow: 300");
+        await streamBegins(desk);
+        await terminal.press("Escape");
+      });
+      await terminal.answers(1, () => terminal.type("!echo by hand"));
+      await terminal.answers(2, async () => {
+        await terminal.type("run: sleep 2");
+        await terminal.type("While you work.");
+      });
+      desk.prompts.push("run: sleep 2", "While you work.");
+      await desk.type(terminal, "Thank you.");
+    },
+  },
+
+  "rewound in a terminal": {
+    expects: { tips: 2 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "run: echo two", "The third question.");
+      await rewind(terminal, 2);
+      desk.prompts.push("run: echo two otherwise");
+      await terminal.answers(2, () => terminal.type(" otherwise"));
+      await desk.type(terminal, "Its next question.");
+    },
+  },
+
+  "summarized from a message on": {
+    expects: { compactions: 1, tips: 2 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "run: echo two", "The third question.");
+      await terminal.answers(1, () => rewind(terminal, 2, 1));
+      // The message from which on it was summarized is in the prompt again.
+      await terminal.press("C-u");
+      await desk.type(terminal, "After the summary.");
+    },
+  },
+
+  "summarized up to a message": {
+    expects: { compactions: 1 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "run: echo two", "The third question.");
+      await terminal.answers(1, () => rewind(terminal, 2, 2));
+      await desk.type(terminal, "After the summary.");
+    },
+  },
+
+  "cleared in a terminal": {
+    expects: { sessions: 2 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?");
+      await terminal.type("/clear");
+      await terminal.shows("/clear");
+      await desk.type(terminal, "run: echo anew");
+    },
+  },
+
   "images": {
     async run(desk) {
       writeFileSync(join(desk.place.project, "kite.png"), Buffer.from(PICTURE, "base64"));
@@ -402,6 +496,16 @@ const CASES = {
 };
 
 const NOT_DRIVEN = {};
+
+/** Goes back to the message that is some prompts above, and chooses what to do: 0 restores the conversation. */
+async function rewind(terminal, promptCount, choice = 0) {
+  await terminal.press("Escape", "Escape");
+  await terminal.shows("(current)");
+  await terminal.press(...Array(promptCount).fill("Up"), "Enter");
+  await terminal.shows("Never mind");
+  await terminal.press(...Array(choice).fill("Down"), "Enter");
+  await terminal.shows("bypass permissions on");
+}
 
 async function interruptStream(desk, child) {
   await streamBegins(desk);

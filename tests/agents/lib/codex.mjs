@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PICTURE } from "./picture.mjs";
 import { signalGroup, waitUntil } from "./place.mjs";
 import { messagesOfItems } from "./said.mjs";
+import { Terminal } from "./terminal.mjs";
 
 /** Returns the driver of Codex; `modules` is where it is installed, `node` the Node that it needs. */
 export function codex({ modules, node }) {
@@ -20,6 +21,8 @@ export function codex({ modules, node }) {
     modelOf: () => undefined,
     recorded: { textOf: withoutInstructions, roleOf: ({ role }) => (role === "developer" ? "user" : role), withoutTypes: [] },
     recordsUsageOfSummaries: true,
+    // In a terminal, Codex has the model make a title.
+    isAside: ({ prompt }) => prompt.startsWith("Generate a concise, single-line task title"),
     continued: { textOf, callOf },
     store: ".codex/sessions",
     Desk: CodexDesk,
@@ -39,6 +42,8 @@ name = "script"
 base_url = "${place.url}/v1"
 wire_api = "responses"
 env_key = "MODEL_KEY"
+[projects."${place.project}"]
+trust_level = "trusted"
 `;
   mkdirSync(join(place.home, ".codex"), { recursive: true });
   writeFileSync(join(place.home, ".codex", "config.toml"), config);
@@ -103,12 +108,28 @@ class CodexDesk {
     return server;
   }
 
+  /** Types prompts, and waits for the answers. A prompt that calls a tool has two. */
+  async type(terminal, ...prompts) {
+    for (const prompt of prompts) {
+      this.prompts.push(prompt);
+      await terminal.answers(prompt.startsWith("run: ") ? 2 : 1, () => terminal.type(prompt));
+    }
+  }
+
   /** Starts Codex as a server, with a thread. */
   async thread(settings = {}) {
     const server = await this.serve();
     const { thread } = await server.request("thread/start", { cwd: this.place.project, ...settings });
     return { server, thread: new Thread(server, thread.id) };
   }
+}
+
+/** Codex in a terminal. */
+async function openTerminal({ agent, place }) {
+  const terminal = new Terminal(agent, place, agent.program, agent.variables(place));
+  await terminal.shows("YOLO mode");
+  await terminal.shows("for shortcuts");
+  return terminal;
 }
 
 class Server {
@@ -472,6 +493,46 @@ const CASES = {
       await server.end();
     },
     store: ".codex/archived_sessions",
+  },
+
+  "in a terminal": {
+    expects: { cut: 1 },
+    async run(desk) {
+      const terminal = await openTerminal(desk);
+      await desk.type(terminal, "How is the wind", "run: echo two");
+      await terminal.answers(1, async () => {
+        desk.prompts.push("slow: 300");
+        await terminal.type("slow: 300");
+        await streamBegins(desk);
+        await terminal.press("Escape");
+      });
+      await terminal.type("!echo by hand");
+      await terminal.shows("by hand");
+      await terminal.answers(2, async () => {
+        await terminal.type("run: sleep 3");
+        await waitUntil("call", () => desk.place.exchanges.at(-1).prompt === "run: sleep 3");
+        await terminal.type("While you work.");
+      });
+      desk.prompts.push("run: sleep 3", "While you work.");
+      await desk.type(terminal, "Thank you.");
+    },
+  },
+
+  "rewound in a terminal": {
+    expects: { tips: 2 },
+    async run(desk) {
+      const terminal = await openTerminal(desk);
+      await desk.type(terminal, "How is the wind", "run: echo two", "The third question.");
+      await terminal.press("Escape");
+      await terminal.shows("esc again");
+      await terminal.press("Escape");
+      await terminal.shows("Browsing transcript");
+      await terminal.press("Left", "Enter");
+      await terminal.shows("reverted");
+      desk.prompts.push("run: echo two otherwise");
+      await terminal.answers(2, () => terminal.type(" otherwise"));
+      await desk.type(terminal, "Its next question.");
+    },
   },
 
   "images": {

@@ -23,11 +23,23 @@ export class Place {
     this.exchanges = model.log(name);
     this.pisessProgram = pisess;
     this.children = new Set();
+    this.endings = [];
+  }
+
+  /** Has a function called before the directory is removed. */
+  atEnd(act) {
+    this.endings.push(act);
+  }
+
+  /** Ends what still runs. */
+  end() {
+    for (const act of this.endings) act();
+    for (const child of this.children) signalGroup(child, "SIGKILL");
   }
 
   /** Ends what still runs, and removes the directory. */
   remove() {
-    for (const child of this.children) signalGroup(child, "SIGKILL");
+    this.end();
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 

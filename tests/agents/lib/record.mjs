@@ -15,15 +15,16 @@ export async function checkRecording(agent, place, { run, expects = {}, store = 
   agent.setUp(place);
   const desk = new agent.Desk(agent, place);
   await run(desk);
+  const exchanges = place.exchanges.filter((exchange) => !agent.isAside(exchange));
 
   const sessions = await importAll(`${place.home}/${store}`, place);
-  await checkShape(place, sessions, expects);
+  await checkShape(place, exchanges, sessions, expects);
   checkPrompts(sessions, desk.prompts);
-  const answers = checkAnswers(place, sessions);
-  checkResults(agent, place, sessions);
+  const answers = checkAnswers(exchanges, sessions);
+  checkResults(agent, exchanges, sessions);
   await checkRequests(agent, place, answers);
   await checkLeaves(place, answers);
-  await checkUsage(agent, place, sessions, answers);
+  await checkUsage(agent, place, { exchanges, sessions, answers });
   await checkReadingInPlace(agent, place, sessions);
 }
 
@@ -51,8 +52,8 @@ function digest(path) {
 }
 
 /** Checks that what the case wanted has happened; otherwise the other checks could mean nothing. */
-async function checkShape(place, sessions, expects) {
-  const isOutcome = (wanted) => place.exchanges.filter(({ outcome }) => outcome === wanted).length;
+async function checkShape(place, exchanges, sessions, expects) {
+  const isOutcome = (wanted) => exchanges.filter(({ outcome }) => outcome === wanted).length;
   const folders = sessions.map(({ path }) => path.replace(/\.jsonl$/, ""));
   let tipCount = 0;
   for (const { path } of sessions) {
@@ -99,9 +100,9 @@ function checkPrompts(sessions, prompts) {
  * Checks each block of each answer. Returns where the answers are, as far as they are messages: `{exchange, session,
  * entry}`, for each session with a copy. What was said before the agent closed the connection may be missing.
  */
-function checkAnswers(place, sessions) {
+function checkAnswers(exchanges, sessions) {
   const answers = [];
-  for (const exchange of place.exchanges) {
+  for (const exchange of exchanges) {
     if (exchange.outcome === "refused" || isSummary(exchange, sessions)) continue;
     if (exchange.outcome === "answered") {
       for (const block of exchange.blocks) checkBlock(block, sessions);
@@ -141,9 +142,9 @@ function isSummary(exchange, sessions) {
   return summaries.some(({ summary }) => summary.includes(said));
 }
 
-function checkResults(agent, place, sessions) {
+function checkResults(agent, exchanges, sessions) {
   const ids = new Set();
-  for (const { body } of place.exchanges) {
+  for (const { body } of exchanges) {
     const blocks = agent.messagesOf(body).flatMap(({ content }) => (typeof content === "string" ? [] : content));
     for (const { type, tool_use_id } of blocks) if (type === "tool_result") ids.add(tool_use_id);
   }
@@ -170,7 +171,7 @@ async function checkLeaves(place, answers) {
  * Checks the tokens of each answer, and their sum over the sessions. Claude Code writes zeros into a fork, for answers
  * that a compaction kept.
  */
-async function checkUsage(agent, place, sessions, answers) {
+async function checkUsage(agent, place, { exchanges, sessions, answers }) {
   const counted = new Map();
   for (const exchange of new Set(answers.map((answer) => answer.exchange))) {
     const expected = usageOf(exchange);
@@ -182,7 +183,7 @@ async function checkUsage(agent, place, sessions, answers) {
     counted.set(exchange, expected);
   }
   if (agent.recordsUsageOfSummaries) {
-    for (const exchange of place.exchanges) if (isSummary(exchange, sessions)) counted.set(exchange, usageOf(exchange));
+    for (const exchange of exchanges) if (isSummary(exchange, sessions)) counted.set(exchange, usageOf(exchange));
   }
 
   const sum = { ...NO_TOKENS };
