@@ -35,4 +35,8 @@ impl ReadAt for CountedSource {
     fn file(&self) -> Option<&File> {
         self.opened.file()
     }
+
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        self.opened.original_lines()
+    }
 }

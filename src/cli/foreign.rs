@@ -8,7 +8,8 @@ use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, detect_file, retain_last_rollouts};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{
-    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, write_converted_session,
+    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, WrittenLines,
+    write_converted_session,
 };
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
@@ -38,12 +39,42 @@ fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, F
         .map_err(failed)
 }
 
-/// Returns what a file contains, and the session of pi that it would become. Returns `None` if
-/// another agent wrote it, or none.
+/// Returns what a file contains, and the session of pi that it would become. The lines of the
+/// session have the numbers of those in the file. Returns `None` if another agent wrote it, or
+/// none.
+pub fn convert_file_with_lines(
+    path: &Path,
+    rollouts: &Rollouts,
+) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let Some(conversion) = convert(path, rollouts)? else {
+        return Ok(None);
+    };
+    let numbers = conversion
+        .source
+        .line_numbers(&conversion.lines.offsets)
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
+    let copy = conversion.copy.with_original_lines(Some(numbers.into()));
+    Ok(Some((conversion.survey, copy)))
+}
+
+/// Does the same as [`convert_file_with_lines`], without the numbers of lines.
 pub fn convert_file(
     path: &Path,
     rollouts: &Rollouts,
 ) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let conversion = convert(path, rollouts)?;
+    Ok(conversion.map(|conversion| (conversion.survey, conversion.copy)))
+}
+
+/// A source, and the session of pi that it would become.
+struct Conversion {
+    source: JoinedSource,
+    survey: Survey,
+    copy: Spooled,
+    lines: WrittenLines,
+}
+
+fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
     let Some(survey) = survey_opened(&source, path)? else {
         return Ok(None);
@@ -56,10 +87,17 @@ pub fn convert_file(
         earlier: &EarlierImports::default(),
     };
     let cwd = survey.cwd.clone().unwrap_or_default();
+    let mut lines = WrittenLines::default();
     let copy = store::spool_written(&mut |out| {
-        write_converted_session(&source, &survey, &target, &cwd, out).map(drop)
+        lines = write_converted_session(&source, &survey, &target, &cwd, out)?;
+        Ok(())
     })?;
-    Ok(Some((survey, copy)))
+    Ok(Some(Conversion {
+        source,
+        survey,
+        copy,
+        lines,
+    }))
 }
 
 /// Returns the newest session that was made of a source for an agent, and is in the agent's store;

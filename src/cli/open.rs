@@ -1,7 +1,7 @@
 //! Opening and loading the session named on the command line.
 
 use super::counted::CountedSource;
-use super::foreign::{self, convert_file, is_foreign_session, resolve_argument_to_read};
+use super::foreign::{self, convert_file_with_lines, is_foreign_session, resolve_argument_to_read};
 use super::locate::find_archive_beside;
 use super::named::resolve_argument;
 use super::rollouts::Rollouts;
@@ -154,7 +154,7 @@ impl Input {
         if !is_foreign {
             return Ok(input);
         }
-        let Some((survey, copy)) = convert_file(path, rollouts)? else {
+        let Some((survey, copy)) = convert_file_with_lines(path, rollouts)? else {
             return Ok(input);
         };
         Ok(Input {
@@ -612,7 +612,7 @@ impl OpenSession {
     /// entry has the same id. `what` completes the error "so it cannot …".
     pub fn check_referable(&self, entry: EntryIx, what: &str) -> Result<(), Failure> {
         let id = self.session.id(entry);
-        let line = self.session.entry(entry).line.0;
+        let line = self.session.shown_line(entry).0;
         if self.session.find_entry(&id) == Some(entry) && !id.is_empty() {
             return Ok(());
         }

@@ -328,7 +328,7 @@ fn read_writing_call(
         path: path.to_owned(),
         session_id: session.header.id.to_string(),
         entry_id: session.id(ix).to_string(),
-        line: entry.line.0,
+        line: session.shown_line(ix).0,
         time_ms: entry.time_ms,
         timestamp: session.timestamp(ix).map(|time| time.to_string()),
         prompt,

@@ -232,7 +232,7 @@ impl BranchList<'_> {
         let branch_point = branch.branch_point.and_then(id_of);
         Object::new()
             .text_or_null("id", id_of(last_entry).as_ref())
-            .number("line", f64::from(session.entry(last_entry).line.0))
+            .number("line", f64::from(session.shown_line(last_entry).0))
             .text_or_null("timestamp", session.timestamp(branch.tip).as_ref())
             .text_or_null("label", self.branch_label(branch).as_ref())
             .number("entries", f64::from(branch.entry_count))

@@ -368,7 +368,7 @@ fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8
         .text_or_null("parentId", session.parent_id(ix).as_ref())
         .text("type", &session.kind_name(ix))
         .text_or_null("role", session.role_name(ix).as_ref())
-        .number("line", f64::from(entry.line.0))
+        .number("line", f64::from(session.shown_line(ix).0))
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
         .number("depth", f64::from(tree_row.depth))
         .text_or_null("label", drawing.label(ix).as_ref())

@@ -1699,6 +1699,64 @@ fn the_rollouts_of_a_thread_are_one_session() {
     );
 }
 
+/// Returns the number of the first line that contains a text.
+fn line_with(content: &[u8], text: &str) -> u64 {
+    let content = String::from_utf8_lossy(content);
+    let index = content.lines().position(|line| line.contains(text));
+    index.expect(text) as u64 + 1
+}
+
+/// Commands that read a source in place print the numbers of its lines, and take them as
+/// references.
+#[test]
+fn line_numbers_are_those_of_the_source() {
+    let h = Home::with(&["claude/tree.jsonl", "codex/plain.jsonl"]);
+    for (name, text) in [
+        ("claude/tree.jsonl", "And the tail?"),
+        ("codex/plain.jsonl", "Which paper for a kite?"),
+    ] {
+        let place = if name.starts_with("codex") {
+            "\"text\""
+        } else {
+            "\"content\""
+        };
+        let path = name.rsplit('/').next().unwrap();
+        let expected = line_with(&fixture(name), &format!("{place}:\"{text}\""));
+        let found = h.run(&format!("grep --json --role user -F '{text}' ./{path}"));
+        let found = found.text();
+        let found: serde_json::Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
+        assert_eq!(found["line"], expected, "{name}");
+        let id = found["id"].as_str().unwrap();
+
+        let tree = h.run(&format!("tree --json ./{path}")).text();
+        let mut row = tree.lines().filter(|row| row.contains(id));
+        let row: serde_json::Value = serde_json::from_str(row.next().unwrap()).unwrap();
+        assert_eq!(row["line"], expected, "{name}");
+        let shown = h.run(&format!("show ./{path} {id}")).text();
+        assert!(shown.contains(&format!("line {expected} ")), "{shown}");
+        let by_line = h.run(&format!("show ./{path} :{expected}")).text();
+        assert!(by_line.contains(text), "{by_line}");
+        // Every entry has a line of the source.
+        let line_count = fixture(name).split(|&byte| byte == b'\n').count() as u64;
+        for row in tree.lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            assert!(row["line"].as_u64().unwrap() < line_count, "{name}: {row}");
+        }
+    }
+
+    // The second file of a thread has lines of its own.
+    h.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    let next = fixture("codex/paginated-reverted.jsonl");
+    h.0.put(NEXT_ROLLOUT, &next);
+    let found = h
+        .run("grep --json -F 'A bowline.' ./.codex/sessions")
+        .text();
+    let found: serde_json::Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
+    let index = found["line"].as_u64().unwrap() as usize - 1;
+    let line = next.split(|&byte| byte == b'\n').nth(index).unwrap();
+    assert_eq!(line_with(line, "A bowline."), 1);
+}
+
 /// Returns content compressed with zstd, as Codex compresses older rollouts.
 fn compressed(content: &[u8]) -> Vec<u8> {
     let level = ruzstd::encoding::CompressionLevel::Fastest;

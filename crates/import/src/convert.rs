@@ -4,8 +4,7 @@ use crate::SourceReader;
 use crate::lines::{for_each_object, read_line};
 use crate::record;
 use crate::survey::Survey;
-use crate::writer::{EntryDraft, EntryWriter};
-use pisess_core::agents::Emit;
+use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
 use pisess_core::ops::fork::{ForkOptions, build_head_for};
 use pisess_core::session::dialect::Dialect;
 use pisess_json::Raw;
@@ -40,15 +39,31 @@ pub struct EarlierImports {
     pub merged_from: u64,
 }
 
-/// Writes the whole session that a source becomes: its head, then its entries. Returns the number
-/// of its entries. `cwd` is its working directory.
+/// The lines of a session that was made of a source.
+#[derive(Debug, Default)]
+pub struct WrittenLines {
+    /// The number of those before the entries.
+    head_len: usize,
+    /// For each line, the offset of the line of the source that it was made from; 0 for the head.
+    pub offsets: Vec<u64>,
+}
+
+impl WrittenLines {
+    /// Returns the number of entries.
+    pub fn entry_count(&self) -> usize {
+        self.offsets.len() - self.head_len
+    }
+}
+
+/// Writes the whole session that a source becomes: its head, then its entries. `cwd` is its working
+/// directory.
 pub fn write_converted_session(
     source: &dyn ReadAt,
     survey: &Survey,
     target: &ImportTarget,
     cwd: &Text,
     out: &mut dyn Write,
-) -> io::Result<usize> {
+) -> io::Result<WrittenLines> {
     // The name becomes the title, as one that the user has set.
     let name = survey.name.as_ref().map(encode_to_vec);
     let title = name.as_deref().map(Raw::from_checked);
@@ -72,15 +87,15 @@ pub fn write_converted_session(
         out.write_all(b"\n")?;
     }
 
-    // Counted while they are written, because entries are not kept.
-    let mut entry_count = 0;
-    let mut write_entry = |line: &[u8]| {
-        entry_count += 1;
+    let head_len = head.len();
+    let mut offsets = vec![0; head_len];
+    let mut write_entry = |offset: u64, line: &[u8]| {
+        offsets.push(offset);
         out.write_all(line)?;
         out.write_all(b"\n")
     };
     emit_new_entries(source, survey, target, &mut write_entry)?;
-    Ok(entry_count)
+    Ok(WrittenLines { head_len, offsets })
 }
 
 /// Calls `emit` with the line of each entry that earlier imports of the source have not written:
@@ -92,7 +107,7 @@ pub fn emit_new_entries(
     source: &dyn ReadAt,
     survey: &Survey,
     target: &ImportTarget,
-    emit: &mut Emit,
+    emit: &mut EmitEntry,
 ) -> io::Result<()> {
     let writer = EntryWriter::new(
         target.agent,

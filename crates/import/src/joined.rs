@@ -18,6 +18,7 @@
 
 use super::lines::for_each_object;
 use super::parts::non_empty_text;
+use memchr::memchr_iter;
 use pisess_json::Raw;
 use pisess_store::ReadAt;
 use std::io;
@@ -171,6 +172,19 @@ impl JoinedSource {
         self.push(content, len, rollout.to_owned());
     }
 
+    /// Returns the number of the line that begins at each of these offsets, within the file that
+    /// contains it.
+    pub fn line_numbers(&self, offsets: &[u64]) -> io::Result<Vec<u32>> {
+        let mut in_order: Vec<usize> = (0..offsets.len()).collect();
+        in_order.sort_by_key(|&index| offsets[index]);
+        let mut numbers = vec![1; offsets.len()];
+        let mut counter = LineCounter::default();
+        for index in in_order {
+            numbers[index] = counter.advance(self, offsets[index])?;
+        }
+        Ok(numbers)
+    }
+
     fn push_junction(&mut self, back_to: u64) {
         let at = self.len();
         if at > 0 {
@@ -185,6 +199,48 @@ impl JoinedSource {
             .iter()
             .find(|piece| piece.rollout == base.rollout && base.end <= piece.len)?;
         Some(piece.start + base.end)
+    }
+}
+
+/// Counts the lines of a source up to an offset that grows.
+struct LineCounter {
+    /// The offset up to which lines were counted.
+    offset: u64,
+    /// The number, within its file, of the line that contains the offset.
+    line: u32,
+    /// The number of files that begin at the offset or before it.
+    begun_count: usize,
+}
+
+impl Default for LineCounter {
+    fn default() -> LineCounter {
+        LineCounter {
+            offset: 0,
+            line: 1,
+            begun_count: 0,
+        }
+    }
+}
+
+/// The number of bytes in which lines are counted at a time.
+const COUNTED_LEN: u64 = 256 * 1024;
+
+impl LineCounter {
+    /// Counts up to an offset that is not before the last one, and returns the number of its line.
+    fn advance(&mut self, source: &JoinedSource, offset: u64) -> io::Result<u32> {
+        let begun = source.pieces.partition_point(|piece| piece.start <= offset);
+        if begun > self.begun_count {
+            self.begun_count = begun;
+            self.offset = source.pieces[begun - 1].start;
+            self.line = 1;
+        }
+        while self.offset < offset {
+            let end = offset.min(self.offset + COUNTED_LEN);
+            let bytes = source.read_range(self.offset..end)?;
+            self.line += memchr_iter(b'\n', &bytes).count() as u32;
+            self.offset = end;
+        }
+        Ok(self.line)
     }
 }
 
@@ -233,6 +289,15 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_counted_within_each_file() {
+        let mut source = JoinedSource::default();
+        source.push_own(Box::new(b"a\n\nb\n".to_vec()), None, "a");
+        source.push_own(Box::new(b"c\nd".to_vec()), None, "b");
+        let numbers = source.line_numbers(&[7, 0, 3, 5, 6, 3]).unwrap();
+        assert_eq!(numbers, [2, 1, 3, 1, 1, 3]);
+    }
+
+    #[test]
     fn files_are_read_one_after_the_other() {
         let mut source = JoinedSource::default();
         source.push_inherited(Box::new(b"abcdef".to_vec()), 3, "a");
@@ -245,6 +310,7 @@ mod tests {
         assert_eq!(source.read_range(0..8).unwrap(), b"abcghijk");
         assert_eq!(source.read_range(2..7).unwrap(), b"cghij");
         assert!(source.read_range(2..9).is_err());
+        assert_eq!(source.line_numbers(&[4, 0, 7]).unwrap(), [1, 1, 1]);
         assert_eq!(source.layout.own_start, 3);
         let junctions = [
             Junction { at: 3, back_to: 3 },

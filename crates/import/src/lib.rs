@@ -26,7 +26,9 @@ mod returned;
 mod survey;
 mod writer;
 
-pub use convert::{EarlierImports, ImportTarget, emit_new_entries, write_converted_session};
+pub use convert::{
+    EarlierImports, ImportTarget, WrittenLines, emit_new_entries, write_converted_session,
+};
 pub use detect::{document_lines, id_in_file_name, is_internal_log};
 pub use format::{AgentFacts, StoreLayout};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};

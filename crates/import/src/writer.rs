@@ -7,7 +7,7 @@
 //! ```
 
 use foldhash::{HashMap, HashSet};
-use pisess_core::agents::{Emit, convert};
+use pisess_core::agents::convert;
 use pisess_core::session::content::find_members;
 use pisess_core::session::dialect::Dialect;
 use pisess_json::Raw;
@@ -61,11 +61,14 @@ struct FreeId {
     attempt: u32,
 }
 
+/// Receives the lines of entries, without their newlines, each with the offset of the line of the
+/// source from which it was made.
+pub type EmitEntry<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
+
 /// Where entries are written.
 struct Output<'o> {
     agent: Dialect,
-    /// Receives the lines, without their newlines.
-    emit: &'o mut Emit<'o>,
+    emit: &'o mut EmitEntry<'o>,
 }
 
 /// The session in progress.
@@ -100,7 +103,7 @@ impl<'o> EntryWriter<'o> {
         session_id: &str,
         earlier_import_count: usize,
         created_ms: i64,
-        emit: &'o mut Emit<'o>,
+        emit: &'o mut EmitEntry<'o>,
     ) -> EntryWriter<'o> {
         EntryWriter {
             namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
@@ -141,7 +144,7 @@ impl<'o> EntryWriter<'o> {
         let is_new = self.earlier_import_count == 0;
         if is_new && self.output.is_some() {
             let line = self.entry_line(node, draft.kind, &draft.members.finish());
-            self.write_line(&line)?;
+            self.write_line(draft.offset, &line)?;
         }
         Ok(node)
     }
@@ -196,7 +199,7 @@ impl<'o> EntryWriter<'o> {
                 let json = parent_id.as_ref().map(encode_to_vec);
                 line.set("parentId", json.as_deref().unwrap_or(b"null"));
             }
-            self.write_line(&line.finish())?;
+            self.write_line(offset, &line.finish())?;
         }
         Ok(node)
     }
@@ -212,14 +215,17 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Emits a line of a session of pi, converted if the session is for oh-my-pi.
-    fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
+    /// Emits a line of a session of pi, made from the line of the source at `offset`: converted if the session is for oh-my-pi.
+    fn write_line(&mut self, offset: u64, line: &[u8]) -> io::Result<()> {
         let Some(output) = &mut self.output else {
             return Ok(());
         };
         match output.agent {
-            Dialect::OhMyPi => (output.emit)(&convert::convert_entry(line, Dialect::OhMyPi, None)),
-            Dialect::Pi => (output.emit)(line),
+            Dialect::OhMyPi => {
+                let converted = convert::convert_entry(line, Dialect::OhMyPi, None);
+                (output.emit)(offset, &converted)
+            }
+            Dialect::Pi => (output.emit)(offset, line),
         }
     }
 

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::{SpooledData, SpooledTempFile};
 
 /// Positional reads that workers can share: of a file, memory, or spooled stdin.
@@ -23,6 +24,12 @@ pub trait ReadAt: Sync {
 
     /// Returns the file that contains these bytes at the same offsets, if any.
     fn file(&self) -> Option<&File> {
+        None
+    }
+
+    /// For content that was converted from another file: for each line, the number of the line
+    /// there that it was made from. `None` for any other content.
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
         None
     }
 
@@ -169,6 +176,8 @@ pub(super) const MEMORY: usize = 16 << 20;
 pub struct Spooled {
     data: SpooledData,
     len: u64,
+    /// See [`ReadAt::original_lines`].
+    original_lines: Option<Arc<[u32]>>,
 }
 
 impl Spooled {
@@ -183,7 +192,17 @@ impl Spooled {
         Ok(Spooled {
             data: file.into_inner(),
             len,
+            original_lines: None,
         })
+    }
+
+    /// Returns the same content, converted from a file with these lines: see
+    /// [`ReadAt::original_lines`].
+    pub fn with_original_lines(self, lines: Option<Arc<[u32]>>) -> Spooled {
+        Spooled {
+            original_lines: lines,
+            ..self
+        }
     }
 
     /// Adds bytes at the end. In memory, they may exceed the limit.
@@ -219,6 +238,10 @@ impl ReadAt for Spooled {
     fn len(&self) -> u64 {
         self.len
     }
+
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        self.original_lines.as_ref()
+    }
 }
 
 /// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only
@@ -247,6 +270,7 @@ pub(super) fn spool_named(
         return Ok(Spooled {
             len: start.len() as u64,
             data: SpooledData::InMemory(Cursor::new(start)),
+            original_lines: None,
         });
     }
     let spooled = Spooled::written(limit, |out| {

@@ -9,6 +9,7 @@ use super::snapshot::Snapshot;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A session file opened for reading: its content at that moment, and enough to determine later
 /// whether it changed (rule 4). Reads go to the inode that was opened, whatever is renamed onto its
@@ -232,5 +233,9 @@ impl ReadAt for Opened {
 
     fn file(&self) -> Option<&File> {
         self.source().file()
+    }
+
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        self.source().original_lines()
     }
 }

@@ -118,7 +118,7 @@ fn is_plain_in_shell(byte: &u8) -> bool {
 }
 
 fn line_reference(open: &OpenSession, ix: EntryIx) -> String {
-    format!(":{}", open.session.entry(ix).line.0)
+    format!(":{}", open.session.shown_line(ix).0)
 }
 
 /// Returns a reference that resolves to this entry and no other. A label, or the id of a later
@@ -129,7 +129,7 @@ fn exact_reference(open: &OpenSession, ix: EntryIx) -> Result<String, Failure> {
             return Ok(reference);
         }
     }
-    let line = open.session.entry(ix).line.0;
+    let line = open.session.shown_line(ix).0;
     Err(open
         .input
         .failure(format_args!(

@@ -168,8 +168,8 @@ pub fn print_rows(
         glyphs: Glyphs::UNICODE,
     };
     let ids = IdPainter::new(session, ui.styles);
-    let line_width = match session.entries.last() {
-        Some(last) => last.line.0.to_string().len(),
+    let line_width = match session.entry_indexes().next_back() {
+        Some(last) => session.shown_line(last).0.to_string().len(),
         None => 1,
     };
     let id_lens = entries.iter().map(|&ix| session.entry(ix).id.len as usize);
@@ -186,7 +186,7 @@ pub fn print_rows(
         for &ix in &entries[batch] {
             let entry = session.entry(ix);
             rows.begin_row();
-            rows.push_number(entry.line.0 as usize, line_width);
+            rows.push_number(session.shown_line(ix).0 as usize, line_width);
             rows.push_str("  ");
             rows.finish_part(painter.styles.dim);
             ids.draw_id(rows, ix, id_width);

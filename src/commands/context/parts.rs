@@ -217,7 +217,7 @@ fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) ->
             let id = Some(session.id(ix)).filter(|id| !id.is_empty());
             Object::new()
                 .text_or_null("id", id.as_ref())
-                .number("line", f64::from(session.entry(ix).line.0))
+                .number("line", f64::from(session.shown_line(ix).0))
         }
         None => Object::new().str_or_null(key_name(by), part.name.as_deref()),
     };

@@ -137,7 +137,7 @@ impl MatchPainter {
     pub fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let path = found.path;
         if self.json {
-            out.extend_from_slice(&match_json(path, found.header, entry_match, kind));
+            out.extend_from_slice(&match_json(found, entry_match, kind));
             out.push(b'\n');
             return;
         }
@@ -170,7 +170,7 @@ impl MatchPainter {
             out.extend_from_slice(link.as_bytes());
             push_styled(separator, styles.summary, out);
         }
-        for (text, style) in self.id_cell(entry_match, found.prefixes) {
+        for (text, style) in self.id_cell(entry_match, found) {
             columns += display_width(&text);
             push_styled(&text, style, out);
         }
@@ -236,11 +236,12 @@ impl MatchPainter {
 
     /// Returns the id of a match: with the prefix that names the entry, if the prefixes of the
     /// session are given.
-    fn id_cell(&self, entry_match: &Match, prefixes: Option<&UniquePrefixes>) -> Cell {
+    fn id_cell(&self, entry_match: &Match, found: &FoundIn) -> Cell {
         if entry_match.id.is_empty() {
-            return vec![(format!(":{}", entry_match.line.0), self.styles.label)];
+            let line = entry_match.line.in_original(found.original_lines);
+            return vec![(format!(":{}", line.0), self.styles.label)];
         }
-        match prefixes {
+        match found.prefixes {
             Some(prefixes) if prefixes.contains(&entry_match.id) => {
                 split_id(&entry_match.id, prefixes, &self.styles)
             }
@@ -307,6 +308,7 @@ impl MatchPainter {
         let prefixes = self.marks_prefixes().then(|| UniquePrefixes::new(session));
         let found = FoundIn {
             path,
+            original_lines: session.original_lines.as_deref(),
             header: &session.header,
             prefixes: prefixes.as_ref(),
         };
@@ -397,6 +399,8 @@ impl MatchPainter {
 /// The session of a match.
 pub struct FoundIn<'a> {
     pub path: &'a Path,
+    /// If it was converted from another file: the number of the line there, for each line.
+    pub original_lines: Option<&'a [u32]>,
     pub header: &'a Header,
     /// The prefixes of its ids, if they stand out.
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
@@ -448,7 +452,7 @@ fn path_json(path: &Path, header: &Header) -> Object {
 
 /// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for
 /// an entry that was written during the search; `text` and `matches` only if they were requested.
-fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec<u8> {
+fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
     let mut every_match = Vec::new();
     for text in &found.texts.every_match {
         every_match.push(Text::from(&**text));
@@ -456,9 +460,10 @@ fn match_json(path: &Path, header: &Header, found: &Match, kind: RowKind) -> Vec
     let field = Text::from(&*found.hit.field);
     let non_empty_id = Some(&found.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
-    let mut row = path_json(path, header)
+    let line = found.line.in_original(session.original_lines);
+    let mut row = path_json(session.path, session.header)
         .text_or_null("id", non_empty_id)
-        .number("line", f64::from(found.line.0))
+        .number("line", f64::from(line.0))
         .text("role", &found.role)
         .text_or_null("field", non_empty_field)
         .number("start", found.hit.range.start as f64)

@@ -481,7 +481,9 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
     /// Appends the row of a match to those that it belongs to.
     fn push_row(&mut self, header: &Header, hit: &Match) {
         let painter = &self.searcher.painter;
+        let original_lines = self.source.original_lines().map(|lines| &**lines);
         let found = FoundIn {
+            original_lines,
             path: self.path,
             header,
             prefixes: self.unique_prefixes(),

@@ -176,9 +176,9 @@ impl<'a> Importer<'a> {
             source_path: &real_path(&source.path),
             earlier: &EarlierImports::default(),
         };
-        let entries = write_converted_session(&file, source, &target, &destination.cwd, out)?;
+        let written = write_converted_session(&file, source, &target, &destination.cwd, out)?;
         require_unchanged(&file, source)?;
-        Ok(entries)
+        Ok(written.entry_count())
     }
 
     /// Creates a session with this id at a path. Its directory is made, too, unless the user gave
@@ -337,7 +337,7 @@ impl<'a> Importer<'a> {
             earlier,
         };
         let mut lines = Vec::new();
-        let mut collect_line = |line: &[u8]| {
+        let mut collect_line = |_offset: u64, line: &[u8]| {
             lines.push(line.to_vec());
             Ok(())
         };

@@ -168,7 +168,7 @@ impl ShownPainter<'_> {
     /// broken, the prefix of the parent's id does not stand out.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
-        facts.push(format!("line {}", self.session.entry(ix).line.0));
+        facts.push(format!("line {}", self.session.shown_line(ix).0));
         let parent = self.session.parent_id(ix);
         facts.push(match &parent {
             Some(_) => "parent ".to_owned(),

@@ -58,7 +58,9 @@ fn id_cell(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry, ids: &
     let ix = entry.attribution.entry;
     let mut cell = plain_cell(to_visible(path_prefix));
     if stats.session.id(ix).is_empty() {
-        let line = entry.line.map_or(0, |line| line.0);
+        let line = entry
+            .line
+            .map_or(0, |line| stats.session.original_line(line).0);
         cell.extend(plain_cell(format!(":{line}")));
     } else {
         cell.extend(ids.id_cell(ix));
@@ -112,12 +114,13 @@ pub fn entry_json(
         let paths = possible_session_ends(path, agents).into_iter();
         text_array(&paths.map(Text::from).collect::<Vec<_>>())
     });
+    let line = entry.line.map(|line| session.original_line(line));
     let row = Object::new()
         .str("path", &path.to_string_lossy())
         .text("sessionId", &session.header.id)
         .text_or_null("id", id.as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
-        .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
+        .number_or_null("line", line.map(|line| f64::from(line.0)))
         .str("role", &role_or_kind(session, entry))
         .str_or_null(
             "provider",

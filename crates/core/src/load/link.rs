@@ -43,6 +43,7 @@ pub fn link_session(
         leaf: None,
         problems,
         collected: fragment.collected,
+        original_lines: source.original_lines().cloned(),
         file_len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::default(),

@@ -203,9 +203,9 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
         if first_line.trim_ascii() != second_line.trim_ascii() {
             let what = format!(
                 "the entry {id} has two contents: line {} of {} and line {} of {}",
-                first.session().entry(first_ix).line.0,
+                first.session().shown_line(first_ix).0,
                 first.name,
-                second.session().entry(second_ix).line.0,
+                second.session().shown_line(second_ix).0,
                 second.name
             );
             let hint =

@@ -45,6 +45,19 @@ impl EntryIx {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNo(pub u32);
 
+impl LineNo {
+    /// Returns the number, in the original file, of the line that this one was made from.
+    /// `original_lines` are those of [`ReadAt::original_lines`](pisess_store::ReadAt); without
+    /// them, the number stays the same.
+    pub fn in_original(self, original_lines: Option<&[u32]>) -> LineNo {
+        let Some(lines) = original_lines else {
+            return self;
+        };
+        let index = (self.0 as usize).saturating_sub(1);
+        lines.get(index).map_or(self, |&line| LineNo(line))
+    }
+}
+
 /// A range of bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {

@@ -58,6 +58,7 @@ use crate::session::search::Matches;
 use crate::session::usage::{BilledRequest, Usage, UsageSums};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
+use std::sync::Arc;
 
 /// How a file stores its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +143,9 @@ pub struct Session {
     pub line_count: u32,
     /// The number of records that parse, including the header.
     pub record_count: u32,
+    /// If the session was converted from another file: for each line, the number of the line there
+    /// that it was made from.
+    pub original_lines: Option<Arc<[u32]>>,
     pub(super) arena: Vec<u8>,
     /// The `parentId` of entries that are roots because no entry has this id, or because the link
     /// was cut, in file order.
@@ -224,6 +228,26 @@ impl Session {
             .binary_search_by_key(&line, |entry| entry.line)
             .ok()
             .map(EntryIx::new)
+    }
+
+    /// Returns the number of an entry's line, as people see it: of a converted session, that of the
+    /// line in the original file.
+    pub fn shown_line(&self, ix: EntryIx) -> LineNo {
+        self.original_line(self.entry(ix).line)
+    }
+
+    /// Returns the number, in the original file, of the line that a line was made from; the number
+    /// itself if the session was not converted.
+    pub fn original_line(&self, line: LineNo) -> LineNo {
+        line.in_original(self.original_lines.as_deref())
+    }
+
+    /// Returns the first entry whose line has this number, as people see it.
+    pub fn entry_on_shown_line(&self, line: LineNo) -> Option<EntryIx> {
+        if self.original_lines.is_none() {
+            return self.entry_on_line(line);
+        }
+        self.entry_indexes().find(|&ix| self.shown_line(ix) == line)
     }
 
     /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a

@@ -234,7 +234,7 @@ fn resolve_name(
         && let Ok(line) = line.parse()
     {
         let line = LineNo(line);
-        return match session.entry_on_line(line) {
+        return match session.entry_on_shown_line(line) {
             Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
             None => Err(ReferenceError::NoEntryOnLine { line }),
         };

@@ -256,7 +256,7 @@ fn kept_entry_defect(
     if named == ix || ancestry.is_ancestor_or_self(named, ix) {
         return None;
     }
-    let line = session.entry(named).line.0;
+    let line = session.shown_line(named).0;
     Some(format!(
         "its {what} entry, on line {line}, is not on its path"
     ))
@@ -325,7 +325,7 @@ fn result_without_call(
         call_id.to_string()
     );
     if let Some(caller) = caller {
-        let line = session.entry(caller).line.0;
+        let line = session.shown_line(caller).0;
         message += &format!(", only one on line {line}");
     }
     message += "; there is no repair for it";

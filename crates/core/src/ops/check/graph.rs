@@ -182,7 +182,7 @@ impl<'s> Graph<'s, '_> {
     fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
         let twin = session.find_entry(&session.id(ix)).unwrap_or(ix);
-        let twin_line = session.entry(twin).line.0;
+        let twin_line = session.shown_line(twin).0;
         let message = format!("the entry on line {twin_line} has the same id");
         // An agent that follows the shared id may then never reach the root.
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
@@ -260,7 +260,7 @@ impl<'s> Graph<'s, '_> {
     /// Reports that the parent of an entry is further down in the file. Nothing is repaired: the
     /// agents read such a file as any other.
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
-        let line = self.session.entry(parent).line.0;
+        let line = self.session.shown_line(parent).0;
         let message = format!("its parent is after it, on line {line}");
         let finding = finding_in_entry(self.session, ix, K::ForwardParent, message);
         self.findings

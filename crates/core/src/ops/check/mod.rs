@@ -99,6 +99,9 @@ pub fn check_session<'a>(
     for finding in &mut findings {
         finding.set_severity(session.agent(), session.format);
     }
+    for finding in &mut findings {
+        finding.line = session.original_line(finding.line);
+    }
     // The sort is stable: findings of one line and kind stay in this order.
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup {

@@ -411,7 +411,7 @@ impl Gap<'_> {
     /// the line of the last result: where to look from, and how far.
     fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
-        let line = session.entry(last).line.0;
+        let line = session.shown_line(last).0;
         let call = Text::from_wtf8(self.call_id).to_string();
         let what = if !self.is_certain {
             format!("the tool call {call:?} and one of several results, on line {line}")

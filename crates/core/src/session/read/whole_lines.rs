@@ -4,6 +4,7 @@ use memchr::memrchr;
 use pisess_json::Raw;
 use pisess_store::ReadAt;
 use std::io;
+use std::sync::Arc;
 
 /// The number of bytes to read first, from the end backwards; doubled each time.
 const FIRST_READ_LEN: u64 = 8 * 1024;
@@ -68,6 +69,10 @@ impl ReadAt for WholeLines<'_> {
         let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = buf.len().min(left);
         self.source.read_at(&mut buf[..wanted], offset)
+    }
+
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        self.source.original_lines()
     }
 
     fn len(&self) -> u64 {
