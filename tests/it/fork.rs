@@ -922,6 +922,36 @@ fn for_codex_calls_keep_the_ids_of_the_responses_api() {
     assert_eq!(output["payload"]["call_id"], "call_9", "{output}");
 }
 
+/// Codex skips a line with a value that its parser refuses: one that is nested too deeply, or a
+/// number that a double cannot hold. The entry comes back with it.
+#[test]
+fn for_codex_what_its_parser_refuses_is_text_and_comes_back() {
+    let user = r#"{"type":"message","id":"ID","parentId":PARENT,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Fly."},"x":VALUE}"#;
+    let deep = "[".repeat(150) + &"]".repeat(150);
+    let values = ["[1,\"1e400\",2e300]", "1e400", "{\"a\":[-3.5E+999]}", &deep];
+    let mut lines = Vec::new();
+    let mut parent = "null".to_owned();
+    for (number, value) in values.iter().enumerate() {
+        let line = user
+            .replace("ID", &format!("a{number}"))
+            .replace("PARENT", &parent);
+        lines.push(line.replace("VALUE", value));
+        parent = format!("\"a{number}\"");
+    }
+    let lines = lines.join("\n");
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[&lines]));
+    s.run("fork -q --for codex ./s.jsonl -o ./codex.jsonl");
+    for line in s.text("codex.jsonl").lines() {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
+        assert!(parsed.is_ok(), "{line}");
+    }
+    // Only what cannot be read is a string.
+    let first = find_line(&s, "codex.jsonl", "2e300");
+    assert!(first["pisess"]["entry"].is_object(), "{first}");
+    assert_eq!(brought_back(&s, "codex.jsonl"), lines);
+}
+
 /// A path with a line break is no heading of a patch.
 #[test]
 fn for_codex_a_path_begins_no_other_operation() {

@@ -274,13 +274,79 @@ impl<'a> CodexWriter<'a> {
     }
 }
 
-/// Builds the member `pisess` so that Codex can read its line: an entry with a lone surrogate is
-/// written as a string, in which its escapes are text.
+/// Builds the member `pisess` so that Codex can read its line: an entry that its parser would refuse
+/// is written as a string, in which the JSON is text.
 fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
-    match replace_lone_surrogates(entry.bytes()) {
-        Cow::Borrowed(_) => returned_member(entry, content),
-        Cow::Owned(_) => returned_text_member(entry),
+    let has_lone_surrogate = matches!(replace_lone_surrogates(entry.bytes()), Cow::Owned(_));
+    if has_lone_surrogate || exceeds_serde_json(entry.bytes()) {
+        returned_text_member(entry)
+    } else {
+        returned_member(entry, content)
     }
+}
+
+/// The number of nested values that an entry may have. serde_json takes 127 in a line; some are
+/// around the entry.
+const MAX_DEPTH: usize = 120;
+
+/// Whether JSON is nested too deeply for serde_json, or has a number that it refuses, because a
+/// double cannot hold it.
+fn exceeds_serde_json(json: &[u8]) -> bool {
+    let mut depth = 0;
+    let mut offset = 0;
+    while offset < json.len() {
+        let len = match json[offset] {
+            b'"' => string_len(&json[offset..]),
+            b'-' | b'0'..=b'9' => {
+                let len = number_len(&json[offset..]);
+                if is_out_of_range(&json[offset..offset + len]) {
+                    return true;
+                }
+                len
+            }
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+                1
+            }
+            b']' | b'}' => {
+                depth -= 1;
+                1
+            }
+            _ => 1,
+        };
+        offset += len;
+    }
+    false
+}
+
+/// Returns the length of the string that JSON begins with, with its quotes.
+fn string_len(json: &[u8]) -> usize {
+    let mut offset = 1;
+    while offset < json.len() {
+        match json[offset] {
+            b'"' => return offset + 1,
+            b'\\' => offset += 2,
+            _ => offset += 1,
+        }
+    }
+    json.len()
+}
+
+/// Returns the length of the number that JSON begins with.
+fn number_len(json: &[u8]) -> usize {
+    let is_of_number =
+        |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || byte.is_ascii_digit();
+    json.iter()
+        .position(|byte| !is_of_number(byte))
+        .unwrap_or(json.len())
+}
+
+fn is_out_of_range(number: &[u8]) -> bool {
+    let number = Raw::from_checked(number).number();
+    number.is_some_and(f64::is_infinite)
 }
 
 /// Returns JSON with U+FFFD in place of each lone surrogate: Codex skips a line with one, because
@@ -373,7 +439,7 @@ impl NativeWriter for CodexWriter<'_> {
             .str("type", "thread_name_updated")
             .str("thread_id", self.session_id)
             .text("thread_name", name);
-        let returned = returned_member(place.entry, None);
+        let returned = readable_member(place.entry, None);
         self.write_line(place.time_ms, "event_msg", &payload.finish(), &returned)
     }
 
