@@ -488,6 +488,11 @@ impl Dice {
         let s = self.named();
         let (one, two) = s.split_at(9);
         add(&s, format!("ACCESS_TOKEN={one}{red}{two}{off}"));
+        let orange = c("1;38;5;208m");
+        for command in ["sshpass -p ", "mysql -u root -p", "redis-cli -a "] {
+            let s = self.named();
+            add(&s, format!("{command}{orange}{s}{off} db"));
+        }
         let s = format!("ghp_{}", self.of(WORD, 36));
         let (one, two) = s.split_at(7);
         add(&s, format!("{red}{one}{off}{two} is the key"));

@@ -6,8 +6,9 @@ use super::cookies::{self, each_cookie};
 use super::placeholders;
 use super::places::RangeSet;
 use super::prefilter::SearchSet;
-use super::rules::RULES;
+use super::rules::{RULES, is_contextual};
 use super::shapes::each_shape;
+use super::unescape::contains_terminal_code;
 use std::ops::Range;
 
 /// What a rule finds in a text.
@@ -23,7 +24,8 @@ pub(super) struct RuleMatch<'t> {
 /// shapes first, then the rows of [`RULES`], assignments and cookies.
 ///
 /// A match that overlaps a placeholder of an earlier redaction is left out: the placeholder is no
-/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`.
+/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`. So is a contextual
+/// match with the code of a terminal in it: only the text without its codes shows what is assigned.
 pub(super) fn each_match<'t>(
     searches: SearchSet,
     text: &'t [u8],
@@ -34,7 +36,8 @@ pub(super) fn each_match<'t>(
     }
     let replaced_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
     let mut visit_unreplaced = |range: Range<usize>, kind, name| {
-        if !replaced_ranges.overlaps(&range) {
+        let is_code = is_contextual(kind) && contains_terminal_code(&text[range.clone()]);
+        if !is_code && !replaced_ranges.overlaps(&range) {
             visit(RuleMatch { range, kind, name });
         }
     };

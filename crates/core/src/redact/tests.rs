@@ -319,6 +319,29 @@ fn a_member_of_an_object_is_an_assignment() {
     );
 }
 
+/// The code of a colour before a password is neither the password nor a part of it, in whichever
+/// way it is written.
+#[test]
+fn the_code_of_a_colour_is_no_password() {
+    let password = made(16, WORD, 7);
+    for command in [
+        "sshpass -p ",
+        "mysql -u root -p",
+        "docker login -u me -p ",
+        "redis-cli -h cache -a ",
+        "DB_PASSWORD=",
+    ] {
+        for esc in ["\u{1b}", "\\x1b", "^[", "\\033", "\\e"] {
+            let text = format!("{command}{esc}[1;38;5;208m{password}{esc}[22;39m x");
+            let (copy, secrets) = redacted(&json(&text));
+            assert_eq!(secrets.len(), 1, "{text}: {secrets:?}");
+            let placeholder = &secrets[0].placeholder;
+            let expected = text.replace(&password, placeholder);
+            assert_eq!(copy, json(&expected));
+        }
+    }
+}
+
 #[test]
 fn escapes_hide_nothing() {
     let secret = format!("ghp_{}", made(36, WORD, 50));

@@ -233,10 +233,24 @@ const LONGEST_PARAMETERS: usize = 64;
 /// The maximum length of the text in a sequence, such as the address of a link.
 const LONGEST_TEXT: usize = 4096;
 
+/// Whether the beginning of a control sequence is in a text, even if the rest of it is not.
+pub fn contains_terminal_code(text: &[u8]) -> bool {
+    memchr::memchr3_iter(ESC, b'\\', b'^', text).any(|offset| {
+        let from_escape = &text[offset..];
+        let width = prefix_width(from_escape, &ESCAPE_CHARACTERS).unwrap_or(0);
+        width > 0 && matches!(from_escape.get(width), Some(b'[' | b']'))
+    })
+}
+
 /// Returns the length of the control sequence that the bytes begin with: CSI, as for colours, or
 /// OSC, as for links and titles.
+///
+/// A backslash with which the escape character is written may itself be escaped, any number of
+/// times: on the first level of a line, `\x1b[1m` is `\\x1b[1m`.
 fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
-    let escape = prefix_width(bytes, &ESCAPE_CHARACTERS)?;
+    let backslashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
+    let doubled = backslashes.saturating_sub(1);
+    let escape = doubled + prefix_width(&bytes[doubled..], &ESCAPE_CHARACTERS)?;
     let rest = &bytes[escape..];
     let width = match rest.first()? {
         b'[' => csi_width(rest)?,
