@@ -495,14 +495,16 @@ impl SecretSearch {
                     ..SecretHit::default()
                 });
             });
-        if sources == SecretSources::ValuesOnly || is_base64_file(text) {
+        if sources == SecretSources::ValuesOnly {
             return;
         }
 
-        each_match(searches, text, |rule_match| {
-            let source = form.source_range(rule_match.range.clone());
-            add_hit(rule_match, text, source, hits);
-        });
+        if !is_base64_file(text) {
+            each_match(searches, text, |rule_match| {
+                let source = form.source_range(rule_match.range.clone());
+                add_hit(rule_match, text, source, hits);
+            });
+        }
         if searches.intersects(SearchSet::BASE64) {
             each_base64_run(text, &mut |decoded| {
                 let decoded_searches = self.needed_searches(&decoded.bytes);
@@ -633,10 +635,11 @@ pub(super) fn is_id_member(key: &[u8], value: &[u8]) -> bool {
     value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
 }
 
-/// The minimum length of a text in base64 that is not searched with the rules.
+/// The minimum length of a text in base64 whose digits are not searched with the rules, only what
+/// they encode.
 const SHORTEST_BASE64_FILE: usize = 512;
 
-/// Whether the text looks like a picture or another file in base64, which cannot be searched.
+/// Whether the text looks like a picture or another file in base64, whose digits are no secrets.
 pub(super) fn is_base64_file(text: &[u8]) -> bool {
     text.len() >= SHORTEST_BASE64_FILE
         && text

@@ -2,6 +2,8 @@ use super::prefilter::{NeedleHit, SearchSet};
 use super::unescape::escape_levels;
 use super::*;
 use crate::session::dice::Dice;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use pisess_json::strings::Strings;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
@@ -339,6 +341,21 @@ fn the_code_of_a_colour_is_no_password() {
             let expected = text.replace(&password, placeholder);
             assert_eq!(copy, json(&expected));
         }
+    }
+}
+
+/// A file may be a key in base64, on one line of any length.
+#[test]
+fn redact_finds_a_key_in_a_file_of_base64() {
+    let (_, key) = samples().swap_remove(0);
+    for lines in [1, 4, 12] {
+        let body = [made(64, WORD, 90), made(64, WORD, 91)].join("\n");
+        let file = key.replacen('\n', &format!("\n{body}\n").repeat(lines), 1);
+        let text = STANDARD.encode(file);
+        let (copy, secrets) = redacted(&json(&text));
+        assert_eq!(secrets.len(), 1, "{text}");
+        assert_eq!(secrets[0].kind, "private-key");
+        assert!(copy.len() < 40, "{copy}");
     }
 }
 
