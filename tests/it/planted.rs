@@ -552,6 +552,16 @@ impl Dice {
             let s = format!("%4{}{}", self.of(&HEX[..10], 1), self.of(WORD, 14));
             all.push((s.clone(), format!("amqp://app:{s}@queue.internal/")));
         }
+        for sign in ";|`&,".chars() {
+            let s = format!("{}{sign}{}", self.of(WORD, 8), self.of(WORD, 9));
+            all.push((s.clone(), format!("mysql -u root -p'{s}' main < dump.sql")));
+            let s = format!("{}{sign}{}", self.of(WORD, 8), self.of(WORD, 9));
+            all.push((s.clone(), format!("sshpass -p \"{s}\" ssh host")));
+        }
+        for name in ["DB_PASSWORD=", "password: "] {
+            let s = format!("a{}7`{}", self.of(WORD, 6), self.of(WORD, 7));
+            all.push((s.clone(), format!("{name}{s}")));
+        }
         for bytes in [18, 24, 32, 48] {
             let s = self
                 .base64(bytes)
@@ -616,6 +626,10 @@ impl Dice {
                 format!("$ tail -5 id_rsa\n{ended}\n$"),
             ));
         }
+        let digits = format!("{}\n{}==", self.of(LETTERS, 64), self.of(LETTERS, 38));
+        let text = format!("{begin}\n{digits}");
+        all.push((digits.clone(), format!("<pre>{text}</pre>")));
+        all.push((digits, format!("body={}&x=1", percent(&text))));
         let long: Vec<_> = (0..500).map(|_| self.of(LETTERS, 64)).collect();
         let long = long.join("\n");
         all.push((long.clone(), format!("{begin}\n{long}\n{end}")));

@@ -470,13 +470,15 @@ fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
 }
 
 /// Whether a value without quotes ends before these bytes: at white space or a quote, which may be
-/// escaped.
+/// escaped. A backtick between two letters or digits is a part of the value; one that closes code
+/// in Markdown is not followed by either.
 fn ends_value(rest: &[u8]) -> bool {
-    match rest.first() {
-        Some(byte) => {
+    match rest {
+        [] => true,
+        [b'`', next, ..] => !next.is_ascii_alphanumeric(),
+        [byte, ..] => {
             begins_with_escape(rest) || byte.is_ascii_whitespace() || b"\"'`".contains(byte)
         }
-        None => true,
     }
 }
 
@@ -616,9 +618,8 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
             return false;
         };
         let from_word = &rest[separator.width..];
-        let word_len = from_word
-            .iter()
-            .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
+        let word_len = (0..from_word.len())
+            .find(|&at| from_word[at] == b'\\' || ends_value(&from_word[at..]))
             .unwrap_or(from_word.len());
 
         // A value may begin with a sign, which the separator has read as its own: `-x9Qd81Lm`.

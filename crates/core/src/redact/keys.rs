@@ -133,12 +133,9 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
             continue;
         }
         if is_after_digits {
-            // The padding shows that a short line is the last of the key, and not another text.
-            let is_last_of_key = line.ends_with(b"=");
-            return if is_last_of_key {
-                line_start + line.len()
-            } else {
-                key_end
+            return match last_digits_end(line) {
+                Some(digits_end) => line_start + digits_end,
+                None => key_end,
             };
         }
 
@@ -150,6 +147,27 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
         }
     }
     key_end
+}
+
+/// Returns the offset in a line after the digits of a key that end in it: the line after a full one.
+/// `None` if there are none.
+///
+/// A short line is the last of a key if it ends with padding. Other text, such as the tag that ends
+/// an element, may follow the padding, or a full line of digits.
+fn last_digits_end(line: &[u8]) -> Option<usize> {
+    if line.ends_with(b"=") {
+        return Some(line.len());
+    }
+    let mut run_start = 0;
+    for run in digit_runs(line) {
+        let run_end = run_start + run.len();
+        let is_padded = run.ends_with(b"=") && run.len() % 4 == 0;
+        if run.len() >= SHORTEST_LINE || is_padded {
+            return Some(run_end);
+        }
+        run_start = run_end;
+    }
+    None
 }
 
 /// Returns the start of the digits of a key whose last delimiter begins at `last_line`: the lines
@@ -357,6 +375,22 @@ mod tests {
             delimiter("END")
         );
         assert_eq!(replaced(&long)[0], long);
+    }
+
+    #[test]
+    fn the_last_line_of_a_key_is_followed_by_other_text() {
+        let begun = format!("{}\n{}", delimiter("BEGIN"), BODY.join("\n"));
+        for after in ["</pre>", "&x=1", "'), port", " # end"] {
+            let text = format!("<pre>{begun}{after}\nand so on");
+            assert_eq!(replaced(&text), [begun.as_str()], "{text}");
+        }
+        // A full line may be the last.
+        let (full, _) = begun.rsplit_once('\n').unwrap();
+        let text = format!("<pre>{full}</pre>");
+        assert_eq!(replaced(&text), [full]);
+        // A setting below a key is no part of it.
+        let text = format!("{full}\nNAME=value\n");
+        assert_eq!(replaced(&text), [full]);
     }
 
     #[test]

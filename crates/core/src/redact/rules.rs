@@ -222,6 +222,34 @@ fn has_login_option(rest: &[u8]) -> bool {
     has(b" -u") || has(b"-user") || has(b" -U") || has(b" -a") || has(b"--auth")
 }
 
+/// An expression for `$least` and more characters of a word of a shell without quotes. The line
+/// break and the quote that end it may be written as escapes.
+macro_rules! bare_word {
+    ($least:literal) => {
+        concat!(
+            r#"((?:[^\s"'`|;\\]|\\[^nrtu"']){"#,
+            $least,
+            ",200})"
+        )
+    };
+}
+
+/// An expression for an argument of `$least` and more characters, in quotes or without them. Only in
+/// quotes may it contain what ends a command.
+macro_rules! argument {
+    ($least:literal) => {
+        concat!(
+            r"(?:'([^'\s]{",
+            $least,
+            r#",200})'|"([^"\s]{"#,
+            $least,
+            r#",200})"|["']?"#,
+            bare_word!($least),
+            ")"
+        )
+    };
+}
+
 /// The rows, more specific ones first: where two match the same bytes, the first determines the
 /// kind.
 pub static RULES: [Rule; 31] = [
@@ -393,7 +421,7 @@ pub static RULES: [Rule; 31] = [
         &["machine", "login"],
         concat!(
             r"(?-u)\b(?:machine\s+\S+|default)\s+(?:login\s+\S+\s+)?password\s+",
-            r#"([^\s"'`]{3,200})"#,
+            r#"((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
         ),
     )
     .accepted_if(is_password)
@@ -423,7 +451,7 @@ pub static RULES: [Rule; 31] = [
     Rule::new(
         "command-password",
         &["sshpass"],
-        r#"(?-u)\bsshpass\s+-p\s*["']?([^\s"'`|;]{3,200})"#,
+        concat!(r"(?-u)\bsshpass\s+-p\s*", argument!("3")),
     )
     .accepted_if(is_password)
     .recognized_in_context(),
@@ -431,8 +459,8 @@ pub static RULES: [Rule; 31] = [
         "command-password",
         &["mysql", "mariadb", "mycli"],
         concat!(
-            r#"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p["']?"#,
-            r#"([^\s"'`|;]{4,200})"#,
+            r"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p",
+            argument!("4"),
         ),
     )
     .accepted_if(is_passphrase)
@@ -440,14 +468,20 @@ pub static RULES: [Rule; 31] = [
     Rule::new(
         "command-password",
         &["login"],
-        r#"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s="']+([^\s"'`|;]{4,200})"#,
+        concat!(
+            r"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s=]+",
+            argument!("4"),
+        ),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context(),
     Rule::new(
         "command-password",
         &["redis-cli", "redis"],
-        r#"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s="']+([^\s"'`|;]{4,200})"#,
+        concat!(
+            r"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s=]+",
+            argument!("4"),
+        ),
     )
     .accepted_if(is_password)
     .recognized_in_context(),
@@ -456,7 +490,7 @@ pub static RULES: [Rule; 31] = [
         &["curl", "http", "wget"],
         concat!(
             r"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user",
-            r#"|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/]{1,100}:([^\s"'`]{3,200})"#,
+            r#"|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/\\]{1,100}:((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
         ),
     )
     .accepted_if(is_password)

@@ -359,6 +359,28 @@ fn redact_finds_a_key_in_a_file_of_base64() {
     }
 }
 
+/// A password ends with the command, not with the next line, whose break is an escape.
+#[test]
+fn the_next_line_is_no_part_of_a_password() {
+    let password = made(16, WORD, 12);
+    for command in [
+        "sshpass -p ",
+        "mysql -u root -p",
+        "docker login -u me -p ",
+        "redis-cli -h cache -a ",
+        "curl -u admin:",
+        "machine x login me password ",
+    ] {
+        let text = format!("{command}{password}\nls -la");
+        let (copy, secrets) = redacted(&json(&text));
+        assert_eq!(secrets.len(), 1, "{secrets:?}");
+        assert_eq!(
+            copy,
+            json(&text.replace(&password, &secrets[0].placeholder))
+        );
+    }
+}
+
 #[test]
 fn escapes_hide_nothing() {
     let secret = format!("ghp_{}", made(36, WORD, 50));
