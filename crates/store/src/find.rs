@@ -93,8 +93,14 @@ impl Trouble {
 /// name; a path to a directory refers to all `*.jsonl` below it, as far as `reach` goes, and to
 /// compressed rollouts of Codex, unless they are to be changed.
 pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
+    find_with(paths, reach, |_| false)
+}
+
+/// Does the same as [`find`], and also finds the files below directories whose name `is_document`.
+pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> bool) -> FoundFiles {
     let mut search = Search {
         reach,
+        is_document: Some(is_document),
         ..Search::default()
     };
     for path in paths {
@@ -128,7 +134,7 @@ pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
 pub fn in_folder(folder: &Path) -> Vec<DatedFile> {
     let mut names = FolderNames::default();
     // Names that were read before an error are kept.
-    let _ = names.read(folder);
+    let _ = names.read(folder, |_| false);
 
     let mut files = Vec::new();
     for name in names.files {
@@ -152,6 +158,8 @@ struct Folder {
 #[derive(Default)]
 struct Search {
     reach: Reach,
+    /// Whether a file that does not end in `.jsonl` is found, by its name.
+    is_document: Option<fn(&OsStr) -> bool>,
     finding: FoundFiles,
     /// The directories that were searched, without symbolic links.
     folders: BTreeSet<PathBuf>,
@@ -216,7 +224,8 @@ impl Search {
         self.folders.insert(real_path);
 
         let mut names = FolderNames::default();
-        if let Err(error) = names.read(&folder.path) {
+        let is_document = self.is_document.unwrap_or(|_| false);
+        if let Err(error) = names.read(&folder.path, is_document) {
             // Names that were read before the error are kept.
             self.finding.troubles.push(unreadable(error));
         }
@@ -317,8 +326,9 @@ struct Subfolder {
 }
 
 impl FolderNames {
-    /// Adds the names in a directory. After an error, it has those that were read before.
-    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
+    /// Adds the names in a directory: of session files, of files whose name `is_document`, and of
+    /// subdirectories. After an error, it has those that were read before.
+    fn read(&mut self, folder: &Path, is_document: fn(&OsStr) -> bool) -> std::io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -342,7 +352,7 @@ impl FolderNames {
 
             if is_folder {
                 self.folders.push(Subfolder { name, linked });
-            } else if is_file && is_session_name(&name) {
+            } else if is_file && (is_session_name(&name) || is_document(&name)) {
                 self.files.push(name);
             }
         }
@@ -581,5 +591,17 @@ mod tests {
             troubles(&finding, root),
             ["a\u{fffd}.jsonl: the name is not UTF-8"]
         );
+    }
+
+    #[test]
+    fn files_with_other_names_are_found_if_asked_for() {
+        let folder = folder_with(&["a.jsonl", "b.json", "deep/ses_1.json", "ses_2.txt"]);
+        let root = folder.path();
+        let is_document = |name: &OsStr| {
+            let name = name.to_str().unwrap();
+            name.starts_with("ses_") && name.ends_with(".json")
+        };
+        let finding = find_with(&[root.to_owned()], Reach::Whole, is_document);
+        assert_eq!(paths(&finding, root), ["a.jsonl", "deep/ses_1.json"]);
     }
 }

@@ -85,6 +85,7 @@ mod create;
 mod lock;
 mod rewrite;
 mod temp;
+mod temp_copy;
 
 mod live;
 mod publish_lock;
@@ -109,8 +110,8 @@ pub use disk::{
 pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, SessionsBeingWritten, agent_in, is_closed_pipe};
 pub use find::{
-    DatedFile, FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms,
-    paths_in, with_suffix,
+    DatedFile, FoundFile, FoundFiles, Reach, Trouble, find, find_with, in_folder, modified,
+    modified_ms, paths_in, with_suffix,
 };
 pub use fn_writer::FnWriter;
 pub use live::has_recent_turn;
@@ -123,6 +124,7 @@ pub use session_file::{Glance, Opened, SessionFile, open};
 pub use snapshot::Snapshot;
 pub use source::{Source, write_archive};
 pub use temp::Fill;
+pub use temp_copy::TempCopy;
 
 #[cfg(test)]
 mod tests;

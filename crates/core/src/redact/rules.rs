@@ -226,11 +226,7 @@ fn has_login_option(rest: &[u8]) -> bool {
 /// break and the quote that end it may be written as escapes.
 macro_rules! bare_word {
     ($least:literal) => {
-        concat!(
-            r#"((?:[^\s"'`|;\\]|\\[^nrtu"']){"#,
-            $least,
-            ",200})"
-        )
+        concat!(r#"((?:[^\s"'`|;\\]|\\[^nrtu"']){"#, $least, ",200})")
     };
 }
 
@@ -468,10 +464,7 @@ pub static RULES: [Rule; 31] = [
     Rule::new(
         "command-password",
         &["login"],
-        concat!(
-            r"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s=]+",
-            argument!("4"),
-        ),
+        concat!(r"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s=]+", argument!("4"),),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context(),
