@@ -12,7 +12,7 @@ pub struct FileTool {
     pub action: FileAction,
     /// Whether the agents leave its file out of the lists that they write with a compaction: the
     /// call has the path in `file_path`, as models write that were trained with other tools, or the
-    /// tool is one of Claude Code or Codex, in an imported session.
+    /// tool is one of another agent, in an imported session.
     pub is_unlisted: bool,
 }
 
@@ -49,7 +49,8 @@ pub struct CalledFile<'a> {
 }
 
 /// Returns the file of a call with this `name` and these `arguments`; `None` if it is not a call of
-/// a [`FileTool`], or names no file. The path is in `path`, `file_path` or `notebook_path`.
+/// a [`FileTool`], or names no file. The path is in `path`, `file_path`, `filePath` or
+/// `notebook_path`.
 pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<CalledFile<'a>> {
     let name = name?.text()?;
     let action = match name.as_bytes() {
@@ -66,6 +67,7 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
     if path.is_none() {
         is_unlisted = true;
         path = nonempty_text(arguments, "file_path")
+            .or_else(|| nonempty_text(arguments, "filePath"))
             .or_else(|| nonempty_text(arguments, "notebook_path"));
     }
     let tool = FileTool {
@@ -155,9 +157,9 @@ fn heading_path(line: &str) -> Option<&str> {
 /// The argument of an edit with a list of replacements.
 const REPLACEMENTS_KEY: &str = "edits";
 /// The names that agents use for the text that an edit replaces.
-const OLD_TEXT_KEYS: [&str; 3] = ["oldText", "old_text", "old_string"];
+const OLD_TEXT_KEYS: [&str; 4] = ["oldText", "old_text", "old_string", "oldString"];
 /// The names that agents use for the new text.
-const NEW_TEXT_KEYS: [&str; 3] = ["newText", "new_text", "new_string"];
+const NEW_TEXT_KEYS: [&str; 4] = ["newText", "new_text", "new_string", "newString"];
 
 /// A text that an edit replaces.
 #[derive(Debug)]
@@ -166,7 +168,7 @@ pub struct TextReplacement {
     pub old: String,
     /// The text after it.
     pub new: String,
-    /// Whether every occurrence is replaced, as an edit of Claude Code can request.
+    /// Whether every occurrence is replaced, as an edit of Claude Code or OpenCode can request.
     pub replaces_all: bool,
 }
 
@@ -230,10 +232,11 @@ fn replacement_list(arguments: Raw<'_>) -> Option<Raw<'_>> {
 fn read_replacement(object: Raw) -> Option<TextReplacement> {
     let old = OLD_TEXT_KEYS.iter().find_map(|key| object.get(key))?;
     let new = NEW_TEXT_KEYS.iter().find_map(|key| object.get(key))?;
+    let is_set = |key: &str| object.get(key).and_then(Raw::bool) == Some(true);
     Some(TextReplacement {
         old: old.text()?.into_string_lossy(),
         new: new.text()?.into_string_lossy(),
-        replaces_all: object.get("replace_all").and_then(Raw::bool) == Some(true),
+        replaces_all: is_set("replace_all") || is_set("replaceAll"),
     })
 }
 

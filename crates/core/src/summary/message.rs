@@ -200,11 +200,11 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
     join_with(texts.filter_map(|block| block.text?.text()), "\n")
 }
 
-/// Whether an extension's message is what Claude Code or Codex wrote in the name of the user, under
-/// the type that `import` gives it. Summaries leave such a message out.
+/// Whether an extension's message is what another agent wrote in the name of the user, under the
+/// type that `import` gives it. Summaries leave such a message out.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
-    name.starts_with("claude.") || name == "codex.context"
+    name.starts_with("claude.") || name == "codex.context" || name == "opencode.added"
 }
 
 /// Reads a tool call from its block. Each part that the call does not have is empty.

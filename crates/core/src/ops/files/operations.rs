@@ -286,15 +286,20 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
 
         // Only the names of Claude Code's tools begin with a capital letter.
         let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
+        // Those of OpenCode have the names of pi's, and other arguments.
+        let is_of_opencode = arguments.get("filePath").is_some();
 
         match operation.action {
             FileAction::Write => match arguments.get_text("content") {
                 Some(content) => FileChange::Write(content.into_string_lossy()),
                 None => FileChange::UnknownChange,
             },
-            FileAction::Edit => read_edit(arguments, output, &operation.path, is_of_claude),
-            // Claude Code numbers the lines that it prints.
-            FileAction::Read if is_of_claude => FileChange::UnknownRead,
+            FileAction::Edit => {
+                let is_sequential = is_of_claude || is_of_opencode;
+                read_edit(arguments, output, &operation.path, is_sequential)
+            }
+            // Claude Code and OpenCode number the lines that they print.
+            FileAction::Read if is_of_claude || is_of_opencode => FileChange::UnknownRead,
             FileAction::Read => output.read_lines(arguments),
         }
     })

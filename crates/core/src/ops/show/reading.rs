@@ -338,7 +338,7 @@ impl ShownEntry {
 const USUAL_STOP_REASONS: [&str; 4] = ["stop", "toolUse", "error", "aborted"];
 
 /// The arguments of an edit with the path of the file.
-const PATH_ARGUMENTS: [&str; 2] = ["path", "file_path"];
+const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 
 impl From<EntryPart> for ShownPart {
     fn from(part: EntryPart) -> ShownPart {
