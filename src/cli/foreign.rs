@@ -3,6 +3,7 @@
 use crate::agents::stores::is_cwd;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
+use crate::cli::opencode;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, detect_file, retain_last_rollouts};
@@ -147,7 +148,7 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
     let begins_without_header = matches!(
         &error,
         LoadError::NotASession {
-            what: WrongFile::OtherFirst,
+            what: WrongFile::OtherFirst | WrongFile::NoHeader,
             ..
         }
     );
@@ -217,6 +218,9 @@ pub fn resolve_foreign_id(
             }
             Err(_) => {}
         }
+    }
+    if opencode::is_session_id(name) {
+        return opencode::export_session(name, ui);
     }
     Err(failure)
 }
@@ -324,7 +328,11 @@ pub fn find_given_of(
 /// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
 /// that cannot be read.
 pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
-    let found = store::find(&session_folders(origin, ui), Reach::Whole);
+    let found = store::find_with(
+        &session_folders(origin, ui),
+        Reach::Whole,
+        import::is_document_name,
+    );
     for trouble in &found.troubles {
         ui.warn(&trouble.text);
     }
@@ -349,7 +357,13 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
             let layout = &origin.facts().store;
             let folder = layout.usual_folder();
             let variable = layout.variable;
-            format!("no sessions of {agent} (hint: they are in {folder}, unless {variable} is set)")
+            let more = match origin.other_place() {
+                Some(place) => format!("; {place}"),
+                None => String::new(),
+            };
+            format!(
+                "no sessions of {agent} (hint: they are in {folder}, unless {variable} is set{more})"
+            )
         }
         ForeignPlace::Arguments => format!(
             "no sessions of {agent} in these files and directories (hint: `pisess list --source {source} --all` lists all projects)"
@@ -428,7 +442,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     }
     paths.extend(sub_agent_folders(&paths));
 
-    let mut found = store::find(&paths, Reach::Whole);
+    let mut found = store::find_with(&paths, Reach::Whole, import::is_document_name);
     // The logs of internal agents only repeat a conversation, but the user may name one.
     found
         .files
@@ -578,6 +592,9 @@ fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
         .with_hint(name_hint(&error))
         .with_path(name);
     match error {
+        NameError::Unknown { .. } if opencode::is_session_id(name) => {
+            opencode::export_session(name, ui)
+        }
         NameError::Unknown { .. } => resolve_foreign_title(name, failure, ui),
         _ => Err(failure),
     }

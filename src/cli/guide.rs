@@ -277,7 +277,7 @@ pub const TOPICS: [Section; 10] = [
              command treats it as a project: it takes that project's sessions from the stores, \
              and prints a note. The name of a project, as `list` shows it, selects the same \
              sessions.",
-            "Reading commands also take a session of Claude Code or Codex, by its path or its id. \
+            "Reading commands also take a session of Claude Code, Codex or OpenCode, by its path or its id. \
              They show it as `import` would convert it, with the same ids. Commands that change a \
              session refuse it.",
             "The environment can move the stores. Each agent's store is the first of these: \

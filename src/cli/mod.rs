@@ -43,6 +43,7 @@ pub mod follow;
 pub mod sessions;
 
 pub mod foreign;
+pub mod opencode;
 pub mod pruned;
 pub mod rollouts;
 

@@ -6,7 +6,7 @@
 
 use super::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
-use crate::cli::process::run::ShellCommand;
+use crate::cli::process::run::{MOST_OUTPUT_BYTES, ShellCommand};
 use crate::export::commonmark::to_plain_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -116,6 +116,7 @@ impl Renderer {
             timeout: RENDERER_TIMEOUT,
             failure_outcome: "its entries are shown without it",
             hint: "--renderer TYPE='cat >&2' prints what it receives",
+            most_output_bytes: MOST_OUTPUT_BYTES,
         };
         let _spinner = ui.start_spinner("waiting for the renderer");
         let output = shell.run(input.lines)?;

@@ -1,8 +1,9 @@
 //! Opens the files of other agents, and with a rollout of Codex those that belong to it: the other
 //! rollouts of its thread, and the base from which it was forked.
 
+use crate::cli::opencode;
 use crate::cli::output::{Failure, to_visible};
-use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName, document_lines};
+use crate::import::{HistoryBase, JoinedSource, Origin, RolloutName, read_document};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{self as store, FoundFile, Opened, Reach, ReadAt, StoreError};
 use std::path::{Path, PathBuf};
@@ -86,8 +87,18 @@ impl Rollouts {
         Ok(source)
     }
 
+    /// Returns the session that started the one in a file as a sub-agent, if it is in the same
+    /// store: of Codex, the last rollout of the thread; of OpenCode, the file beside it.
+    pub fn find_owner(&self, file: &Path, id: &str) -> Option<PathBuf> {
+        let beside = file.with_file_name(format!("{id}.json"));
+        if beside.is_file() {
+            return Some(beside);
+        }
+        self.find_last_of_thread(file, id)
+    }
+
     /// Returns the last rollout of a thread, if it is in the same store as a file.
-    pub fn find_last_of_thread(&self, file: &Path, thread: &str) -> Option<PathBuf> {
+    fn find_last_of_thread(&self, file: &Path, thread: &str) -> Option<PathBuf> {
         let stored = self.find_near(file);
         let mut rollouts: Vec<Rollout> = stored
             .iter()
@@ -138,12 +149,14 @@ impl Rollouts {
 
 /// Opens a source that is one file; one that is a single object is converted to lines.
 fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
-    let lines = document_lines(&file)
+    let stored_session = opencode::read_storage(&file, path)?;
+    let document = match &stored_session {
+        Some(export) => read_document(export),
+        None => read_document(&file),
+    };
+    let document = document
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
-    Ok(match lines {
-        Some(lines) => JoinedSource::single(Box::new(lines)),
-        None => JoinedSource::single(Box::new(file)),
-    })
+    Ok(document.unwrap_or_else(|| JoinedSource::single(Box::new(file))))
 }
 
 /// Returns the rollouts of the thread of a given one, in the order in which they were written. If a

@@ -41,9 +41,13 @@ pub const GUIDE: Guide = Guide::new(&[
         "Import a session of Codex into oh-my-pi's store",
         "pisess import --for omp 'Paper for a kite'",
     ),
+    Example::new(
+        "Import what OpenCode has exported",
+        "pisess import session.json",
+    ),
 ]);
 
-/// Import sessions of Claude Code and Codex.
+/// Import sessions of Claude Code, Codex and OpenCode.
 ///
 /// Converts each session to a new session of pi, or of the agent given by --for. The new session is
 /// stored where that agent lists it. It keeps branches, compactions, tool calls, thinking, images,
@@ -53,10 +57,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A sub-agent becomes a session below the session that started it. The files of a Codex thread (a
 /// conversation that was continued from an earlier turn) become one session.
 ///
-/// A SOURCE is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
-/// part of its id. Directories are searched recursively. If a directory contains no such sessions,
-/// it is taken as a project. The sessions that Claude Code and Codex recorded for the project are
-/// then imported.
+/// A SOURCE is a file, a directory, or a session in ~/.claude, ~/.codex or
+/// ~/.local/share/opencode/storage, given by its name or part of its id. Directories are searched
+/// recursively. If a directory contains no such sessions, it is taken as a project. The sessions
+/// that these agents recorded for the project are then imported.
+///
+/// Newer versions of OpenCode keep sessions in a database. Such a session is given by its whole id,
+/// ses_…, and read with `opencode export`, which may take 60 seconds. A file with the output of
+/// that command is a SOURCE, too.
 ///
 /// --since skips sessions that were last written to before TIME; --until skips sessions that were
 /// started after TIME. All other sessions are imported as a whole.
@@ -71,8 +79,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The sources: files, directories, or ids, names or words of the titles of sessions of Claude
-    /// Code and Codex
+    /// The sources: files, directories, or ids, names or words of the titles of sessions of other
+    /// agents
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
     /// Write the new session in the format of this agent

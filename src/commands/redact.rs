@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess redact --check sessions",
     ),
     Example::new(
-        "Report them for all sessions of pi, oh-my-pi, Claude Code and Codex",
+        "Report them for all sessions of pi, oh-my-pi and other agents",
         "pisess redact --check ~",
     ),
 ])
@@ -83,7 +83,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The archive also contains the sub-agents of the session, and SESSION.pruned. Deleting the
 /// archive deletes both, and the copy contains neither.
 ///
-/// --check also reads sessions of Claude Code and Codex, and archives. With --all, it reads the
+/// --check also reads sessions of other agents, and archives. With --all, it reads the
 /// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
 /// SESSION.pruned, and says how many sessions have such a file.
 ///

@@ -38,7 +38,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
 ///
-/// Given a session of Claude Code or Codex, the command is for that agent. If the session was
+/// Given a session of another agent, such as Codex, the command is for that agent. If the session was
 /// imported, a note names the import, which pi or oh-my-pi can continue.
 ///
 /// The conversation continues at the leaf. To continue elsewhere, move the leaf first, with
@@ -158,7 +158,7 @@ impl AgentCommand {
         let id = survey.session_id();
         let is_id = id
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         if !is_id || id.is_empty() || id.starts_with('-') {
             let failure = input.failure("its id is not one that an agent could find");
             return Err(failure.with_hint("`pisess import` makes a session of pi from it"));

@@ -51,7 +51,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess stats --by time session.jsonl",
     ),
     Example::new(
-        "Count the sessions of each project, with those of Claude Code and Codex",
+        "Count the sessions of each project, with those of other agents",
         "pisess stats --all --by project --source all",
     ),
     Example::new(

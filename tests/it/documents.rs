@@ -76,6 +76,8 @@ impl Desk {
             )
             .unwrap();
         }
+        let export = root().join("fixtures/opencode/plain.json");
+        fs::copy(export, desk.path("session.json")).unwrap();
         fs::create_dir_all(desk.path("tools")).unwrap();
         fs::create_dir_all(desk.path(".git")).unwrap();
         desk

@@ -1313,8 +1313,8 @@ fn a_batch_reports_each_file() {
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), CLAUDE.len());
     assert_snapshot!(done.stderr, @r"
-    pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions)
-    pisess: ~/tour.jsonl: not a session of Claude Code or Codex
+    pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions, OpenCode below ~/.local/share/opencode/storage/session)
+    pisess: ~/tour.jsonl: not a session of Claude Code, Codex or OpenCode
     pisess: note: ~/all/damaged.jsonl: its last line is torn, and is left for the next import
     pisess: 6 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
@@ -1391,7 +1391,7 @@ fn sessions_are_found_by_id_or_name() {
     12 kB  create       18  ~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl  ~/.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl
     ");
     assert_snapshot!(h.run("import c1a0").fails(2), @"`c1a0` matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
-    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
+    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex` and `--source opencode` list the sessions)");
 }
 
 /// The id of the new session is not that of the source: a terminal gets it, and the next command.
@@ -1459,10 +1459,10 @@ fn sessions_of_a_project_are_found_by_its_directory() {
     };
     let (found, notes) = rows("import -n --json ./kites");
     assert_eq!(found, [true, true, false]);
-    assert_snapshot!(notes, @"pisess: note: ~/kites: the sessions of this project, from the stores of Claude Code and Codex");
+    assert_snapshot!(notes, @"pisess: note: ~/kites: the sessions of this project, from the stores of Claude Code, Codex and OpenCode");
     let (found, _) = rows("list -l --source claude ./kites");
     assert_eq!(found, [true, false, false]);
-    assert_snapshot!(h.run("import -n ./boats"), @"2> pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
+    assert_snapshot!(h.run("import -n ./boats"), @"2> pisess: note: no sessions of Claude Code, Codex or OpenCode in these directories (hint: `pisess list --source claude --all`, `--source codex --all` and `--source opencode --all` list what could be imported)");
 
     // A directory that has sessions is not a project.
     put("kites/4.jsonl", "claude/plain.jsonl", "/home/u/kites", &cwd);
@@ -2634,7 +2634,7 @@ fn a_source_is_named_by_its_title() {
             .starts_with("pisess: `which paper` is in the titles of 7 sessions"),
         "{several}"
     );
-    assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
+    assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex` and `--source opencode` list the sessions)");
 }
 
 /// The responses of two imports of a source are the same, so that `list --forks` counts the source

@@ -1,9 +1,9 @@
-//! Sessions of Claude Code and Codex that are read where they are.
+//! Sessions of other agents that are read where they are.
 
 use crate::sandbox::{Sandbox, fixture};
 
-/// Fixtures of both agents.
-const SOURCES: [&str; 9] = [
+/// Fixtures of each agent.
+const SOURCES: [&str; 12] = [
     "claude/plain.jsonl",
     "claude/tree.jsonl",
     "claude/parallel.jsonl",
@@ -13,6 +13,9 @@ const SOURCES: [&str; 9] = [
     "codex/encrypted.jsonl",
     "codex/2025.jsonl",
     "codex/summaries.jsonl",
+    "opencode/plain.json",
+    "opencode/reverted.json",
+    "opencode/compacted.json",
 ];
 
 /// Each reading command, with the session as SESSION. The page is not one of them, because it has

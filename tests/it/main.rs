@@ -46,6 +46,7 @@ mod list;
 mod merge;
 mod migrate;
 mod names;
+mod opencode;
 mod others;
 mod path;
 mod pick;

@@ -5,6 +5,7 @@
 //! pi       bash            read            write           edit
 //! Claude   Bash            Read            Write           Edit, MultiEdit
 //! Codex    exec_command    exec_command    apply_patch     apply_patch
+//! OpenCode bash            read            write           edit
 //! ```
 //!
 //! A call of any other tool, or one with other arguments, has no counterpart.
@@ -55,8 +56,12 @@ impl<'a> CommonCall<'a> {
     /// missing.
     pub fn read(name: &Text, arguments: Raw<'a>) -> Option<CommonCall<'a>> {
         match name.as_bytes() {
-            // pi counts seconds, the others milliseconds.
-            b"bash" => read_command(arguments, "command", ("timeout", 1000.0)),
+            // pi counts seconds, the others milliseconds. OpenCode's tool has the name of pi's, and
+            // requires a description.
+            b"bash" if arguments.get("description").is_none() => {
+                read_command(arguments, "command", ("timeout", 1000.0))
+            }
+            b"bash" => read_command(arguments, "command", ("timeout", 1.0)),
             b"Bash" => read_command(arguments, "command", ("timeout", 1.0)),
             b"shell" | b"shell_command" => read_command(arguments, "command", ("timeout_ms", 1.0)),
             b"exec_command" => read_command(arguments, "cmd", ("timeout_ms", 1.0)),
@@ -230,6 +235,7 @@ fn read_path(arguments: Raw<'_>) -> Option<Text<'_>> {
     arguments
         .get_text("path")
         .or_else(|| arguments.get_text("file_path"))
+        .or_else(|| arguments.get_text("filePath"))
 }
 
 /// Reads the replacements of an edit: a list of them, or one beside the path.
@@ -245,10 +251,12 @@ fn read_replacement(edit: Raw<'_>) -> Option<Replacement<'_>> {
     Some(Replacement {
         old: edit
             .get_text("oldText")
-            .or_else(|| edit.get_text("old_string"))?,
+            .or_else(|| edit.get_text("old_string"))
+            .or_else(|| edit.get_text("oldString"))?,
         new: edit
             .get_text("newText")
-            .or_else(|| edit.get_text("new_string"))?,
+            .or_else(|| edit.get_text("new_string"))
+            .or_else(|| edit.get_text("newString"))?,
     })
 }
 
@@ -294,6 +302,11 @@ mod tests {
                 "MultiEdit",
                 r#"{"file_path":"a","edits":[{"old_string":"x","new_string":""},{"old_string":"y","new_string":"z"}]}"#,
                 Some("*** Begin Patch\n*** Update File: a\n@@\n-x\n@@\n-y\n+z\n*** End Patch"),
+            ),
+            (
+                "edit",
+                r#"{"filePath":"a","oldString":"x","newString":"y"}"#,
+                Some("*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"),
             ),
             ("edit", r#"{"path":"a","edits":[]}"#, None),
             ("write", r#"{"path":"a"}"#, None),

@@ -1,9 +1,12 @@
 //! Finds out which agent wrote a file.
 
 use crate::Origin;
+use crate::joined::JoinedSource;
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 use pisess_store::{PageBuffer, ReadAt};
+use std::ffi::OsStr;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,9 +20,8 @@ impl Origin {
     /// object over several lines is read as a whole.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         if begins_document(source)? {
-            let document = source.read_range(0..source.len())?;
-            let converted = convert_document(&document);
-            return Ok(converted.map(|(origin, _)| origin));
+            let bytes = source.read_range(0..source.len())?;
+            return Ok(SourceDocument::read(&bytes).map(|document| document.origin));
         }
         let mut lines_left = LINES_TO_DETECT;
         let mut buffer = PageBuffer::default();
@@ -57,31 +59,58 @@ fn detect_line_origin(line: Raw) -> Option<Origin> {
     origins.find(|origin| origin.format().writes_line(line))
 }
 
-/// Returns the lines of a file that is one JSON object over several lines, as its agent converts
-/// it; `None` if it is no such file, or not that of an agent.
-pub fn document_lines(source: &dyn ReadAt) -> io::Result<Option<Vec<u8>>> {
-    if !begins_document(source)? {
+/// Returns the source of a file that is one JSON object, as its agent converts it to lines; `None`
+/// if it is no such file, or not that of an agent.
+pub fn read_document(file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
+    if !begins_document(file)? {
         return Ok(None);
     }
-    let document = source.read_range(0..source.len())?;
-    Ok(convert_document(&document).map(|(_, lines)| lines))
+    let bytes = file.read_range(0..file.len())?;
+    Ok(SourceDocument::read(&bytes).map(SourceDocument::into_source))
 }
 
-/// Whether the first line of a file is `{`: a line of a session is a whole object.
+/// The number of bytes by which an object on a single line is recognized.
+const START_TO_DETECT: u64 = 64;
+
+/// Whether a file begins as one that is a single object. A line of a session is a whole object, so
+/// the first line of such a file is `{`, or one that an agent recognizes.
 fn begins_document(source: &dyn ReadAt) -> io::Result<bool> {
-    let start = source.read_range(0..source.len().min(2))?;
-    Ok(start == *b"{\n" || start == *b"{\r")
+    let start = source.read_range(0..source.len().min(START_TO_DETECT))?;
+    if start.starts_with(b"{\n") || start.starts_with(b"{\r") {
+        return Ok(true);
+    }
+    let mut origins = Origin::all().iter();
+    Ok(origins.any(|origin| origin.format().begins_document(&start)))
 }
 
-/// Returns the agent that wrote a document, and its lines.
-fn convert_document(document: &[u8]) -> Option<(Origin, Vec<u8>)> {
-    let document = Raw::parse(document).ok()?;
-    for &origin in Origin::all() {
-        if let Some(lines) = origin.format().document_lines(document) {
-            return Some((origin, lines));
+/// A file that is one JSON object.
+struct SourceDocument {
+    origin: Origin,
+    lines: Vec<u8>,
+    title: Option<Text<'static>>,
+}
+
+impl SourceDocument {
+    /// Converts a file; `None` if no agent writes such files.
+    fn read(bytes: &[u8]) -> Option<SourceDocument> {
+        let document = Raw::parse(bytes).ok()?;
+        for &origin in Origin::all() {
+            if let Some(lines) = origin.format().document_lines(document) {
+                return Some(SourceDocument {
+                    origin,
+                    lines,
+                    title: origin.format().document_title(document),
+                });
+            }
         }
+        None
     }
-    None
+
+    fn into_source(self) -> JoinedSource {
+        let mut source = JoinedSource::single(Box::new(self.lines));
+        source.layout.title = self.title;
+        source
+    }
 }
 
 /// Returns the id of a session from the name of its file.
@@ -92,6 +121,15 @@ pub fn id_in_file_name(path: &Path) -> String {
         let stem = path.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     })
+}
+
+/// Whether a file is a session, by a name that does not end in `.jsonl`.
+pub fn is_document_name(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let mut origins = Origin::all().iter();
+    origins.any(|origin| origin.format().is_document_name(name))
 }
 
 /// Whether a file, by its name, is a log that only repeats the conversation of a session, so that

@@ -72,9 +72,31 @@ pub trait SourceFormat: Sync {
     /// [`Origin`](crate::Origin), and the first line that one of them writes decides.
     fn writes_line(&self, line: Raw) -> bool;
 
+    /// Whether a file that begins so is one JSON object on a single line. Objects over several lines
+    /// are recognized without this.
+    fn begins_document(&self, _start: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether a file below the agent's directory is a session, by its name: one that does not end
+    /// in `.jsonl`.
+    fn is_document_name(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Converts a file that is one JSON object over several lines to lines, of which the first
     /// ones stay the same if the session grows. `None` if the agent does not write such a file.
     fn document_lines(&self, _document: Raw) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Returns the title of the session in such a file, if the lines do not have it.
+    fn document_title(&self, _document: Raw) -> Option<Text<'static>> {
+        None
+    }
+
+    /// Returns where else the agent may have sessions, for the hint that none were found.
+    fn other_place(&self) -> Option<&'static str> {
         None
     }
 

@@ -20,6 +20,7 @@ use super::lines::for_each_object;
 use super::parts::non_empty_text;
 use memchr::memchr_iter;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 use std::path::Path;
@@ -112,6 +113,8 @@ pub struct SourceLayout {
     pub own_start: u64,
     /// Where files join, in order.
     pub junctions: Vec<Junction>,
+    /// The title of the session, if no line has it.
+    pub title: Option<Text<'static>>,
 }
 
 /// The content of a source: one file after the other.

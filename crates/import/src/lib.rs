@@ -1,7 +1,7 @@
-//! Sessions of other agents, converted: Claude Code and Codex.
+//! Sessions of other agents, converted: Claude Code, Codex and OpenCode.
 //!
 //! ```text
-//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi or oh-my-pi
+//! lines of the source ── claude, codex, opencode ──> drafts ── writer ──> entries of pi or oh-my-pi
 //! ```
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
@@ -20,6 +20,7 @@ mod identity;
 pub mod joined;
 mod lines;
 mod native;
+mod opencode;
 mod parts;
 pub mod record;
 mod returned;
@@ -29,7 +30,7 @@ mod writer;
 pub use convert::{
     EarlierImports, ImportTarget, WrittenLines, emit_new_entries, write_converted_session,
 };
-pub use detect::{document_lines, id_in_file_name, is_internal_log};
+pub use detect::{id_in_file_name, is_document_name, is_internal_log, read_document};
 pub use format::{AgentFacts, StoreLayout};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
 pub use native::{NativeFormat, NativeTarget, TitleList, write_native_session};
@@ -50,6 +51,9 @@ pub enum Origin {
     Claude,
     /// Codex
     Codex,
+    /// OpenCode
+    #[value(name = "opencode")]
+    OpenCode,
 }
 
 /// Makes entries of the lines of a source.
@@ -78,12 +82,18 @@ impl Origin {
         match self {
             Origin::Claude => &claude::format::ClaudeFormat,
             Origin::Codex => &codex::format::CodexFormat,
+            Origin::OpenCode => &opencode::format::OpenCodeFormat,
         }
     }
 
     /// Returns what is constant of the agent.
     pub fn facts(self) -> &'static AgentFacts {
         self.format().facts()
+    }
+
+    /// Returns where else the agent may have sessions, for the hint that none were found.
+    pub fn other_place(self) -> Option<&'static str> {
+        self.format().other_place()
     }
 
     /// Returns how sessions of pi are written for the agent; `None` if they cannot be.

@@ -10,14 +10,19 @@ use pisess_json::write::Object;
 /// Builds a `usage` object. `context_tokens` is the number of tokens in the context, including the
 /// response. `reasoning` is the part of the output tokens that were spent on reasoning, if known.
 ///
-/// Neither source records a cost. It is zero and marked as unknown, because pi reads `cost.total`
-/// without checking that there is a cost.
+/// Most sources record no cost. It is zero then and marked as unknown, because pi reads
+/// `cost.total` without checking that there is a cost. Of one that is recorded, only the total is
+/// known.
 pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) -> Vec<u8> {
     let mut cost = Object::new();
-    for name in ["input", "output", "cacheRead", "cacheWrite", "total"] {
+    for name in ["input", "output", "cacheRead", "cacheWrite"] {
         cost = cost.number(name, 0.0);
     }
-    let cost = cost.bool("unknown", true).finish();
+    cost = cost.number("total", usage.cost.unwrap_or(0.0));
+    if usage.cost.is_none() {
+        cost = cost.bool("unknown", true);
+    }
+    let cost = cost.finish();
     let write_1h = (usage.cache_write_1h > 0.0).then_some(usage.cache_write_1h);
 
     Object::new()

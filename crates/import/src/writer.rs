@@ -303,6 +303,16 @@ impl<'o> EntryWriter<'o> {
         false
     }
 
+    /// Returns the first entry after `before` on the path to `last`; `None` if `before` is `last`
+    /// itself, or is not on the path.
+    pub fn first_after(&self, before: Option<NodeIx>, last: NodeIx) -> Option<NodeIx> {
+        let mut first = last;
+        while self.node(first).parent != before {
+            first = self.node(first).parent?;
+        }
+        Some(first)
+    }
+
     /// The id of an entry, as the session has it.
     pub fn entry_id(&self, node: NodeIx) -> String {
         match self.other_ids.get(&node) {

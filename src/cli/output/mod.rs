@@ -34,6 +34,7 @@ pub use wrap::push_wrapped_line;
 
 use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::world::World;
+use pisess_store::TempCopy;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -64,6 +65,8 @@ pub struct Ui<'w> {
     pending_notes: Vec<String>,
     /// Whether notes are printed at once, because the command does not end by itself.
     prints_notes_at_once: bool,
+    /// Files that are there until the command ends.
+    temporary_files: Vec<TempCopy>,
 }
 
 impl<'w> Ui<'w> {
@@ -83,7 +86,13 @@ impl<'w> Ui<'w> {
             pager: None,
             pending_notes: Vec::new(),
             prints_notes_at_once: false,
+            temporary_files: Vec::new(),
         }
+    }
+
+    /// Keeps a file until the command ends.
+    pub fn keep_until_end(&mut self, file: TempCopy) {
+        self.temporary_files.push(file);
     }
 
     /// Lets a pager show what is printed from now on, if standard output is a terminal.

@@ -12,8 +12,8 @@ use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The maximum output of a command, in bytes.
-const MOST_OUTPUT_BYTES: usize = 10 << 20;
+/// The maximum output of a command that the user gives, in bytes.
+pub const MOST_OUTPUT_BYTES: usize = 10 << 20;
 
 /// The environment variable that sets a hook for every command.
 pub const HOOK_VARIABLE: &str = "PISESS_HOOK";
@@ -33,6 +33,8 @@ pub struct ShellCommand {
     pub failure_outcome: &'static str,
     /// A hint on how to print its input.
     pub hint: &'static str,
+    /// The maximum output, in bytes.
+    pub most_output_bytes: usize,
 }
 
 /// The outcome if a command fails before anything is written.
@@ -64,6 +66,7 @@ impl ShellCommand {
             timeout,
             failure_outcome: NOTHING_WRITTEN,
             hint,
+            most_output_bytes: MOST_OUTPUT_BYTES,
         })
     }
 
@@ -76,7 +79,7 @@ impl ShellCommand {
         let result = exchange_input_output(
             &mut child,
             &input,
-            MOST_OUTPUT_BYTES,
+            self.most_output_bytes,
             deadline,
             &signal_guard,
         )
@@ -113,7 +116,10 @@ impl ShellCommand {
     /// printed: once the command has ended, the signal ends pisess.
     fn io_failure(&self, error: &io::Error) -> Failure {
         match error.kind() {
-            io::ErrorKind::FileTooLarge => self.failure("it printed more than 10 MB"),
+            io::ErrorKind::FileTooLarge => {
+                let limit_mb = self.most_output_bytes >> 20;
+                self.failure(&format!("it printed more than {limit_mb} MB"))
+            }
             io::ErrorKind::TimedOut => self
                 .failure(&format!(
                     "no result within {} s",
@@ -193,6 +199,7 @@ mod tests {
             timeout,
             failure_outcome: NOTHING_WRITTEN,
             hint: "h",
+            most_output_bytes: MOST_OUTPUT_BYTES,
         };
         shell.run(input.to_vec())
     }

@@ -265,11 +265,11 @@ fn read_foreign_file(
     let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
     session.listed.id = Text::from(survey.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
-    // Claude Code keeps sub-agents below their session, Codex names the session in their first
+    // Claude Code keeps sub-agents below their session; the others name the session in their first
     // line.
     session.listed.owner = match (&file.owner, &survey.sub_agent) {
         (None, Some(agent)) => rollouts
-            .find_last_of_thread(&file.path, &agent.session)
+            .find_owner(&file.path, &agent.session)
             .map(Arc::from),
         (owner, _) => owner.clone(),
     };

@@ -1,0 +1,170 @@
+//! Reads sessions of OpenCode: the document that `opencode export` prints, and the directory
+//! `storage`, in which earlier versions kept each message and each part in a file of its own.
+//!
+//! Either becomes lines ([`document`]): one for the session, and one for each message with its
+//! parts. A message of the assistant has one response, with the results of its calls; earlier
+//! versions kept several responses in one message, as steps.
+//!
+//! A session is a sequence. A fork is a session with copies of the messages. A revert hides the
+//! last messages until the user writes the next one, which removes them.
+
+mod document;
+pub mod format;
+mod parts;
+mod response;
+mod tools;
+mod usage;
+mod user;
+
+use super::parts::kept_line_members;
+use super::writer::{EntryDraft, EntryWriter, NodeIx};
+use super::{Origin, SourceReader};
+use foldhash::HashMap;
+use parts::OpenCodeMessage;
+use pisess_core::session::content::member_is;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+/// The reader of a source, with what the lines so far have shown.
+#[derive(Default)]
+pub struct OpenCodeReader<'o> {
+    writer: EntryWriter<'o>,
+    /// The leaf.
+    leaf: Option<NodeIx>,
+    /// Where each message is, by its id.
+    places: HashMap<Text<'static>, MessagePlace>,
+    /// The messages of the user that ask for a compaction, each with the first message that it
+    /// keeps.
+    compaction_requests: HashMap<Text<'static>, Option<Text<'static>>>,
+    /// The model of the last turn, and its provider.
+    model: Option<ModelName>,
+    thinking_level: Option<Text<'static>>,
+    /// The number of tokens in the context, as of the last response.
+    context_tokens: f64,
+    time_ms: i64,
+}
+
+/// Where the entries of a message are.
+#[derive(Clone, Copy)]
+struct MessagePlace {
+    /// The leaf before it.
+    leaf_before: Option<NodeIx>,
+    /// The leaf after it.
+    leaf_after: Option<NodeIx>,
+}
+
+/// A model, as a message names it.
+#[derive(Clone, PartialEq, Eq)]
+struct ModelName {
+    provider: Text<'static>,
+    model: Text<'static>,
+}
+
+impl<'o> OpenCodeReader<'o> {
+    /// Makes a reader of a session with this title.
+    fn new(title: Option<Text<'static>>, mut writer: EntryWriter<'o>) -> Self {
+        writer.name = title;
+        OpenCodeReader {
+            writer,
+            ..OpenCodeReader::default()
+        }
+    }
+}
+
+impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
+    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        if let Some(revert) = raw.get("revert") {
+            return self.revert(offset, revert);
+        }
+        let Some(message) = OpenCodeMessage::read(offset, raw) else {
+            self.time_ms = format::line_time_ms(raw).unwrap_or(self.time_ms);
+            return self.add_session(offset, raw.get(Origin::OpenCode.name()).unwrap_or(raw));
+        };
+
+        self.time_ms = message.created_ms.unwrap_or(self.time_ms);
+        let leaf_before = self.leaf;
+        if member_is(message.info, "role", "user") {
+            self.add_user_message(&message)?;
+        } else if let Some(request) = self.completed_compaction(&message) {
+            self.add_compaction(&message, request)?;
+        } else {
+            self.add_responses(&message)?;
+        }
+        let place = MessagePlace {
+            leaf_before,
+            leaf_after: self.leaf,
+        };
+        if let Some(id) = message.id() {
+            self.places.insert(id.into_owned(), place);
+        }
+        Ok(())
+    }
+
+    fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        self.add_entry(offset, "custom", members)
+    }
+
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
+        self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<EntryWriter<'o>> {
+        Ok(self.writer)
+    }
+}
+
+impl OpenCodeReader<'_> {
+    /// Adds an entry below the leaf, at the present time.
+    fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
+        let draft = EntryDraft {
+            offset,
+            time_ms: self.time_ms,
+            kind,
+            members,
+        };
+        self.leaf = Some(self.writer.add_child(self.leaf, draft)?);
+        Ok(())
+    }
+
+    /// Adds what is known of the session, and its title.
+    fn add_session(&mut self, offset: u64, session: Raw) -> io::Result<()> {
+        self.add_kept(offset, "session", session.bytes())?;
+        match self.writer.name.clone() {
+            Some(name) => {
+                let members = Object::new().text("name", &name);
+                self.add_entry(offset, "session_info", members)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps what has no counterpart as the custom entry `opencode.KIND`.
+    fn add_kept(&mut self, offset: u64, kind: &str, data: &[u8]) -> io::Result<()> {
+        let members = kept_line_members(Origin::OpenCode.name(), kind, data);
+        self.add_entry(offset, "custom", members)
+    }
+
+    /// Goes back to before the message from which on the user reverted the session: what follows
+    /// it is hidden, but still there.
+    fn revert(&mut self, offset: u64, revert: Raw) -> io::Result<()> {
+        let place = revert
+            .get_text("messageID")
+            .and_then(|id| self.places.get(&id).copied());
+        if let Some(place) = place {
+            self.leaf = place.leaf_before;
+        }
+        self.add_kept(offset, "revert", revert.bytes())
+    }
+
+    /// Returns the id of the first entry of a message; `None` if the message is unknown, or became
+    /// no entry.
+    fn first_entry_id(&self, message_id: &Text) -> Option<String> {
+        let place = self.places.get(message_id)?;
+        let last = place.leaf_after?;
+        let first = self.writer.first_after(place.leaf_before, last)?;
+        Some(self.writer.entry_id(first))
+    }
+}

@@ -1,0 +1,189 @@
+//! Converts the document that `opencode export` prints to lines.
+//!
+//! ```text
+//! {"opencode":{"id":"ses_…","directory":"…","time":{"created":…}}}      the session
+//! {"info":{"id":"msg_…","role":"user", …},"parts":[ … ]}                a message
+//! {"revert":{"messageID":"msg_…"}}                                      what is hidden, at the end
+//! ```
+//!
+//! OpenCode changes a session while it is used. The lines have only what stays the same, so that a
+//! session that has grown begins with the lines that were imported.
+
+use super::parts::created_ms;
+use crate::Origin;
+use crate::parts::non_empty_text;
+use pisess_core::session::content::{find_members, member_is};
+use pisess_json::Raw;
+use pisess_json::edit::{Edit, without_member};
+use pisess_json::scan::tokens;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+
+/// The members of a session that never change. The others are sums over the messages, settings of
+/// the next turn, and the title.
+const CONSTANT_MEMBERS: [&str; 7] = [
+    "id",
+    "slug",
+    "projectID",
+    "parentID",
+    "directory",
+    "path",
+    "version",
+];
+
+/// How the titles begin that OpenCode gives to sessions before there is anything to name them
+/// after. A time follows.
+const DEFAULT_TITLES: [&str; 2] = ["New session - ", "Child session - "];
+
+/// Converts an export, or the file of a session in the storage, which has no messages. `None` if
+/// the document is neither.
+pub(super) fn convert_document(document: Raw) -> Option<Vec<u8>> {
+    let session = find_session(document)?;
+    let messages: Vec<Raw> = match document.get("messages") {
+        Some(messages) => messages.items().collect(),
+        None => Vec::new(),
+    };
+
+    let mut lines = session_line(session, &messages);
+    for (index, message) in messages.iter().enumerate() {
+        lines.push(b'\n');
+        let line = message_line(*message);
+        let is_last = index + 1 == messages.len();
+        if is_last && !is_complete(*message) {
+            // What is said so far will be replaced, so the line is torn: the next import reads it.
+            lines.extend_from_slice(&line[..line.len() - 1]);
+            return Some(lines);
+        }
+        lines.extend_from_slice(&line);
+    }
+    if let Some(revert) = session.get("revert").filter(|revert| revert.is_object()) {
+        lines.push(b'\n');
+        let line = Object::new().json("revert", &without_spaces(revert));
+        lines.extend_from_slice(&line.finish());
+    }
+    lines.push(b'\n');
+    Some(lines)
+}
+
+/// Returns the title of a session, unless it is a default.
+pub(super) fn find_title(document: Raw) -> Option<Text<'static>> {
+    let title = non_empty_text(find_session(document)?, "title")?;
+    let text = title.to_string_lossy();
+    if DEFAULT_TITLES.iter().any(|start| text.starts_with(start)) {
+        return None;
+    }
+    Some(title.into_owned())
+}
+
+/// Returns the session of a document: the member `info` of an export, or the document itself.
+fn find_session(document: Raw<'_>) -> Option<Raw<'_>> {
+    let [info, messages] = find_members(document, ["info", "messages"]);
+    let session = match (info, messages) {
+        (Some(info), Some(messages)) if messages.is_array() => info,
+        (None, None) => document,
+        _ => return None,
+    };
+    let id = session.get_text("id")?;
+    let has_time = session.get("time").is_some_and(Raw::is_object);
+    let is_session = has_time && id.to_string_lossy().starts_with("ses");
+    is_session.then_some(session)
+}
+
+/// Returns the line of a session. It is as old as its first message: a fork is younger than the
+/// messages that were copied to it.
+fn session_line(session: Raw, messages: &[Raw]) -> Vec<u8> {
+    let mut constant = Object::new();
+    for key in CONSTANT_MEMBERS {
+        if let Some(value) = session.get(key) {
+            constant = constant.json(key, &without_spaces(value));
+        }
+    }
+    let first_message = messages.first().and_then(|message| message.get("info"));
+    let times = [created_ms(session), first_message.and_then(created_ms)];
+    if let Some(time_ms) = times.into_iter().flatten().min() {
+        let time = Object::new().number("created", time_ms as f64).finish();
+        constant = constant.json("time", &time);
+    }
+    Object::new()
+        .json(Origin::OpenCode.name(), &constant.finish())
+        .finish()
+}
+
+/// Returns the line of a message. Members are sorted, because the storage and an export have them in
+/// different orders. Ids that each part repeats are left out, and so is what OpenCode adds later: the
+/// changes of files since a message of the user, and the time at which an old result was left out of
+/// the context.
+fn message_line(message: Raw) -> Vec<u8> {
+    let [info, parts] = find_members(message, ["info", "parts"]);
+    let info = info.unwrap_or(Raw::NULL);
+    let changes_later: &[&str] = if info.get("summary").is_some_and(Raw::is_object) {
+        &["sessionID", "summary"]
+    } else {
+        &["sessionID"]
+    };
+    let info = sorted_without(info, changes_later);
+
+    let mut lasting_parts = Vec::new();
+    for part in parts.unwrap_or(Raw::NULL).items() {
+        let part = sorted_without(part, &["sessionID", "messageID"]);
+        lasting_parts.push(without_compaction_time(&part));
+    }
+    Object::new()
+        .json("info", &info)
+        .json("parts", &array(lasting_parts))
+        .finish()
+}
+
+/// Returns an object on one line, with its members sorted by name, and without those with these
+/// names. Any other value is returned as it is.
+fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
+    if !object.is_object() {
+        return without_spaces(object);
+    }
+    let mut members: Vec<(Text, Raw)> = Vec::new();
+    for (key, value) in object.members() {
+        if !left_out.iter().any(|name| key.is(name)) {
+            members.push((key.text(), value));
+        }
+    }
+    members.sort_by(|(left, _), (right, _)| left.as_bytes().cmp(right.as_bytes()));
+    let mut sorted = Object::new();
+    for (key, value) in members {
+        sorted = sorted.member(&key, &without_spaces(value));
+    }
+    sorted.finish()
+}
+
+/// Returns a part without the time at which its result was left out of the context.
+fn without_compaction_time(part: &[u8]) -> Vec<u8> {
+    let state = Raw::from_checked(part).get("state");
+    let time = state.and_then(|state| state.get("time"));
+    if let Some(time) = time
+        && time.get("compacted").is_some()
+        && let Ok(mut edit) = Edit::new(part)
+    {
+        edit.replace(time, &without_member(time, "compacted"));
+        return edit.finish();
+    }
+    part.to_vec()
+}
+
+/// Whether nothing is added to a message any more: a response is completed, and has failed if it
+/// has an error.
+fn is_complete(message: Raw) -> bool {
+    let info = message.get("info").unwrap_or(Raw::NULL);
+    if !member_is(info, "role", "assistant") {
+        return true;
+    }
+    let completed = info.get("time").and_then(|time| time.get("completed"));
+    completed.is_some() || info.get("error").is_some()
+}
+
+/// Returns a value without white space between its tokens, so that it is on one line.
+fn without_spaces(value: Raw) -> Vec<u8> {
+    let mut short = Vec::with_capacity(value.bytes().len());
+    for (_, token) in tokens(value.bytes()) {
+        short.extend_from_slice(token);
+    }
+    short
+}

@@ -1,0 +1,365 @@
+//! Messages of the assistant: responses of the model, and the summaries of compactions.
+
+use super::OpenCodeReader;
+use super::parts::{OpenCodeMessage, is_part, unconverted_message, unconverted_part};
+use super::tools::ToolPart;
+use super::usage::{ResponseUsage, convert_usage};
+use crate::parts::{non_empty_text, parse_time_ms};
+use pisess_core::session::content::{finite_or_zero, text_block};
+use pisess_json::Raw;
+use pisess_json::text::{Text, join_with};
+use pisess_json::write::{Object, array};
+use std::io;
+
+/// The members of a message that its entry has.
+const CONVERTED_MEMBERS: [&str; 5] = ["role", "modelID", "providerID", "cost", "tokens"];
+
+/// The members of the part that ends a response which its entry has.
+const CONVERTED_FINISH_MEMBERS: [&str; 3] = ["reason", "tokens", "cost"];
+
+/// The APIs of providers, as pi names them. All others have the one of OpenAI's completions.
+const APIS: [(&str, &str); 4] = [
+    ("anthropic", "anthropic-messages"),
+    ("openai", "openai-responses"),
+    ("google", "google-generative-ai"),
+    ("amazon-bedrock", "bedrock-converse-stream"),
+];
+
+/// OpenCode's reasons to end a response, and those of pi.
+const STOP_REASONS: [(&str, &str); 4] = [
+    ("stop", "stop"),
+    ("tool-calls", "toolUse"),
+    ("length", "length"),
+    ("content-filter", "error"),
+];
+
+/// The first message that a compaction keeps, if it keeps any.
+pub(super) struct CompactionRequest {
+    first_kept: Option<Text<'static>>,
+}
+
+/// A response of the model: a step of a message.
+#[derive(Default)]
+struct Response<'a> {
+    /// Its parts, without those that begin and end it.
+    parts: Vec<Raw<'a>>,
+    /// The part that begins it.
+    start: Option<Raw<'a>>,
+    /// The part that ends it, with its tokens.
+    finish: Option<Raw<'a>>,
+}
+
+impl OpenCodeReader<'_> {
+    /// Adds the responses of a message, each with the results of its calls. A message without any
+    /// is kept as it is.
+    pub(super) fn add_responses(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
+        let mut responses = split_responses(message.parts);
+        let has_error = message.info.get("error").is_some_and(Raw::is_object);
+        let last = responses.len() - 1;
+        if responses[last].is_empty() && !has_error {
+            responses.pop();
+        }
+        if responses.is_empty() {
+            return self.add_kept(message.offset, "message", message.line.bytes());
+        }
+
+        let last = responses.len() - 1;
+        for (index, response) in responses.iter().enumerate() {
+            let place = ResponsePlace {
+                message,
+                index,
+                is_last: index == last,
+            };
+            self.add_response(&place, response)?;
+        }
+        let time = message.info.get("time").unwrap_or(Raw::NULL);
+        self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
+        Ok(())
+    }
+
+    /// Adds a response, and the results of its calls.
+    fn add_response(&mut self, place: &ResponsePlace, response: &Response) -> io::Result<()> {
+        let message = place.message;
+        let calls: Vec<ToolPart> = response
+            .parts
+            .iter()
+            .filter_map(|part| ToolPart::read(*part))
+            .collect();
+        let usage = place.find_usage(response);
+        self.context_tokens = usage.context_tokens;
+
+        let provider = non_empty_text(message.info, "providerID").unwrap_or_default();
+        let model = non_empty_text(message.info, "modelID").unwrap_or_else(|| "unknown".into());
+        let error = place.find_error();
+        let mut converted = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(response.blocks()))
+            .str("api", api_of_provider(&provider))
+            .text("provider", &provider)
+            .text("model", &model)
+            .str("stopReason", place.stop_reason(response, !calls.is_empty()));
+        if let Some(error) = error {
+            let text = error.get("data").and_then(|data| data.get_text("message"));
+            let text = text.or_else(|| error.get_text("name")).unwrap_or_default();
+            converted = converted.text("errorMessage", &text);
+        }
+        if let Some(id) = place.response_id() {
+            converted = converted.str("responseId", &id);
+        }
+        let converted = converted
+            .json("usage", &usage.json)
+            .number("timestamp", self.time_ms as f64)
+            .finish();
+        let members = Object::new()
+            .json("message", &converted)
+            .json("opencode", &place.unconverted(response));
+        self.time_ms = response.end_ms(&calls).unwrap_or(self.time_ms);
+        self.add_entry(message.offset, "message", members)?;
+
+        for call in &calls {
+            self.add_result(message, call)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the request that a message answers with the summary of a compaction; `None` if it
+    /// does not, or has failed.
+    pub(super) fn completed_compaction(
+        &self,
+        message: &OpenCodeMessage,
+    ) -> Option<CompactionRequest> {
+        let info = message.info;
+        let is_summary = info.get("summary").and_then(Raw::bool) == Some(true);
+        let is_complete = non_empty_text(info, "finish").is_some() && info.get("error").is_none();
+        if !is_summary || !is_complete || find_texts(message).is_empty() {
+            return None;
+        }
+        let request = non_empty_text(info, "parentID")?;
+        let first_kept = self.compaction_requests.get(&request)?.clone();
+        Some(CompactionRequest { first_kept })
+    }
+
+    /// Adds a compaction, and an entry with the tokens of the response that is its summary.
+    pub(super) fn add_compaction(
+        &mut self,
+        message: &OpenCodeMessage,
+        request: CompactionRequest,
+    ) -> io::Result<()> {
+        let info = message.info;
+        let time = info.get("time").unwrap_or(Raw::NULL);
+        self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
+        let first_kept = request.first_kept.and_then(|id| self.first_entry_id(&id));
+        // A compaction that keeps nothing names itself as the first kept entry.
+        let first_kept = first_kept.unwrap_or_else(|| self.writer.next_id(message.offset));
+        let mut unconverted = Vec::new();
+        for part in message.parts.items() {
+            if !is_part(part, "text") {
+                unconverted.extend(unconverted_part(part, &CONVERTED_FINISH_MEMBERS));
+            }
+        }
+        let members = Object::new()
+            .text("summary", &find_texts(message))
+            .str("firstKeptEntryId", &first_kept)
+            .number("tokensBefore", self.context_tokens)
+            .json(
+                "opencode",
+                &unconverted_message(info, &CONVERTED_MEMBERS, &unconverted),
+            );
+        self.add_entry(message.offset, "compaction", members)?;
+
+        // Until the next response, the size of the context is unknown.
+        self.context_tokens = 0.0;
+        let cost = finite_or_zero(info.get("cost"));
+        let usage = convert_usage(info.get("tokens").unwrap_or(Raw::NULL), cost);
+        let members = Object::new()
+            .str("kind", "opencode")
+            .text(
+                "provider",
+                &non_empty_text(info, "providerID").unwrap_or_default(),
+            )
+            .text(
+                "model",
+                &non_empty_text(info, "modelID").unwrap_or_default(),
+            )
+            .json("usage", &usage.json);
+        self.add_entry(message.offset, "usage", members)
+    }
+}
+
+/// Divides the parts of a message into its responses: one at least, of which only the last may be
+/// empty.
+fn split_responses(parts: Raw<'_>) -> Vec<Response<'_>> {
+    let mut responses = vec![Response::default()];
+    for part in parts.items() {
+        let last = responses.len() - 1;
+        if is_part(part, "step-start") {
+            if !responses[last].is_empty() {
+                responses.push(Response::default());
+            }
+            let last = responses.len() - 1;
+            responses[last].start = Some(part);
+        } else if is_part(part, "step-finish") {
+            responses[last].finish = Some(part);
+        } else {
+            responses[last].parts.push(part);
+        }
+    }
+    responses
+}
+
+impl Response<'_> {
+    /// Whether the model said nothing: neither a block nor tokens are there.
+    fn is_empty(&self) -> bool {
+        self.finish.is_none() && self.parts.iter().all(|part| convert_part(*part).is_none())
+    }
+
+    fn blocks(&self) -> Vec<Vec<u8>> {
+        self.parts
+            .iter()
+            .filter_map(|part| convert_part(*part))
+            .collect()
+    }
+
+    /// Returns the time at which the model had said everything: its last text ended, or its first
+    /// call began. The results of the calls come later.
+    fn end_ms(&self, calls: &[ToolPart]) -> Option<i64> {
+        let first_call = calls.first().and_then(|call| call.time_ms("start"));
+        let text_ends = self
+            .parts
+            .iter()
+            .filter_map(|part| parse_time_ms(part.get("time")?.get("end")));
+        text_ends.chain(first_call).max()
+    }
+}
+
+/// Converts a part of a response: a text, a thought or a call. `None` for any other part, and for
+/// one without text.
+fn convert_part(part: Raw) -> Option<Vec<u8>> {
+    if let Some(call) = ToolPart::read(part) {
+        return Some(call.call_block());
+    }
+    let text = non_empty_text(part, "text")?;
+    if is_part(part, "text") {
+        return Some(text_block(&text));
+    }
+    if !is_part(part, "reasoning") {
+        return None;
+    }
+    let thinking = Object::new()
+        .str("type", "thinking")
+        .text("thinking", &text)
+        .with(find_signature(part), |block, signature| {
+            block.text("thinkingSignature", &signature)
+        });
+    Some(thinking.finish())
+}
+
+/// Returns the signature by which Anthropic accepts a thought again.
+fn find_signature(part: Raw<'_>) -> Option<Text<'_>> {
+    non_empty_text(part.get("metadata")?.get("anthropic")?, "signature")
+}
+
+/// Joins the texts of a message, each without white space around it, as OpenCode does for a
+/// summary.
+fn find_texts(message: &OpenCodeMessage) -> Text<'static> {
+    let mut texts = Vec::new();
+    for part in message.parts.items() {
+        if is_part(part, "text")
+            && let Some(text) = part.get_text("text").filter(|text| !text.is_blank())
+        {
+            texts.push(text.trim().into_owned());
+        }
+    }
+    join_with(texts, "\n\n")
+}
+
+/// Where a response is in its message.
+struct ResponsePlace<'a> {
+    message: &'a OpenCodeMessage<'a>,
+    index: usize,
+    is_last: bool,
+}
+
+impl<'a> ResponsePlace<'a> {
+    /// Returns the error with which the message ended, if this response is its last.
+    fn find_error(&self) -> Option<Raw<'a>> {
+        let error = self.message.info.get("error")?;
+        (self.is_last && error.is_object()).then_some(error)
+    }
+
+    /// Returns the tokens and the cost of a response. Those of the message are of all its
+    /// responses, so they are only taken if it has one, and the part that ends it is missing.
+    fn find_usage(&self, response: &Response) -> ResponseUsage {
+        let is_only = self.index == 0 && self.is_last;
+        let counted = match response.finish {
+            Some(finish) => finish,
+            None if is_only => self.message.info,
+            None => Raw::NULL,
+        };
+        let cost = finite_or_zero(counted.get("cost"));
+        convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
+    }
+
+    /// Returns why a response ended, in pi's words.
+    fn stop_reason(&self, response: &Response, has_calls: bool) -> &'static str {
+        if let Some(error) = self.find_error() {
+            let is_abort = error
+                .get("name")
+                .is_some_and(|name| name.is("MessageAbortedError"));
+            return if is_abort { "aborted" } else { "error" };
+        }
+        let reason = response.finish.and_then(|finish| finish.get("reason"));
+        let reason = reason.or_else(|| self.message.info.get("finish"));
+        for (opencode, pi) in STOP_REASONS {
+            if reason.is_some_and(|reason| reason.is(opencode)) {
+                return pi;
+            }
+        }
+        if has_calls { "toolUse" } else { "stop" }
+    }
+
+    /// Returns an id that the copies of a response have, too. OpenCode does not keep the one of the
+    /// provider, and a fork gives copies new ids; only their times stay the same.
+    fn response_id(&self) -> Option<String> {
+        let created = self.message.created_ms?;
+        let completed = parse_time_ms(self.message.info.get("time")?.get("completed"))?;
+        Some(format!("opencode-{created}-{completed}-{}", self.index))
+    }
+
+    /// Returns what the entry has no place for. What belongs to the message as a whole is with its
+    /// first response.
+    fn unconverted(&self, response: &Response) -> Vec<u8> {
+        let mut parts = Vec::new();
+        parts.extend(response.start.and_then(|part| unconverted_part(part, &[])));
+        for part in &response.parts {
+            if let Some(call) = ToolPart::read(*part) {
+                // What is known of a call is with its result, if it has one.
+                if !call.has_result() {
+                    parts.extend(unconverted_part(*part, &["callID", "tool"]));
+                }
+                continue;
+            }
+            let is_converted = convert_part(*part).is_some();
+            let converted_keys: &[&str] = if is_converted { &["text"] } else { &[] };
+            parts.extend(unconverted_part(*part, converted_keys));
+        }
+        if let Some(finish) = response.finish {
+            parts.extend(unconverted_part(finish, &CONVERTED_FINISH_MEMBERS));
+        }
+        let info = if self.index == 0 {
+            self.message.info
+        } else {
+            Raw::NULL
+        };
+        unconverted_message(info, &CONVERTED_MEMBERS, &parts)
+    }
+}
+
+fn api_of_provider(provider: &Text) -> &'static str {
+    for (name, api) in APIS {
+        if *provider == *name {
+            return api;
+        }
+    }
+    "openai-completions"
+}

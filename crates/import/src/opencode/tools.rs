@@ -1,0 +1,121 @@
+//! Calls of tools and their results, which are one part of a message.
+
+use super::OpenCodeReader;
+use super::parts::{OpenCodeMessage, convert_image, is_part};
+use crate::parts::{non_empty_text, parse_time_ms, unconverted_members};
+use pisess_core::session::content::{find_members, text_block};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+/// A call, from its part.
+pub(super) struct ToolPart<'a> {
+    part: Raw<'a>,
+    id: Text<'a>,
+    name: Text<'a>,
+    /// Its arguments, its result, and what is known of both.
+    state: Raw<'a>,
+}
+
+impl<'a> ToolPart<'a> {
+    /// Reads a part; `None` if it is not a call, or lacks its id or its tool.
+    pub fn read(part: Raw<'a>) -> Option<ToolPart<'a>> {
+        if !is_part(part, "tool") {
+            return None;
+        }
+        Some(ToolPart {
+            part,
+            id: non_empty_text(part, "callID")?,
+            name: non_empty_text(part, "tool")?,
+            state: part.get("state").unwrap_or(Raw::NULL),
+        })
+    }
+
+    /// Returns the block of the call. Arguments that are not an object become an empty one.
+    pub fn call_block(&self) -> Vec<u8> {
+        let input = self.state.get("input").filter(|input| input.is_object());
+        Object::new()
+            .str("type", "toolCall")
+            .text("id", &self.id)
+            .text("name", &self.name)
+            .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")))
+            .finish()
+    }
+
+    /// Returns a time of the call in milliseconds since 1970: that of its `start` or its `end`.
+    pub fn time_ms(&self, key: &str) -> Option<i64> {
+        parse_time_ms(self.state.get("time")?.get(key))
+    }
+
+    /// Whether the call has ended.
+    pub fn has_result(&self) -> bool {
+        let status = self.state.get("status");
+        status.is_some_and(|status| status.is("completed") || status.is("error"))
+    }
+
+    /// Returns the content of the result; `None` if the call has none, because the agent was ended
+    /// before it.
+    fn result_content(&self) -> Option<Vec<u8>> {
+        let [status, output, error, attachments] =
+            find_members(self.state, ["status", "output", "error", "attachments"]);
+        let status = status?;
+        if status.is("error") {
+            let error = error.and_then(Raw::text).unwrap_or_default();
+            return Some(array([text_block(&error)]));
+        }
+        if !self.has_result() {
+            return None;
+        }
+        let output = output.and_then(Raw::text).unwrap_or_default();
+        let mut blocks = vec![text_block(&output)];
+        for file in attachments.unwrap_or(Raw::NULL).items() {
+            blocks.extend(convert_image(file));
+        }
+        Some(array(blocks))
+    }
+
+    /// Returns the exit code of a command, if it is not 0.
+    fn error_code(&self) -> Option<f64> {
+        let code = self.state.get("metadata")?.get("exit")?.number()?;
+        Some(code).filter(|code| *code != 0.0)
+    }
+}
+
+impl OpenCodeReader<'_> {
+    /// Adds the result of a call, if it has one. An exit code other than 0 makes it an error.
+    pub(super) fn add_result(
+        &mut self,
+        message: &OpenCodeMessage,
+        call: &ToolPart,
+    ) -> io::Result<()> {
+        let Some(content) = call.result_content() else {
+            return Ok(());
+        };
+        self.time_ms = call.time_ms("end").unwrap_or(self.time_ms);
+        let error_code = call.error_code();
+        let has_failed = call.state.get("error").is_some();
+        let converted = Object::new()
+            .str("role", "toolResult")
+            .text("toolCallId", &call.id)
+            .text("toolName", &call.name)
+            .json("content", &content)
+            .with(error_code, |message, code| {
+                let details = Object::new().number("exitCode", code).finish();
+                message.json("details", &details)
+            })
+            .bool("isError", has_failed || error_code.is_some())
+            .number("timestamp", self.time_ms as f64)
+            .finish();
+
+        let converted_keys = ["status", "input", "output", "error", "attachments"];
+        let state = unconverted_members(call.state, &converted_keys);
+        let unconverted = Object::new()
+            .copy_members(call.part, &["id", "metadata"])
+            .json("state", &state.finish());
+        let members = Object::new()
+            .json("message", &converted)
+            .json("opencode", &unconverted.finish());
+        self.add_entry(message.offset, "message", members)
+    }
+}

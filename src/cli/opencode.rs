@@ -1,0 +1,184 @@
+//! Sessions of OpenCode that are not in one file: those of its storage, where each message and each
+//! part has a file, and those of its database, which only OpenCode itself reads.
+//!
+//! ```text
+//! storage/session/PROJECT/SESSION.json
+//! storage/message/SESSION/MESSAGE.json
+//! storage/part/MESSAGE/PART.json
+//! ```
+//!
+//! Both are brought to the document that `opencode export` prints.
+
+use crate::cli::external::find_agent;
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
+use crate::cli::process::run::ShellCommand;
+use crate::import::Origin;
+use crate::session::content::find_members;
+use pisess_json::Raw;
+use pisess_json::time::date_from_value;
+use pisess_json::write::{Object, array};
+use pisess_store::{self as store, Opened, ReadAt, SessionFile, TempCopy};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How the ids of sessions begin.
+const SESSION_PREFIX: &str = "ses_";
+
+/// How long OpenCode may take to export a session.
+const EXPORT_TIME: Duration = Duration::from_secs(60);
+/// The size of an export up to which it is read, in bytes.
+const MOST_EXPORT_BYTES: usize = 1 << 30;
+
+/// Returns the export of the session whose file this is; `None` if it is not in the storage of
+/// OpenCode, or has no messages there. Files of messages and parts that are not JSON, as a crash
+/// leaves them, are left out.
+pub fn read_storage(session: &Opened, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(place) = StoredSession::of_file(path) else {
+        return Ok(None);
+    };
+    let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
+    let info = session.read_range(0..session.len()).map_err(failed)?;
+    let Ok(info) = Raw::parse(&info) else {
+        return Ok(None);
+    };
+
+    let mut messages = Vec::new();
+    for file in place.message_files()? {
+        let Some(message) = read_json(&file)? else {
+            continue;
+        };
+        let mut parts = Vec::new();
+        for part in place.part_files(&file)? {
+            parts.extend(read_json(&part)?);
+        }
+        let message = Object::new()
+            .json("info", &message)
+            .json("parts", &array(parts));
+        messages.push(message.finish());
+    }
+    let export = Object::new()
+        .raw("info", info)
+        .json("messages", &array(messages));
+    Ok(Some(export.finish()))
+}
+
+/// Where the messages of a session are.
+struct StoredSession {
+    storage: PathBuf,
+    id: String,
+}
+
+impl StoredSession {
+    /// Returns the place of a session by that of its file; `None` if no messages are there.
+    fn of_file(path: &Path) -> Option<StoredSession> {
+        let name = path.file_name()?.to_str()?;
+        let id = name.strip_suffix(".json")?;
+        if !id.starts_with(SESSION_PREFIX) {
+            return None;
+        }
+        // The path may be relative to the directory of the project.
+        let path = real_path(path);
+        let sessions = path.parent()?.parent()?;
+        let storage = sessions.parent()?;
+        let place = StoredSession {
+            storage: storage.to_owned(),
+            id: id.to_owned(),
+        };
+        let is_stored =
+            sessions.file_name() == Some(OsStr::new("session")) && place.message_folder().is_dir();
+        is_stored.then_some(place)
+    }
+
+    fn message_folder(&self) -> PathBuf {
+        self.storage.join("message").join(&self.id)
+    }
+
+    /// Returns the files of the messages, in order: names begin with the time.
+    fn message_files(&self) -> Result<Vec<PathBuf>, Failure> {
+        json_files(&self.message_folder())
+    }
+
+    /// Returns the files of the parts of a message, in order.
+    fn part_files(&self, message: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let id = message.file_stem().unwrap_or_default();
+        let folder = self.storage.join("part").join(id);
+        if folder.is_dir() {
+            json_files(&folder)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = store::paths_in(folder)?;
+    files.retain(|file| file.extension() == Some(OsStr::new("json")));
+    Ok(files)
+}
+
+/// Reads a file; `None` if it is not JSON.
+fn read_json(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let file = SessionFile::open(path)?;
+    let json = file
+        .read_range(0..file.len())
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
+    let is_json = Raw::parse(&json).is_ok();
+    Ok(is_json.then_some(json))
+}
+
+fn real_path(path: &Path) -> PathBuf {
+    use crate::agents::stores::Disk as _;
+    store::OnDisk.resolve_links(path)
+}
+
+/// Whether a name can be the id of a session.
+pub fn is_session_id(name: &str) -> bool {
+    let is_part_of_id = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(SESSION_PREFIX) && name.chars().all(is_part_of_id)
+}
+
+/// Lets OpenCode export a session from its database, and returns the path of the export. It is
+/// there until the command ends.
+///
+/// # Errors
+/// If OpenCode is not installed, or does not export the session.
+pub fn export_session(id: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let agent = Origin::OpenCode.display_name();
+    let Some(program) = find_agent("opencode", ui) else {
+        let what = format_args!("{id}: not found in the storage of {agent}");
+        return Err(Failure::invalid(what).with_path(id).with_hint(format!(
+            "newer versions have a database: install `opencode` to read it, or import what `opencode export {id}` prints elsewhere"
+        )));
+    };
+    let command = ShellCommand {
+        session: id.to_owned(),
+        option: "running",
+        command: format!("{} export {id}", quote_word(program.as_os_str())),
+        timeout: EXPORT_TIME,
+        failure_outcome: "",
+        hint: "`opencode session list` lists the sessions of a directory",
+        most_output_bytes: MOST_EXPORT_BYTES,
+    };
+    let spinner = ui.start_spinner("waiting for OpenCode");
+    let export = command.run(Vec::new())?;
+    drop(spinner);
+    let Ok(document) = Raw::parse(&export) else {
+        return Err(command.failure("it printed something else than a session"));
+    };
+
+    let copy = TempCopy::create(&format!("{id}.json"), &export, find_update_time(document))?;
+    let path = copy.path().to_owned();
+    ui.keep_until_end(copy);
+    Ok(path)
+}
+
+/// Returns the time at which a session was last written to.
+fn find_update_time(document: Raw) -> Option<SystemTime> {
+    let time = document.get("info")?.get("time")?;
+    let [updated, created] = find_members(time, ["updated", "created"]);
+    let time_ms = date_from_value(updated.or(created))?;
+    let since_1970 = Duration::from_millis(u64::try_from(time_ms).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(since_1970)
+}
