@@ -537,6 +537,18 @@ impl Dice {
                 .collect();
             all.push((s, lines.join("\n")));
         }
+        for (before, after) in [
+            ("DEPLOY_TOKEN=", ""),
+            ("api_key: ", ""),
+            ("{\"client_secret\": \"", "\"}"),
+            ("DATABASE_URL=postgres://app:", "@db.internal/main"),
+            ("Authorization: Bearer ", ""),
+        ] {
+            let s = self.named();
+            let file = format!("# settings\nPORT=80\n{before}{s}{after}\nREGION=eu-north-1\n");
+            let digits = STANDARD.encode(file);
+            all.push((s, format!("echo {digits} | base64 -d > .env")));
+        }
         all
     }
 

@@ -264,11 +264,20 @@ fn assigned(dice: &mut Dice, planted: &mut Vec<Planted>) {
     }
 }
 
+/// Adds a secret in a form, and in a file of this form in base64.
 fn add(planted: &mut Vec<Planted>, form: &'static str, name: &str, secret: String) {
+    let text = form.replace("<N>", name).replace("<S>", &secret);
+    let file = format!("# settings of the service\n{text}\nREGION=eu-north-1\n");
+    planted.push(Planted {
+        context: "assigned in base64",
+        kind: form.to_owned(),
+        text: format!("content: {}", STANDARD.encode(file)),
+        secret: secret.clone(),
+    });
     planted.push(Planted {
         context: "assigned",
         kind: form.to_owned(),
-        text: form.replace("<N>", name).replace("<S>", &secret),
+        text,
         secret,
     });
 }

@@ -187,6 +187,12 @@ enum Continuation {
         bits_before: usize,
         may_follow: fn(&[u8]) -> bool,
     },
+    /// Digits of base64 that encode text for which `may_follow` is true.
+    EncodedText {
+        /// The number of bits at the start of the first digit that belong to the needle.
+        bits_before: usize,
+        may_follow: fn(&[u8]) -> bool,
+    },
     /// Digits of base64 that encode the rest of a secret of this shape.
     EncodedRestOf {
         /// The number of bits at the start of the first digit that belong to the needle.
@@ -222,6 +228,10 @@ impl Continuation {
                 };
                 may_continue && continues_base64(rest)
             }
+            Continuation::EncodedText {
+                bits_before,
+                may_follow,
+            } => continues_base64(rest) && encodes_text(rest, bits_before, may_follow),
             Continuation::EncodedRestOf { bits_before, shape } => {
                 let may_continue = match decode_first_bytes(rest, bits_before) {
                     Some(first_bytes) => shape.may_continue_with_prefix(&first_bytes),
@@ -476,8 +486,12 @@ fn build_rule_needles() -> Vec<Needle> {
 
     let assignment = Continuation::Checked(assignments::may_be_assigned);
     for keyword in assignments::KEYWORDS {
-        let keyword = keyword.as_bytes();
-        needles.push(Needle::new(keyword, SearchSet::ASSIGNMENTS, assignment));
+        needles.push(Needle::new(
+            keyword.as_bytes(),
+            SearchSet::ASSIGNMENTS,
+            assignment,
+        ));
+        add_base64_text_needles(keyword, assignments::may_be_assigned, &mut needles);
     }
     let cookie = Continuation::Checked(cookies::may_follow);
     for keyword in cookies::KEYWORDS {
@@ -502,8 +516,9 @@ fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle
         let continuation = Continuation::Checked(may_follow);
         needles.push(Needle::new(keyword.as_bytes(), searches, continuation));
 
-        // Base64 may encode only the secret, without the context by which a rule recognizes it.
-        if !rule.is_contextual {
+        if rule.is_contextual {
+            add_base64_text_needles(keyword, may_follow, needles);
+        } else {
             add_base64_needles(keyword, needles, |bits_before| {
                 Continuation::EncodedChecked {
                     bits_before,
@@ -512,6 +527,19 @@ fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle
             });
         }
     }
+}
+
+/// Adds the spellings in base64 of a keyword that is recognized in text: a file of settings or the
+/// output of a program may be encoded as a whole.
+fn add_base64_text_needles(
+    keyword: &str,
+    may_follow: fn(&[u8]) -> bool,
+    needles: &mut Vec<Needle>,
+) {
+    add_base64_needles(keyword, needles, |bits_before| Continuation::EncodedText {
+        bits_before,
+        may_follow,
+    });
 }
 
 /// Adds the prefix of a shape, as it is and in base64.
@@ -606,15 +634,7 @@ const BITS_PER_DIGIT: usize = 6;
 fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DECODED]> {
     let mut bits: u64 = 0;
     for &digit in digits.get(..DIGITS_DECODED)? {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << BITS_PER_DIGIT | u64::from(value);
+        bits = bits << BITS_PER_DIGIT | u64::from(base64_digit_value(digit)?);
     }
     // The digits have more bits than the bytes need: `bits_before`, and the rest at the end.
     let bits_after = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
@@ -630,6 +650,64 @@ const BYTES_DECODED: usize = 6;
 /// The number of digits that encode these bytes, wherever they begin in a digit: eight digits have
 /// 48 bits, which suffice only for bytes that begin with the first bit.
 const DIGITS_DECODED: usize = 9;
+
+/// Whether the digits of base64 with which the bytes begin encode text for which `may_follow` is
+/// true, after the first `bits_before` bits. In doubt, which a line break among the digits leaves,
+/// it is true for any text.
+fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bool) -> bool {
+    let digit_count = rest
+        .iter()
+        .take(TEXT_DIGITS_DECODED)
+        .take_while(|byte| is_base64_digit(byte))
+        .count();
+    let (digits, after_digits) = rest.split_at(digit_count);
+    let bytes = decode_bytes(digits, bits_before);
+
+    let is_text = bytes
+        .iter()
+        .take(BYTES_OF_TEXT)
+        .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let is_cut = digit_count < TEXT_DIGITS_DECODED && !after_line_break(after_digits).is_empty();
+    is_text && (is_cut || may_follow(&bytes))
+}
+
+/// The maximum number of digits that [`encodes_text`] decodes: some more than 320 bytes, which is
+/// what the checks of rules look at.
+const TEXT_DIGITS_DECODED: usize = 432;
+
+/// The number of bytes that must be letters, signs or white space: in what follows a needle by
+/// chance, at least one byte is none.
+const BYTES_OF_TEXT: usize = 16;
+
+/// Returns the bytes that digits of base64 encode after the first `bits_before` bits, up to the
+/// first byte that is not whole.
+fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(digits.len());
+    let mut bits: u32 = 0;
+    // May be less than none, while the bits of what precedes the text are skipped.
+    let mut bit_count = -(bits_before as isize);
+    for &digit in digits {
+        bits = bits << BITS_PER_DIGIT | u32::from(base64_digit_value(digit).unwrap_or(0));
+        bit_count += BITS_PER_DIGIT as isize;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push((bits >> bit_count) as u8);
+        }
+    }
+    bytes
+}
+
+/// Returns the six bits that a digit of base64 stands for, in any of its alphabets.
+fn base64_digit_value(digit: u8) -> Option<u8> {
+    match digit {
+        b'A'..=b'Z' => Some(digit - b'A'),
+        b'a'..=b'z' => Some(digit - b'a' + 26),
+        b'0'..=b'9' => Some(digit - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    }
+}
 
 /// Whether the bytes begin with at least [`SHORTEST_ENCODED`] digits of base64. One line break may
 /// be among them, because programs wrap base64; in a line of JSON, it is an escape.
@@ -676,6 +754,8 @@ const MOST_DFA_NEEDLES: usize = 2000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
 
     #[test]
     fn needles_are_reported_in_order() {
@@ -698,6 +778,30 @@ mod tests {
             (34, SearchSet::ESCAPES),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_keyword_in_base64_counts_if_it_is_in_text() {
+        let calls_for_base64 = |text: &str| {
+            let searches = NeedlePrefilter::for_rules().needed_searches(text.as_bytes());
+            searches.intersects(SearchSet::BASE64)
+        };
+        for before in ["", "a", "ab", "# settings of the service\n"] {
+            for setting in [
+                "ACME_TOKEN=x9Qd81LmP2",
+                "password: x9Qd81LmP2",
+                "DATABASE_URL=postgres://app:x9Qd81LmP2@db/main",
+                "Authorization: Bearer x9Qd81LmP2x9Qd81LmP2",
+            ] {
+                let file = format!("{before}{setting}\nREGION=eu-north-1\n");
+                let digits = STANDARD.encode(file);
+                assert!(calls_for_base64(&digits), "{setting}");
+            }
+            let file = format!("{before}the token and the key of a session\n");
+            assert!(!calls_for_base64(&STANDARD.encode(file)));
+        }
+        // The digits of `key` are in these words by chance.
+        assert!(!calls_for_base64("a/little/bottles/settlementOfTheBattles"));
     }
 
     #[test]
