@@ -574,6 +574,12 @@ impl Dice {
             let s = format!("a{}7`{}", self.of(WORD, 6), self.of(WORD, 7));
             all.push((s.clone(), format!("{name}{s}")));
         }
+        for sign in ".&;|,(){}".chars() {
+            for name in ["password: ", "password=", "MYSQL_ROOT_PASSWORD: ", "run --password "] {
+                let s = format!("a{}7B{sign}b4Z{}", self.of(WORD, 3), self.of(WORD, 4));
+                all.push((s.clone(), format!("{name}{s}")));
+            }
+        }
         for bytes in [18, 24, 32, 48] {
             let s = self
                 .base64(bytes)

@@ -6,7 +6,8 @@
 //! (`resemblance.rs`). Each part is lenient; only all of them together make a secret.
 
 use super::expressions::{
-    is_code, is_encoded_login, is_identifier, is_member_chain, looks_like_path,
+    is_code, is_encoded_login, is_identifier, is_member_chain, is_random_expression,
+    looks_like_path,
 };
 use super::names::{self, NameClass, is_name_character};
 use super::resemblance::{is_assigned_secret, is_passphrase, is_random};
@@ -360,6 +361,9 @@ impl Operator {
 /// Whether a value without quotes is probably source code, given the class of the name that it is
 /// assigned to: an expression or an identifier.
 fn resembles_code(value: &[u8], class: NameClass) -> bool {
+    if class == NameClass::Password && is_random_expression(value) {
+        return false;
+    }
     if is_code(value) || is_member_chain(value) {
         return true;
     }

@@ -47,6 +47,31 @@ fn begins_with_name_character(text: &[u8]) -> bool {
         .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
+/// Whether a password without quotes has the form of an expression, but random characters: a call
+/// without its closing bracket such as `sbDR80(MmCUI5K`, or a chain such as `boBz8A.ZOc5T`.
+pub fn is_random_expression(value: &[u8]) -> bool {
+    let is_whole_call = value.ends_with(b")") || value.ends_with(b"]") || value.ends_with(b">");
+    let mut parts = value.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    !is_whole_call && parts.any(is_random_part)
+}
+
+/// Whether a part of an expression is random: a digit is before a letter, as in few names.
+fn is_random_part(part: &[u8]) -> bool {
+    /// Names of formats, in which a digit may be before a letter: `sha256sum`.
+    const WORDS: [&[u8]; 8] = [
+        b"2fa", b"base64", b"md5", b"oauth", b"s3", b"sha", b"utf", b"x509",
+    ];
+    let mut small = part.to_ascii_lowercase();
+    small.retain(|byte| *byte != b'_');
+    let has_word = WORDS
+        .iter()
+        .any(|word| memchr::memmem::find(&small, word).is_some());
+    let has_inner_digit = part
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic());
+    has_inner_digit && !has_word
+}
+
 /// Whether it is a word or a number, not random characters.
 fn is_word(part: &[u8]) -> bool {
     part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !alternates_classes(part))
@@ -115,6 +140,12 @@ mod tests {
         }
         for secret in ["Xk29vQ!mmLw3", "p@ss;w0rd", "9f8e7d6c5b4a3921"] {
             assert!(!is_code(secret.as_bytes()), "{secret}");
+        }
+        for password in ["sbDR80(MmCUI5K", "boBz8A.ZOc5T", "Xk29vQ<mmLw3"] {
+            assert!(is_random_expression(password.as_bytes()), "{password}");
+        }
+        for code in ["config.auth.token2", "hash.sha256sum", "read(user2", "keys[x2y]"] {
+            assert!(!is_random_expression(code.as_bytes()), "{code}");
         }
         assert!(is_member_chain(b"config.auth.token2"));
         assert!(is_identifier(b"_bindgen_ty_30") && is_identifier(b"0x746f6b6e"));
