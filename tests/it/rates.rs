@@ -234,6 +234,7 @@ fn assigned(dice: &mut Dice, planted: &mut Vec<Planted>) {
         "aws_session_token",
         "auth_token",
         "CLIENT_SECRET",
+        "SECRET_KEY_BASE",
     ];
     let passwords = [
         "MYSQL_ROOT_PASSWORD",

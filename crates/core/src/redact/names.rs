@@ -20,8 +20,9 @@ pub fn is_name_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Words at the end of a name that say nothing about its value.
-const SUFFIXES: &str = "prod production dev development staging test old new v1 v2 v3 b64 base64 raw str string value \
+/// Words at the end of a name that say nothing about its value. Rails has its key in
+/// `SECRET_KEY_BASE`.
+const SUFFIXES: &str = "base prod production dev development staging test old new v1 v2 v3 b64 base64 raw str string value \
     plain plaintext default current main backup live local";
 
 /// Words before `token` with which it is a document, a position in a list, or a piece of text.
@@ -242,6 +243,8 @@ mod tests {
             "authtoken",
             "aws_session_token",
             "STRIPE_SECRET_PROD",
+            "SECRET_KEY_BASE",
+            "secret_key_base",
         ] {
             assert_eq!(
                 classify_name(name.as_bytes()),
@@ -280,6 +283,8 @@ mod tests {
             "secret_name",
             "password_file",
             "KEYWORDS",
+            "OPENAI_API_BASE",
+            "knowledge_base",
             "pass",
             "monkey",
             "author",
