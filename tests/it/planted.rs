@@ -580,6 +580,10 @@ impl Dice {
                 all.push((s.clone(), format!("{name}{s}")));
             }
         }
+        for name in ["SECRET_KEY = '", "JWT_SECRET='"] {
+            let s = format!("k7{}", self.of(b"abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", 48));
+            all.push((s.clone(), format!("{name}{s}'")));
+        }
         for bytes in [18, 24, 32, 48] {
             let s = self
                 .base64(bytes)

@@ -121,7 +121,7 @@ pub fn is_password(secret: &[u8]) -> bool {
 /// placeholder, a time, or an ordinary word or identifier.
 ///
 /// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
-/// vary, have two letters and two digits, and at most three words.
+/// vary, have two letters and two digits, and at most three words, unless random signs divide it.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
     if is_placeholder(secret)
         || is_filler(secret)
@@ -150,7 +150,21 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
         .filter(|word| word.len() > 2)
         .count();
     let is_path = secret.starts_with(b"/");
-    words <= 3 && !is_path && is_mixed(secret)
+    let is_random = words <= 3 || has_random_signs(secret);
+    is_random && !is_path && is_mixed(secret)
+}
+
+/// Whether a text of at least 20 characters has signs at random places, as the keys that Django
+/// generates do: they take turns with letters and digits more often than in a list. Signs of a
+/// pattern or an address rule it out.
+fn has_random_signs(secret: &[u8]) -> bool {
+    const SIGNS: &[u8] = b"!@#$%^&*()=+";
+    let is_key_character =
+        |byte: &u8| byte.is_ascii_alphanumeric() || SIGNS.contains(byte) || is_separator(byte);
+    secret.len() >= 20
+        && secret.iter().all(is_key_character)
+        && secret.iter().any(|byte| SIGNS.contains(byte))
+        && count_turns(secret) * 3 >= secret.len()
 }
 
 /// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder,
@@ -216,11 +230,15 @@ fn is_separator(byte: &u8) -> bool {
 /// Whether capitals, small letters, digits and other characters take turns more often than in a
 /// path or an identifier: at two fifths of the characters.
 pub fn alternates_classes(secret: &[u8]) -> bool {
-    let turns = secret
+    count_turns(secret) * 5 >= secret.len() * 2
+}
+
+/// Returns the number of characters whose class is not that of the character before.
+fn count_turns(secret: &[u8]) -> usize {
+    secret
         .windows(2)
         .filter(|pair| character_class(pair[0]) != character_class(pair[1]))
-        .count();
-    turns * 5 >= secret.len() * 2
+        .count()
 }
 
 /// Whether characters take turns as in [`alternates_classes`], and some are capitals. In a UUID
@@ -420,6 +438,15 @@ mod tests {
         ] {
             assert!(!is_assigned_secret(text.as_bytes()), "{text}");
         }
+        for text in [
+            "name=value1&size=large2&colour=yellow",
+            "(first1)+(second2)+(third)+(fourth)",
+        ] {
+            assert!(!is_assigned_secret(text.as_bytes()), "{text}");
+        }
+        assert!(is_assigned_secret(
+            b"df03==unk6q5db_tt^o7rlben1248e+sax=c9toqws5%0ru9jp"
+        ));
         assert!(is_assigned_secret(b"rBtlxy9MEMUdsmIPTmhHtsss"));
         assert!(is_assigned_secret(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
         assert!(is_password(b"prod-foobar-secret"));
