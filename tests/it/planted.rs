@@ -511,6 +511,29 @@ impl Dice {
             s.clone(),
             format!("postgres%3A%2F%2Fapp%3A{s}%40db.internal%2Fmain"),
         ));
+        for command in [
+            "deploy --token <S> --prod",
+            "Authorization: Bearer <S>",
+            "docker login -u me -p <S> registry.example",
+            "use ghp_<S>",
+        ] {
+            let s = format!("{}7{}", self.of(WORD, 20), self.of(WORD, 15));
+            let text = command.replace("<S>", &s);
+            all.push((s.clone(), format!("body={}&x=1", percent(&text))));
+            let form = percent(&text).replace("%20", "+");
+            all.push((s, format!("https://x.example/log?m={form}&n=2")));
+        }
+        let s = format!(
+            "access_token$production${}${}",
+            self.of(HEX, 16),
+            self.of(HEX, 32)
+        );
+        all.push((s.clone(), format!("body={}&x=1", percent(&s))));
+        for sign in ["/", "+"] {
+            let key = format!("sntrys_eyJ{}_{}", self.of(WORD, 100), self.of(WORD, 30));
+            let s = format!("{key}{sign}7{}", self.of(WORD, 12));
+            all.push((s.clone(), format!("body={}&x=1", percent(&s))));
+        }
         let s = self.named();
         all.push((
             s.clone(),

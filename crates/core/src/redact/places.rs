@@ -94,6 +94,11 @@ impl<'a> SecretHits<'a> {
         }
     }
 
+    /// Whether no secret was added.
+    pub fn is_empty(&self) -> bool {
+        self.hits_by_start.is_empty()
+    }
+
     /// Adds a secret, unless an earlier form or an earlier rule found it. If it overlaps others,
     /// they become one, so that no part of a secret remains. That one has the kind of the secret
     /// found first.

@@ -256,7 +256,7 @@ const OPAQUE_LITERALS: [(&[u8], SearchSet); 6] = [
 
 /// Literals of what can hide letters, or separate a secret from its name: they are searched for
 /// whatever else is.
-const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 20] = [
+const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 39] = [
     (b"\\u00", SearchSet::ESCAPES, Continuation::Anything),
     (b"\x1b", SearchSet::CODES, Continuation::Anything),
     (b"x1b[", SearchSet::CODES, COLOUR),
@@ -275,6 +275,25 @@ const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 20] = [
     (b"%3A", SearchSet::PERCENT, Continuation::Anything),
     (b"%3a", SearchSet::PERCENT, Continuation::Anything),
     (b"%22", SearchSet::PERCENT, Continuation::Anything),
+    (b"%20", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%27", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%0A", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%0a", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%24", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%2F", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%2f", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%2B", SearchSet::PERCENT, ENCODED_WORD),
+    (b"%2b", SearchSet::PERCENT, ENCODED_WORD),
+    (b"ser+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"-p+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"-a+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"earer+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"oken+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"key+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"word+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"phrase+", SearchSet::PERCENT, ENCODED_WORD),
+    (b"PRIVATE%20KEY", SearchSet::PERCENT, Continuation::Anything),
+    (b"PRIVATE+KEY", SearchSet::PERCENT, Continuation::Anything),
     (b"&quot;", SearchSet::ENTITIES, Continuation::Anything),
     (b"&#", SearchSet::ENTITIES, Continuation::Anything),
 ];
@@ -282,6 +301,10 @@ const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 20] = [
 /// Of the codes that are written as text, those of colours stand beside secrets. Source code names
 /// many others, such as those of keys.
 const COLOUR: Continuation = Continuation::Checked(continues_colour);
+
+/// What is encoded for a URL counts where it may be beside a secret, or in one. Most addresses have
+/// only words there.
+const ENCODED_WORD: Continuation = Continuation::Checked(begins_with_random_word);
 
 impl NeedlePrefilter {
     /// Returns the needles of all rules, and the literals that are always searched for.
@@ -611,6 +634,30 @@ fn continues_colour(rest: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// Whether the bytes begin with a word that may be a secret or a part of one: with a letter and a
+/// digit among six characters and more, or of at least 16 characters.
+fn begins_with_random_word(rest: &[u8]) -> bool {
+    const SHORTEST: usize = 6;
+    const LONGEST_OF_LETTERS: usize = 15;
+
+    let mut word_len = 0;
+    while word_len <= LONGEST_OF_LETTERS {
+        match &rest[word_len..] {
+            [byte, ..] if byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(byte) => {
+                word_len += 1;
+            }
+            // Signs of passwords.
+            [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
+            | [b'%', b'5', b'E', ..]
+            | [b'%', b'4', b'0', ..] => word_len += 3,
+            _ => break,
+        }
+    }
+    let word = &rest[..word_len];
+    let is_mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+    word_len > LONGEST_OF_LETTERS || word_len >= SHORTEST && is_mixed
 }
 
 /// The maximum number of digits and separators in the code of a colour: some more than the 18 of

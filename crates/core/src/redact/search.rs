@@ -420,8 +420,8 @@ impl SecretSearch {
     ///
     /// If several forms of the same bytes hold a secret, the first decides its text. A secret
     /// without terminal codes, and with entities decoded, has the text that it has elsewhere, so
-    /// these forms come first. A percent sign may be a part of a secret, so the form with percent
-    /// signs decoded comes last.
+    /// these forms come first. A percent sign or a plus may be a part of a secret, so the forms in
+    /// which they encode other characters come last.
     fn add_hits_at_level(
         &self,
         level: &MappedText,
@@ -454,10 +454,14 @@ impl SecretSearch {
         } else {
             self.add_hits_in_form(level, searches, sources, hits);
         }
-        if is_called(SearchSet::PERCENT)
-            && let Some(decoded) = visible_text.decode_percent()
-        {
-            self.add_hits_in_decoded(&decoded, sources, hits);
+        // A secret that was found may continue with a character that is encoded.
+        if is_called(SearchSet::PERCENT) || !hits.is_empty() {
+            for decoded in [visible_text.decode_form(), visible_text.decode_percent()]
+                .into_iter()
+                .flatten()
+            {
+                self.add_hits_in_decoded(&decoded, sources, hits);
+            }
         }
     }
 

@@ -50,8 +50,7 @@ struct Run {
 struct Encoding {
     /// Returns the offset of the first byte that may begin an escape.
     find_escape: fn(&[u8]) -> Option<usize>,
-    /// If the bytes begin with an escape, adds what it stands for, and returns its length. Every
-    /// escape is longer than what it stands for.
+    /// If the bytes begin with an escape, adds what it stands for, and returns its length.
     decode_escape: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
 }
 
@@ -75,6 +74,17 @@ const PERCENT: Encoding = Encoding {
         let digits = std::str::from_utf8(bytes.get(1..3)?).ok()?;
         text.push(u8::from_str_radix(digits, 16).ok()?);
         Some(3)
+    },
+};
+
+const FORM: Encoding = Encoding {
+    find_escape: |bytes| memchr::memchr2(b'%', b'+', bytes),
+    decode_escape: |bytes, text| {
+        if bytes[0] != b'+' {
+            return (PERCENT.decode_escape)(bytes, text);
+        }
+        text.push(b' ');
+        Some(1)
     },
 };
 
@@ -105,6 +115,13 @@ impl<'a> MappedText<'a> {
     /// Returns the text that a URL encodes; `None` if nothing is encoded.
     pub fn decode_percent(&self) -> Option<MappedText<'static>> {
         self.decode_with(PERCENT)
+    }
+
+    /// Returns the text that a form of HTML encodes, in which a `+` is a blank; `None` if there is
+    /// no blank.
+    pub fn decode_form(&self) -> Option<MappedText<'static>> {
+        memchr::memchr(b'+', &self.text)?;
+        self.decode_with(FORM)
     }
 
     /// Returns the text with the entities of HTML decoded; `None` if there is none.
@@ -153,8 +170,8 @@ impl<'a> MappedText<'a> {
         }
         text.extend_from_slice(&bytes[decoded_end..]);
 
-        // A decoded escape would have made the text shorter.
-        if text.len() == bytes.len() {
+        let has_escape = runs.len() > 1;
+        if !has_escape {
             return None;
         }
         let mut decodings = self.decodings.clone();
@@ -420,6 +437,10 @@ mod tests {
         let url = MappedText::new(b"KEY%3Dx%2g%").decode_percent().unwrap();
         assert_eq!(&*url.text, b"KEY=x%2g%");
         assert_eq!(url.source_range(4..5), 6..7);
+        let form = MappedText::new(b"a+b%2Bc").decode_form().unwrap();
+        assert_eq!(&*form.text, b"a b+c");
+        assert_eq!(form.source_range(2..4), 2..6);
+        assert!(MappedText::new(b"a%20b").decode_form().is_none());
         let html = MappedText::new("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
         let html = html.decode_entities().unwrap();
         assert_eq!(&*html.text, "\"a'=é&unknown;&amp".as_bytes());
