@@ -598,13 +598,21 @@ impl Dice {
             all.push((s.clone(), format!("{name}{s}")));
         }
         for sign in ".&;|,(){}".chars() {
-            for name in ["password: ", "password=", "MYSQL_ROOT_PASSWORD: ", "run --password "] {
+            for name in [
+                "password: ",
+                "password=",
+                "MYSQL_ROOT_PASSWORD: ",
+                "run --password ",
+            ] {
                 let s = format!("a{}7B{sign}b4Z{}", self.of(WORD, 3), self.of(WORD, 4));
                 all.push((s.clone(), format!("{name}{s}")));
             }
         }
         for name in ["SECRET_KEY = '", "JWT_SECRET='"] {
-            let s = format!("k7{}", self.of(b"abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", 48));
+            let s = format!(
+                "k7{}",
+                self.of(b"abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", 48)
+            );
             all.push((s.clone(), format!("{name}{s}'")));
         }
         for bytes in [18, 24, 32, 48] {

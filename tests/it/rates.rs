@@ -199,7 +199,14 @@ const ASSIGNMENTS: [&str; 22] = [
 ];
 
 /// What is recognized by a command, a header or a file: `<S>` is the secret.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 27] = [
+    "curl -sS -uadmin:<S> https://x.example",
+    "twine upload -u me -p <S> dist/*",
+    "https://maps.example/?key=<S>&page=2",
+    "REDISCLI_AUTH=<S> redis-cli ping",
+    "+db.example:5432:main:app:<S>",
+    "     1\tdb.example:5432:main:app:<S>",
+    "{\"stdout\": \"db.example:5432:main:app:<S>\\n\"}",
     "mysql -h db -u root -p<S> main",
     "sshpass -p '<S>' ssh host",
     "curl -u admin:<S> https://x.example",
@@ -328,7 +335,7 @@ fn lookalike(dice: &mut Dice, kind: usize) -> String {
             dice.below(99),
             dice.below(99)
         ),
-        16 => format!("SSH_KEY=/home/u/.ssh/id_ed25519-{}", dice.below(99)),
+        16 => format!("SSH_KEY=/home/bob/.ssh/id_{}", dice.made(SMALL, 6)),
         17 => format!(
             "<div key={{item.id}} token={{user.token{}}} />",
             dice.below(9)

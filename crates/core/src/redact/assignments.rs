@@ -6,11 +6,13 @@
 //! (`resemblance.rs`). Each part is lenient; only all of them together make a secret.
 
 use super::expressions::{
-    is_code, is_encoded_login, is_identifier, is_member_chain, is_random_expression,
-    looks_like_path,
+    is_absolute_path, is_code, is_encoded_login, is_identifier, is_member_chain,
+    is_random_expression, looks_like_path,
 };
 use super::names::{self, NameClass, is_name_character};
-use super::resemblance::{is_assigned_secret, is_passphrase, is_random};
+use super::resemblance::{
+    alternates_classes, is_assigned_secret, is_generated_password, is_passphrase, is_random,
+};
 use aho_corasick::AhoCorasick;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -62,15 +64,19 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
         let Some(assignment) = Assignment::read(text, name) else {
             continue;
         };
-        let Some(kind_by_name) = assignment.secret_kind(text) else {
-            continue;
-        };
         // `?token=…` and `&token=…` are in the address of a request.
-        let before_name = text[..assignment.name.start].last();
-        let kind = if matches!(before_name, Some(b'?' | b'&')) {
+        let before_name = &text[..assignment.name.start];
+        let is_parameter = before_name.ends_with(b"?")
+            || before_name.ends_with(b"&")
+            || before_name.ends_with(b"&amp;");
+        let kind = if is_parameter && assignment.is_key_parameter(text) {
             "url-parameter"
         } else {
-            kind_by_name
+            match assignment.secret_kind(text) {
+                Some(_) if is_parameter => "url-parameter",
+                Some(kind_by_name) => kind_by_name,
+                None => continue,
+            }
         };
         visit(AssignedSecret {
             kind,
@@ -215,6 +221,17 @@ impl Assignment {
         }
     }
 
+    /// Whether this is `key=…` with a long random value: as the parameter of a request, the key of an
+    /// API. Elsewhere, `key` names anything.
+    fn is_key_parameter(&self, text: &[u8]) -> bool {
+        let value = &text[self.value.clone()];
+        &text[self.name.clone()] == b"key"
+            && value.len() >= SHORTEST_SESSION
+            && value.iter().all(u8::is_ascii_alphanumeric)
+            && alternates_classes(value)
+            && is_random(value)
+    }
+
     /// Whether the value of a name such as `password` is one, not a word of ordinary text.
     fn is_password(&self, text: &[u8]) -> bool {
         let value = &text[self.value.clone()];
@@ -235,7 +252,11 @@ impl Assignment {
         } else {
             SHORTEST_LOOSE_SECRET
         };
-        value.len() >= shortest && is_assigned_secret(value) && !names::is_id_in(text, value)
+        let is_secret = is_assigned_secret(value) || self.is_quoted && is_generated_password(value);
+        value.len() >= shortest
+            && is_secret
+            && !is_absolute_path(value)
+            && !names::is_id_in(text, value)
     }
 
     /// Whether the value of a name such as `session` lets a browser in, and does not only identify a
@@ -557,7 +578,10 @@ fn skip_space(text: &[u8], at: usize) -> usize {
 }
 
 /// The words in the raw bytes of a line whose following bytes show whether a value may be assigned.
-pub const KEYWORDS: [&str; 32] = [
+pub const KEYWORDS: [&str; 35] = [
+    "?key",
+    "&key",
+    ";key",
     "PASS",
     "Pass",
     "passw",

@@ -96,6 +96,22 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     begins_as_path && part_count > 1
 }
 
+/// Whether a value is the absolute path of a file, and not random bytes in base64: its first two
+/// parts are words, as in `/home/bob`.
+pub fn is_absolute_path(value: &[u8]) -> bool {
+    let mut parts = value.split(|&byte| byte == b'/');
+    let is_name = |part: &[u8]| {
+        part.len() > 1
+            && part
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
+            && !alternates_classes(part)
+    };
+    parts.next() == Some(b"")
+        && parts.next().is_some_and(is_name)
+        && parts.next().is_some_and(is_name)
+}
+
 /// Whether a value is base64 of `user:password`, or of a random secret: then the value has at least
 /// 20 characters.
 pub fn is_encoded_login(value: &[u8]) -> bool {
@@ -144,13 +160,20 @@ mod tests {
         for password in ["sbDR80(MmCUI5K", "boBz8A.ZOc5T", "Xk29vQ<mmLw3"] {
             assert!(is_random_expression(password.as_bytes()), "{password}");
         }
-        for code in ["config.auth.token2", "hash.sha256sum", "read(user2", "keys[x2y]"] {
+        for code in [
+            "config.auth.token2",
+            "hash.sha256sum",
+            "read(user2",
+            "keys[x2y]",
+        ] {
             assert!(!is_random_expression(code.as_bytes()), "{code}");
         }
         assert!(is_member_chain(b"config.auth.token2"));
         assert!(is_identifier(b"_bindgen_ty_30") && is_identifier(b"0x746f6b6e"));
         assert!(!is_identifier(b"9f8e7d6c5b4a3921") && !is_identifier(b"ab_Xk29vQmmLw3a"));
         assert!(!is_member_chain(b"eyJhbGciOi2.eyJzdWIiOi5x.Xk29vQmmLw3"));
+        assert!(is_absolute_path(b"/home/bob/.ssh/id_uvjf4v"));
+        assert!(!is_absolute_path(b"/Xk29vQ/a8Zk2p+s3Xk29vQmmLw3a8Zk2p=="));
         assert!(looks_like_path(b"/run/secrets/db2") && !looks_like_path(b"/Xk29vQ"));
         assert!(
             is_encoded_login(b"YWRtaW46czNjcjN0")

@@ -99,6 +99,10 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     if last == "key" && is_secret_key(before_last, is_variable || is_header) {
         return Some(NameClass::Secret);
     }
+    // The variable of `redis-cli` has a password.
+    if last == "auth" && before_last == "rediscli" {
+        return Some(NameClass::Password);
+    }
     if last == "auth" {
         return Some(NameClass::Login);
     }
@@ -259,6 +263,7 @@ mod tests {
             "dbPass",
             "PGPASSWORD",
             "DB_PWD",
+            "REDISCLI_AUTH",
         ] {
             assert_eq!(
                 classify_name(name.as_bytes()),

@@ -154,6 +154,23 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
     is_random && !is_path && is_mixed(secret)
 }
 
+/// Whether a text is what the manager of passwords makes: 12 characters and more, with a capital, a
+/// small letter, a digit and a sign, which take turns at a third of the characters.
+pub fn is_generated_password(secret: &[u8]) -> bool {
+    // Without those that are in names.
+    const SIGNS: &[u8] = b"!#$%&*+=?@^~";
+    secret.len() >= 12
+        && secret.iter().any(u8::is_ascii_uppercase)
+        && secret.iter().any(u8::is_ascii_lowercase)
+        && secret.iter().any(u8::is_ascii_digit)
+        && secret.iter().any(|byte| SIGNS.contains(byte))
+        && secret
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || SIGNS.contains(byte))
+        && count_turns(secret) * 3 >= secret.len()
+        && is_password(secret)
+}
+
 /// Whether a text of at least 20 characters has signs at random places, as the keys that Django
 /// generates do: they take turns with letters and digits more often than in a list. Signs of a
 /// pattern or an address rule it out.
@@ -447,6 +464,10 @@ mod tests {
         assert!(is_assigned_secret(
             b"df03==unk6q5db_tt^o7rlben1248e+sax=c9toqws5%0ru9jp"
         ));
+        assert!(is_generated_password(b"tXX6*KBAUJwpps"));
+        assert!(
+            !is_generated_password(b"getUser_byId2") && !is_generated_password(b"$API_KEY2a+x")
+        );
         assert!(is_assigned_secret(b"rBtlxy9MEMUdsmIPTmhHtsss"));
         assert!(is_assigned_secret(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
         assert!(is_password(b"prod-foobar-secret"));

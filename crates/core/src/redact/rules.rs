@@ -427,8 +427,8 @@ pub static RULES: [Rule; 31] = [
         "pgpass-password",
         &[":5432:", ":5433:", ":6432:", ":*:"],
         concat!(
-            r"(?m-u)^[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*)",
-            r#":[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`]{3,200})$"#,
+            r#"(?m-u)(?:^|[\s"'`>:+|-])[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*)"#,
+            r#":[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`<&\\]{3,200})(?:[\s"'`<&]|\\[nr"]|$)"#,
         ),
     )
     .accepted_if(is_password)
@@ -463,8 +463,11 @@ pub static RULES: [Rule; 31] = [
     .recognized_in_context(),
     Rule::new(
         "command-password",
-        &["login"],
-        concat!(r"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s=]+", argument!("4"),),
+        &["login", "twine"],
+        concat!(
+            r"(?-u)\b(?:login|twine)\b[^\n|;]{0,200}?\s-p[\s=]+",
+            argument!("4"),
+        ),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context(),
@@ -482,8 +485,8 @@ pub static RULES: [Rule; 31] = [
         "command-password",
         &["curl", "http", "wget"],
         concat!(
-            r"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user",
-            r#"|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/\\]{1,100}:((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
+            r"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|(?:--user|--proxy-user",
+            r#"|-U|-a|--auth)[\s="'])[\s="']{0,3}[^\s:"'`/\\]{1,100}:((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
         ),
     )
     .accepted_if(is_password)
