@@ -17,9 +17,15 @@ pub struct Story {
     cwd: String,
     messages: Vec<Value>,
     seed: u64,
+    /// The files that were read or edited by name, without those removed since.
+    own_files: Vec<String>,
+    /// The words of the last request that has some, and the file that it names.
+    searched_words: Vec<String>,
+    named_file: Option<String>,
 }
 
-/// Files, and what an agent says before it reads or edits one.
+/// Files of a session that names none so far, and what an agent says before it reads, searches or
+/// edits one.
 const FILES: [&str; 12] = [
     "src/server/router.ts",
     "src/server/auth.ts",
@@ -34,16 +40,9 @@ const FILES: [&str; 12] = [
     "docs/setup.md",
     "package.json",
 ];
-const LEADS: [&str; 8] = [
-    "Perfect! Let me look at the next file:",
-    "Great! Now let me update it:",
-    "",
-    "Let me check how this is used:",
-    "",
-    "Now I need to see the caller:",
-    "Good.",
-    "",
-];
+const READ_LEADS: [&str; 4] = ["Perfect! Let me look at the next file:", "", "Good.", ""];
+const SEARCH_LEADS: [&str; 3] = ["Let me check where this is used:", "", ""];
+const EDIT_LEADS: [&str; 3] = ["Great! Now let me update it:", "", "Good."];
 
 impl Story {
     pub fn new(name: &'static str) -> Self {
@@ -67,6 +66,11 @@ impl Story {
     }
 
     pub fn user(&mut self, text: &str) -> &mut Self {
+        let words = searched_words(text);
+        if !words.is_empty() {
+            self.searched_words = words;
+            self.named_file = named_file(text);
+        }
         self.messages
             .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
         self
@@ -113,6 +117,11 @@ impl Story {
     }
 
     pub fn bash(&mut self, said: &str, command: &str, output: &str) -> &mut Self {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        if words.contains(&"rm") || words.contains(&"mv") {
+            let is_removed = |file: &String| words.iter().any(|word| file.starts_with(word));
+            self.own_files.retain(|file| !is_removed(file));
+        }
         self.tool(said, "bash", json!({"command": command}), output, false)
     }
 
@@ -122,8 +131,13 @@ impl Story {
     }
 
     pub fn edit(&mut self, said: &str, path: &str) -> &mut Self {
+        self.add_own_file(path);
+        self.change(said, path)
+    }
+
+    fn change(&mut self, said: &str, path: &str) -> &mut Self {
         let arguments =
-            json!({"path": path, "oldText": "const limit = 10;", "newText": "const limit = 20;"});
+            json!({"path": path, "oldText": file_line(path, 6), "newText": file_line(path, 10)});
         self.tool(
             said,
             "edit",
@@ -134,14 +148,29 @@ impl Story {
     }
 
     pub fn read(&mut self, path: &str) -> &mut Self {
-        let text = format!("// {path}\n{}", "export const limit = 10;\n".repeat(20));
+        self.add_own_file(path);
+        let text = file_text(path, 1, 500);
         self.tool("", "read", json!({"path": path}), &text, false)
+    }
+
+    fn add_own_file(&mut self, path: &str) {
+        if !self.own_files.iter().any(|file| file == path) {
+            self.own_files.push(path.to_owned());
+        }
+    }
+
+    fn pick_file(&mut self) -> String {
+        if self.own_files.is_empty() {
+            return FILES[self.below(FILES.len())].to_owned();
+        }
+        let index = self.below(self.own_files.len());
+        self.own_files[index].clone()
     }
 
     /// Adds a request of which nothing remains to be known, as most requests of a long session are.
     /// `number` is that among such requests.
     pub fn small_request(&mut self, number: usize) -> &mut Self {
-        let file = FILES[self.below(FILES.len())];
+        let file = self.pick_file();
         let line = self.below(400);
         let (request, answer) = match number % 6 {
             0 => (
@@ -180,24 +209,38 @@ impl Story {
         self.user(&request).work(1).says(&answer)
     }
 
-    /// Adds some reading, searching and editing.
+    /// Adds some reading, searching and editing, as the last request needs: in the files of the
+    /// session, for the words of the request. Edited is the file that the request names, or any if
+    /// the session has named none.
     pub fn work(&mut self, steps: usize) -> &mut Self {
+        let mut words = self.searched_words.clone();
+        if words.is_empty() {
+            words.push("todo".to_owned());
+        }
+        let target = self.named_file.clone();
+        let may_edit = target.is_some() || self.own_files.is_empty();
         for at in 0..steps {
-            let (file, lead) = (
-                FILES[self.below(FILES.len())],
-                LEADS[self.below(LEADS.len())],
-            );
-            let line = self.below(400);
+            let file = self.pick_file();
+            let line = 1 + self.below(400);
+            let word = &*words[self.below(words.len())];
             match if at % 2 == 0 { 3 } else { self.below(3) } {
-                0 => self.edit(lead, file),
-                1 => self.bash(
-                    lead,
-                    &format!("grep -rn limit {file}"),
-                    &format!("{file}:{line}: const limit = 10;"),
-                ),
-                2 => self.fails(lead, &format!("grep -rn obsolete{line} src"), "", 1),
+                0 if may_edit => {
+                    let lead = EDIT_LEADS[self.below(EDIT_LEADS.len())];
+                    self.change(lead, target.as_ref().unwrap_or(&file))
+                }
+                0 | 1 => {
+                    let found = format!("{line}: {} {word}", file_line(&file, line).trim());
+                    let lead = SEARCH_LEADS[self.below(SEARCH_LEADS.len())];
+                    self.bash(lead, &format!("grep -n {word} {file}"), &found)
+                }
+                2 => {
+                    let folder = file.rsplit_once('/').map_or(".", |(folder, _)| folder);
+                    let lead = SEARCH_LEADS[self.below(SEARCH_LEADS.len())];
+                    self.fails(lead, &format!("grep -rn {word} {folder}"), "", 1)
+                }
                 _ => {
-                    let text = format!("export const limit{line} = {line};\n").repeat(60);
+                    let text = file_text(&file, line, 2_000);
+                    let lead = READ_LEADS[self.below(READ_LEADS.len())];
                     self.tool(lead, "read", json!({"path": file}), &text, false)
                 }
             };
@@ -247,6 +290,52 @@ impl Story {
         }
         file
     }
+}
+
+/// Returns the lines of a file from a number on, of about `size` bytes.
+fn file_text(path: &str, first_line: usize, size: usize) -> String {
+    let mut text = String::new();
+    let mut line = first_line;
+    while text.len() < size {
+        text += &file_line(path, line);
+        line += 1;
+    }
+    text
+}
+
+/// Returns a line as a file of this kind could have it.
+fn file_line(path: &str, line: usize) -> String {
+    let extension = path.rsplit('.').next().unwrap_or_default();
+    let value = line * 37 % 101;
+    match (extension, line % 4) {
+        ("md" | "txt" | "tex" | "html", _) => format!("| {line} | {value}.{} | – |\n", line % 7),
+        ("toml" | "yaml" | "yml" | "json" | "csv" | "arb" | "xml", _) => {
+            format!("entry_{line}: {value}.{}\n", line % 7)
+        }
+        ("css", _) => format!(".row-{line} {{ width: {value}px; }}\n"),
+        ("py" | "gd", 0) => format!("def step_{line}(value):\n"),
+        ("py" | "gd", 1) => format!("    if value > {value}:\n"),
+        ("py" | "gd", _) => format!("        value = scale(value, {value})\n"),
+        (_, 0) => format!("function step{line}(value) {{\n"),
+        (_, 1) => format!("    if (value > {value}) {{\n"),
+        (_, 2) => format!("        value = scale(value, {value});\n"),
+        (_, _) => "    }\n".to_owned(),
+    }
+}
+
+/// Returns the words of a request that one would search for: the long ones.
+fn searched_words(request: &str) -> Vec<String> {
+    let words = request.split(|c: char| !c.is_alphanumeric());
+    let long = words.filter(|word| word.chars().count() >= 5);
+    long.map(str::to_lowercase).collect()
+}
+
+/// Returns the text that a request asks to write, if it names one.
+fn named_file(request: &str) -> Option<String> {
+    let words = request.split_whitespace();
+    let mut bare = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let file = bare.find(|word| word.ends_with(".md") || word.ends_with(".tex"))?;
+    Some(file.to_owned())
 }
 
 /// Returns the stories.
@@ -393,34 +482,38 @@ fn long_run() -> Story {
 fn corrections() -> Story {
     let mut s = Story::new("corrections");
     s.user("hi! can you make the sidebar collapsible?")
-        .work(5)
+        .read("src/ui/sidebar.tsx")
+        .read("src/ui/panel.tsx")
+        .work(4)
+        .edit("", "src/ui/sidebar.tsx")
         .says("Done! The sidebar collapses with the chevron.");
     s.user("awesome, thank you so much!! now remember the state across reloads")
         .work(3);
     s.aborted("I'll add a cookie for that:");
-    s.user("no cookies, we promised the customers there are none. localStorage, and only under the key ledger.ui").work(4).says("Stored in `localStorage` under `ledger.ui`.");
-    s.user("TypeError: Cannot read properties of null (reading 'ui')!\n    at load (src/cli/output/state.ts:14:9)\n    assert!(state)\nthis when storage is empty").work(4).says("Fixed: an empty storage gives the defaults.");
+    s.user("no cookies, we promised the customers there are none. localStorage, and only under the key ledger.ui").work(3).edit("", "src/ui/state.ts").says("Stored in `localStorage` under `ledger.ui`.");
+    s.user("TypeError: Cannot read properties of null (reading 'ui')!\n    at load (src/ui/state.ts:14:9)\n    assert!(state)\nthis when storage is empty").work(3).edit("", "src/ui/state.ts").says("Fixed: an empty storage gives the defaults.");
     s.user("great! next: animation 150ms")
-        .work(2)
+        .edit("", "src/ui/sidebar.css")
         .says("It animates in 150 ms now.");
     s.user("too slow on my laptop, drop it again")
-        .work(2)
+        .edit("", "src/ui/sidebar.css")
         .says("Removed the animation.");
     s.user("add a keyboard shortcut").work(3);
     s.aborted("I'll bind Ctrl+B.");
     s.user(
         "not ctrl+b!! the editor uses it. always ask before you take a shortcut that has a browser meaning",
     )
-    .work(3)
+    .edit("", "src/ui/sidebar.tsx")
     .says("Bound to `[`; it has no browser meaning.");
     for at in 0..6 {
         s.user(&format!(
             "and the panel number {at} needs the same padding as the others"
         ))
-        .work(2)
+        .edit("", "src/ui/panel.css")
         .says("Done! The padding is the same.");
     }
-    s.user("now do the same collapse for the right panel");
+    s.user("now do the same collapse for the right panel")
+        .work(14);
     s.constraints = vec![
         "no cookies, we promised",
         "always ask before you take a shortcut",
@@ -507,7 +600,8 @@ fn arabic() -> Story {
     );
     s.bash("", "npm run build", "built in 3.1s")
         .says("تمت الترجمة والبناء ناجح.");
-    s.user("الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية");
+    s.user("الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية")
+        .work(14);
     s.decisions = vec!["هل أترجمها إلى الإنجليزية أيضاً؟"];
     s.knows(&[
         "الآن أضف بحثاً بسيطاً داخل صفحة المساعدة، بدون أي مكتبة خارجية",
@@ -526,12 +620,16 @@ fn carried() -> Story {
         s.user(&format!(
             "Add the report number {at}: totals by category for month {at}, as a table and as CSV"
         ))
-        .work(3);
+        .edit("", &format!("src/reports/r{at}.ts"))
+        .work(2)
+        .bash("", &format!("npm test -- r{at}"), "4 passed");
         s.says(&format!(
             "Report {at} is in `src/reports/r{at}.ts`, with its CSV."
         ));
     }
-    s.user("Now put all twelve reports behind one menu, with the current month preselected");
+    s.user("Now put all twelve reports behind one menu on the start page, with the current month preselected")
+        .read("src/pages/start.tsx")
+        .work(14);
     s.constraints = vec![
         "Earlier: Amounts are integers in cents",
         "Earlier: The user prefers small commits",
@@ -794,7 +892,9 @@ fn probes() -> Story {
 fn todo() -> Story {
     let mut s = Story::new("todo");
     s.user("Add two-factor login (TOTP). Plan it first, then do it step by step; show me the plan as todos.")
-        .work(3);
+        .read("src/server/auth.ts")
+        .read("src/db/users.ts")
+        .read("src/pages/login.tsx");
     let list = |done: usize| {
         let steps = [
             "Secret per user, encrypted",
@@ -812,7 +912,16 @@ fn todo() -> Story {
     };
     for done in 0..4 {
         s.tool("", "todo", json!({"op": "update"}), &list(done), false)
-            .work(8);
+            .work(6);
+        s.edit(
+            "",
+            [
+                "src/db/users.ts",
+                "src/pages/totp.tsx",
+                "src/server/auth.ts",
+                "src/server/codes.ts",
+            ][done],
+        );
         s.bash("", "npm test", "88 passed");
     }
     s.edit(
@@ -890,7 +999,10 @@ fn options() -> Story {
 fn piped() -> Story {
     let mut s = Story::new("piped");
     s.user("The integration tests are flaky. Find out why and fix it; they must pass 20 times in a row.")
-        .work(5);
+        .read("tests/integration/main.rs")
+        .read("tests/integration/transfers.rs")
+        .read("src/transfers.rs")
+        .work(3);
     s.fails(
         "",
         "cargo test --test integration 2>&1",
@@ -911,12 +1023,13 @@ fn piped() -> Story {
     s.fails("", "for i in $(seq 20); do cargo test --test integration -q || exit 1; done", "test transfers::rollback ... FAILED\npanicked at tests/integration/rollback.rs:52: deadlock detected", 1);
     s.says("One cause is fixed (the shared table), but 20 runs in a row do not pass yet: `cargo test --test integration` deadlocks in `transfers::rollback` in about one of eight runs.");
     s.user("keep going until the 20 runs pass. the deadlock is probably the order of the two row locks");
+    s.work(14);
     s.blocked = vec!["cargo test"];
     s.knows(&[
         "the deadlock is probably the order of the two row locks",
         "transfers::rollback",
         "20 times in a row",
-        "### Done\n- Files changed, newest first: `tests/integration/main.rs`",
+        "newest first: `tests/integration/main.rs`",
     ]);
     s
 }
@@ -946,13 +1059,22 @@ fn timeout() -> Story {
 /// Work in another directory than the session's, with commits, and edits since the last one.
 fn worktree() -> Story {
     let mut s = Story::new("worktree");
-    s.user("In the worktree /srv/trees/ledger-invoices: add PDF export to invoices. Commit in small steps, run `make check` before each commit.").work(2);
-    for at in 0..8 {
-        s.edit(
-            "",
-            &format!("/srv/trees/ledger-invoices/src/pdf/part{at}.ts"),
-        )
-        .work(1);
+    s.user("In the worktree /srv/trees/ledger-invoices: add PDF export to invoices. Commit in small steps, run `make check` before each commit.")
+        .read("/srv/trees/ledger-invoices/src/invoices.ts")
+        .read("/srv/trees/ledger-invoices/package.json");
+    let parts = [
+        ("page.ts", "A4 pages with margins"),
+        ("header.ts", "header with both addresses"),
+        ("lines.ts", "table of the lines of an invoice"),
+        ("breaks.ts", "page breaks between lines"),
+        ("totals.ts", "totals and taxes"),
+        ("footer.ts", "footer with page numbers"),
+        ("button.tsx", "button that downloads the PDF"),
+        ("bulk.ts", "one file for several invoices"),
+    ];
+    for (file, message) in parts {
+        s.edit("", &format!("/srv/trees/ledger-invoices/src/pdf/{file}"))
+            .work(1);
         s.bash(
             "Perfect!",
             "cd /srv/trees/ledger-invoices && make check",
@@ -960,7 +1082,7 @@ fn worktree() -> Story {
         );
         s.bash(
             "",
-            &format!("cd /srv/trees/ledger-invoices && git commit -qam 'pdf: part {at}'"),
+            &format!("cd /srv/trees/ledger-invoices && git commit -qam 'pdf: {message}'"),
             "",
         );
     }
@@ -980,7 +1102,7 @@ fn worktree() -> Story {
     s.knows(&[
         "run `make check` before each commit",
         "/srv/trees/ledger-invoices",
-        "pdf: part 7",
+        "pdf: one file for several invoices",
         "embedFont",
         "Files changed since the last `git commit`",
     ]);
