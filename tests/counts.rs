@@ -414,7 +414,8 @@ const READS: &[(&str, Reads)] = &[
         else {
             return Ok(());
         };
-        agents::prompt::compaction_prompts(&prepared, &Instructions::default(), reader).map(drop)
+        agents::prompt::compaction_prompts(&prepared, &Instructions::default(), "", reader)
+            .map(drop)
     }),
     ("summarize --prepare", |session, reader| {
         session

@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use crate::session::reference::Position;
-use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject};
+use crate::summary::{BuiltinSummary, SummaryExtent, SummaryInput, SummarySubject};
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, text_array};
 
@@ -416,20 +416,25 @@ impl<'a> PlannedMove<'a> {
             let text = concat_texts(&[preamble, &text]);
             return Ok(file_ops.append_to_summary(text, session));
         }
-        let summary = self.builtin_summary(reader)?;
+        let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
         let text = concat_texts(&[preamble, &summary.text]);
         let is_removed = |path: &str| summary.removals.contain(path);
         Ok(file_ops.append_short_list(text, session, is_removed))
     }
 
     /// Makes the summary of the branch that is left without a model, from what was said there.
-    fn builtin_summary(&self, reader: &EntryReader) -> Result<BuiltinSummary, Failure> {
+    fn extract_summary(
+        &self,
+        extent: SummaryExtent,
+        reader: &EntryReader,
+    ) -> Result<BuiltinSummary, Failure> {
         let material = SummaryInput {
             messages: &self.abandoned_messages(reader)?,
             turn_prefix: &[],
             previous_summary: None,
             instructions: self.options.summary.instructions.as_deref(),
             subject: SummarySubject::Branch,
+            extent,
         };
         extract_summary(self.open, &material)
     }
@@ -472,9 +477,13 @@ impl<'a> PlannedMove<'a> {
         let reader = self.open.entry_reader();
         let (messages, _) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let options = self.options.summary.prompt_instructions();
-        self.open
-            .input
-            .map_read_error(prompt::branch_prompt(&messages, &options, &reader))
+        let facts = if options.replaces_default {
+            String::new()
+        } else {
+            self.extract_summary(SummaryExtent::Facts, &reader)?.text
+        };
+        let prompt = prompt::branch_prompt(&messages, &options, &facts, &reader);
+        self.open.input.map_read_error(prompt)
     }
 
     /// Returns the messages of the branch that is left, as the agent prepares them, and its

@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject, is_request};
+use crate::summary::{BuiltinSummary, SummaryExtent, SummaryInput, SummarySubject, is_request};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
@@ -424,8 +424,29 @@ impl Compactor<'_> {
 
     fn build_prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_instructions();
-        let prompts = prompt::compaction_prompts(preparation, &options, &self.reader);
+        let facts = if options.replaces_default {
+            String::new()
+        } else {
+            self.extract_facts(preparation)?
+        };
+        let prompts = prompt::compaction_prompts(preparation, &options, &facts, &self.reader);
         self.open.input.map_read_error(prompts)
+    }
+
+    /// Returns the facts for the prompt of the history: those of a split turn follow its summary.
+    fn extract_facts(&self, preparation: &Preparation) -> Result<String, Failure> {
+        let previous_summary = preparation.previous_summary.as_ref();
+        let previous_text = previous_summary.map(Text::to_string_lossy);
+        let input = SummaryInput {
+            messages: &preparation.messages_to_summarize,
+            turn_prefix: &[],
+            // It says what the session is for, and that it did not begin with these messages.
+            previous_summary: previous_text.as_deref(),
+            instructions: None,
+            subject: SummarySubject::default(),
+            extent: SummaryExtent::Facts,
+        };
+        Ok(extract_summary(self.open, &input)?.text)
     }
 
     /// Makes the compaction. Its summary is the one that an option gives, else that of the hook,
@@ -591,6 +612,7 @@ impl Compactor<'_> {
             instructions: self.args.summary.instructions.as_deref(),
             // The summary points to the requests that the model still sees after it.
             subject: SummarySubject::Conversation { later_requests },
+            extent: SummaryExtent::Whole,
         };
         extract_summary(self.open, &input)
     }

@@ -132,6 +132,35 @@ fn read_files_are_the_newest_of_the_project() {
 }
 
 #[test]
+fn the_prompt_for_a_summarizer_quotes_the_facts_of_the_history() {
+    let s = Sandbox::new();
+    let mut story = Story::new("facts");
+    story.user("Draw the ferry lines on the map of all the islands, and never use red.");
+    story.says("Dashes or colours?").user("dashes");
+    story.fails("", "make map", "map.svg:3: error: no such font", 2);
+    story.says("The font is missing: `make map` fails.");
+    story.user("Describe the harbours at length.");
+    story.says(&"All of it. ".repeat(900));
+    s.put("facts.jsonl", story.file());
+
+    let command = "compact ./facts.jsonl --keep-recent-tokens 2000 --prompt";
+    let prompt = s.run(command);
+    let (_, facts) = prompt.split_once("\n\n<facts>\n").unwrap();
+    let (facts, _) = facts.split_once("\n</facts>\n\n").unwrap();
+    for fact in [
+        "- What the session began with: \"Draw the ferry lines",
+        "never use red.\"\n\n## Progress\n### Blocked\n- `make map`: exited with code 2",
+        "- Asked \"Dashes or colours?\", the user answered \"dashes\"",
+    ] {
+        assert!(facts.contains(fact), "{fact}: {facts}");
+    }
+    let replaced = s.run(&format!(
+        "{command} --instructions Short. --replace-instructions"
+    ));
+    assert!(!replaced.contains("<facts>"), "{replaced}");
+}
+
+#[test]
 fn only_requests_in_the_kept_part_are_announced() {
     let s = Sandbox::new();
     let lead_after = |name: &'static str, kept: &str| {

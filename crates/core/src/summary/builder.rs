@@ -13,7 +13,9 @@ use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::weights::count_values;
 use super::words::compile_expression;
-use super::{BuiltinSummary, Removals, SearchedMessage, SummarySubject, prose, wishes};
+use super::{
+    BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject, prose, wishes,
+};
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
 use regex::Regex;
@@ -40,6 +42,7 @@ pub(super) struct SummaryBuilder {
     pub removals: Removals,
     pub redactor: Redactor,
     pub subject: SummarySubject,
+    pub extent: SummaryExtent,
     /// Whether the last turn continues after the summary.
     pub is_split: bool,
     /// Whether the user last gave a command to the agent itself, so that what follows is no reply
@@ -110,7 +113,14 @@ impl SummaryBuilder {
         self.removals = self.tool_history.removals();
         let turns = self.earlier_turns.iter().chain([&self.turn]);
         self.failures = self.tool_history.describe_failures(turns);
-        let mut text = self.write_page();
+        let mut text = match self.extent {
+            SummaryExtent::Whole => self.write_page(),
+            SummaryExtent::Facts => {
+                // The current request is not quoted, so its wishes are listed.
+                self.add_wishes_and_choices();
+                self.write_facts()
+            }
+        };
         self.redactor.redact_text(&mut text);
         self.redactor.redact_known_values(&mut text);
         BuiltinSummary {

@@ -77,6 +77,17 @@ impl Default for SummarySubject {
     }
 }
 
+/// How much a summary has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SummaryExtent {
+    /// All that is needed to go on.
+    #[default]
+    Whole,
+    /// What a model easily misses in a long transcript, as a part of its prompt: what the session
+    /// is for, wishes, decisions and open failures, of the messages alone. Empty if there are none.
+    Facts,
+}
+
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryInput<'a> {
@@ -90,6 +101,8 @@ pub struct SummaryInput<'a> {
     pub instructions: Option<&'a str>,
     /// What the messages are a part of.
     pub subject: SummarySubject,
+    /// How much the summary has.
+    pub extent: SummaryExtent,
 }
 
 /// A summary, and what else is known of the messages.
@@ -117,6 +130,7 @@ pub fn extract_summary<'b>(
     let mut builder = SummaryBuilder {
         is_split: !input.turn_prefix.is_empty(),
         subject: input.subject,
+        extent: input.extent,
         redactor,
         ..SummaryBuilder::default()
     };

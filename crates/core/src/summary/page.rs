@@ -63,6 +63,20 @@ impl SummaryBuilder {
         })
     }
 
+    /// Returns the facts for a prompt, without those of a previous summary, which the prompt quotes.
+    pub(super) fn write_facts(&self) -> String {
+        let mut facts = Sections::default();
+        *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
+        *facts.items_mut(Section::Constraints) = self.newest_points(Section::Constraints, SECTION);
+        let decisions = self.decisions.describe(self.turn.number);
+        *facts.items_mut(Section::Decisions) = keep_newest(decisions, DECISIONS);
+        *facts.items_mut(Section::Blocked) = self.blocked_points();
+        for items in facts.sections_mut() {
+            items.retain(|item| !item.starts_with(EARLIER_MARK));
+        }
+        facts.to_markdown(EmptySections::LeftOut)
+    }
+
     /// Returns the line above the current request.
     fn request_lead(&self) -> String {
         let mut facts = vec![self.turn.entry.clone()];

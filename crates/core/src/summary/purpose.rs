@@ -58,6 +58,15 @@ impl Purpose {
         }
     }
 
+    /// Returns the point that quotes it, if it is known.
+    pub fn describe(&self) -> Option<String> {
+        if self.text.is_empty() {
+            return None;
+        }
+        let quotation = quote_line(&self.text, PURPOSE);
+        Some(format!("{}{quotation}", self.lead))
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -89,9 +98,8 @@ impl SummaryBuilder {
         let is_quoted = quoted_anyway
             .iter()
             .any(|request| purpose.is_start_of(request));
-        if !purpose.text.is_empty() && !is_quoted {
-            let quotation = quote_line(&purpose.text, PURPOSE);
-            purposes.push(format!("{}{quotation}", purpose.lead));
+        if !is_quoted {
+            purposes.extend(purpose.describe());
         }
 
         if !is_narrower(&self.turn.request, SHORT_REQUEST) {

@@ -16,7 +16,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Matches tags that an agent puts around a summary, or evaluates in one, and a model's control
 /// tokens.
-const TAGS: &str = r"(?i)<(\s*\||\s*/?\s*(?:(?:previous[-_])?summary|conversation|(?:read[-_]|modified[-_])?files|system(?:[-_](?:notice|reminder|prompt))?)\b)";
+const TAGS: &str = r"(?i)<(\s*\||\s*/?\s*(?:(?:previous[-_])?summary|conversation|facts|(?:read[-_]|modified[-_])?files|system(?:[-_](?:notice|reminder|prompt))?)\b)";
 /// The marks that make a line a heading, a list item or a quotation. A space follows the marks of a
 /// heading, but not those of a color (`#708090`).
 const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";

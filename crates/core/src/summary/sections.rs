@@ -183,6 +183,10 @@ impl Sections {
         &mut self.0[section as usize]
     }
 
+    pub fn sections_mut(&mut self) -> impl Iterator<Item = &mut Vec<String>> {
+        self.0.iter_mut()
+    }
+
     /// Returns the rest of each item that begins with `lead`.
     pub fn rests_with_lead(&self, lead: &str) -> impl Iterator<Item = &str> {
         self.0
