@@ -62,8 +62,9 @@ impl ToolHistory {
             if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
                 continue;
             }
-            let mut failure = self.describe_failure(run, step, turn, later_runs);
-            if let Some(remark) = turn.and_then(|turn| self.user_remark(turn, next_turn)) {
+            let remark = turn.and_then(|turn| self.user_remark(turn, next_turn));
+            let mut failure = self.describe_failure(run, step, turn, remark.is_some(), later_runs);
+            if let Some(remark) = remark {
                 let words = quote_line(remark, OLDEST);
                 failure.point.push_str(&format!("; then the user: {words}"));
             }
@@ -95,14 +96,15 @@ impl ToolHistory {
     /// Describes a failed step of a run, given the turn of the run and the runs after it.
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
-    /// the last words of its turn mention it, or its turn is the current one and has no answer yet,
-    /// or no other work followed. Any other failure may be over, and is described without its
+    /// the last words of its turn mention it, or the user remarked on it, or its turn is the current
+    /// one and has no answer yet, or no other work followed. Any other failure may be over, and is described without its
     /// output.
     fn describe_failure(
         &self,
         run: &ToolRun,
         step: &CommandStep,
         turn: Option<&Turn>,
+        is_remarked_on: bool,
         later_runs: vec_deque::Iter<ToolRun>,
     ) -> OpenFailure {
         let is_of_current_turn = run.turn_number == self.turn_number;
@@ -114,7 +116,8 @@ impl ToolHistory {
             .clone()
             .all(|later| later.command.is_read_only || later.repeats_step(step));
         let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-        let is_open = is_recent && (is_mentioned || is_turn_unanswered || is_last_work);
+        let is_known_open = is_mentioned || is_remarked_on || is_turn_unanswered || is_last_work;
+        let is_open = is_recent && is_known_open;
 
         let call = describe_call(&run.call);
         let state = run.describe_outcome();

@@ -475,6 +475,7 @@ fn what_the_user_puts_off_is_quoted_with_the_failure() {
     ];
     let blocked = blocked_after(reply, later.to_vec());
     assert!(blocked.ends_with("; then the user: \"later\""), "{blocked}");
+    assert!(!blocked.contains("may be over"), "{blocked}");
 }
 
 #[test]
