@@ -144,7 +144,7 @@ fn the_built_in_summary() {
     ### Done
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
-    - Files changed, newest first: `tests/midnight.rs`
+    - Files changed for an earlier request, newest first: `tests/midnight.rs`
 
     ### In Progress
     - (none)
@@ -198,7 +198,7 @@ fn the_built_in_summary_of_a_whole_story() {
     ## Progress
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago…": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
-    - Files changed, newest first: `src/clock.rs`
+    - Files changed for an earlier request, newest first: `src/clock.rs`
 
     ### In Progress
     - (none)
@@ -207,7 +207,7 @@ fn the_built_in_summary_of_a_whole_story() {
     - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
 
     ## Key Decisions
-    - Advised "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h…", the user decided "Just add a day when it comes out negative."
+    - Advised "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'.", the user decided "Just add a day when it comes out negative."
 
     ## Next Steps
     1. Go on with the request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}", 0 tool calls summarized here.

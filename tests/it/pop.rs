@@ -86,7 +86,7 @@ fn the_built_in_summary_tells_what_was_requested_and_how_it_went() {
         let summary = entry["summary"].as_str().unwrap();
         for told in [
             "word for word (entry 3ac9d7e4):\n> Just add a day when it comes out negative.\n",
-            "- Files changed, newest first: `src/clock.rs`\n",
+            "- Files changed for the request under Goal, newest first: `src/clock.rs`\n",
             "### Blocked\n- `cargo test --quiet`: exited with code 101",
             "was replied to, with a failure left open",
         ] {

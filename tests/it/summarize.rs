@@ -235,7 +235,7 @@ fn the_built_in_summary() {
 
     ## Progress
     ### Done
-    - Files changed, newest first: `src/clock.rs`
+    - Files changed for an earlier request, newest first: `src/clock.rs`
 
     ### In Progress
     - (none)

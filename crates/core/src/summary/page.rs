@@ -187,23 +187,14 @@ impl SummaryBuilder {
     }
 
     /// Returns what the calls did, in at most three lists: commits, changed files, commands. Files
-    /// are those since the last commit or, if there was none, those of the current turn: all that
-    /// were changed are listed below the summary.
+    /// are those of the newest work: all that were changed are listed below the summary.
     fn describe_effects(&self) -> Vec<String> {
         let commits = self.tool_history.commit_messages();
-        let since = if self.tool_history.has_commits() {
-            "since the last `git commit`"
-        } else {
-            "for the request under Goal"
-        };
-        let changed_lead = format!("{CHANGED_LEAD} {since}, newest first: ");
+        let changed = self.tool_history.changed_files(&self.removals);
+        let changed_lead = format!("{CHANGED_LEAD} {}, newest first: ", changed.occasion);
         let mut lists = Vec::new();
         lists.extend(join_fitting("Commits, newest first: ", &commits, SECTION));
-        lists.extend(join_fitting(
-            &changed_lead,
-            &self.tool_history.changed_files(&self.removals),
-            FILES,
-        ));
+        lists.extend(join_fitting(&changed_lead, &changed.newest_first, FILES));
         lists.extend(join_fitting(
             PASSED_LEAD,
             &self.tool_history.passed_commands(),

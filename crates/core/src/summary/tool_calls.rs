@@ -43,6 +43,13 @@ pub(super) struct ToolHistory {
     pub turn_number: usize,
 }
 
+/// Files that the newest work changed.
+pub(super) struct ChangedFiles {
+    /// When or for what they were changed, in words.
+    pub occasion: &'static str,
+    pub newest_first: Vec<String>,
+}
+
 impl ToolHistory {
     /// Removes the call that a result answers from the pending calls, and returns it. `named_call`
     /// is the call as far as the result names it, and is returned if no such call is pending.
@@ -146,18 +153,25 @@ impl ToolHistory {
         messages
     }
 
-    pub fn has_commits(&self) -> bool {
-        self.runs.iter().any(ToolRun::is_commit)
-    }
+    /// Returns the files changed since the last commit or, without one, in the last turn that
+    /// changed any, without those removed since.
+    pub fn changed_files(&self, removals: &Removals) -> ChangedFiles {
+        let has_commits = self.runs.iter().any(ToolRun::is_commit);
+        let mut newest_first = self.runs.iter().rev();
+        let last_change = newest_first.find(|run| run.changes_file());
+        let turn_number = last_change.map_or(self.turn_number, |run| run.turn_number);
+        let occasion = if has_commits {
+            "since the last `git commit`"
+        } else if turn_number == self.turn_number {
+            "for the request under Goal"
+        } else {
+            "for an earlier request"
+        };
 
-    /// Returns the files changed since the last commit, or without one in the current turn, newest
-    /// first, without those removed since.
-    pub fn changed_files(&self, removals: &Removals) -> Vec<String> {
-        let has_commits = self.has_commits();
         let mut seen = HashSet::default();
         let mut files = Vec::new();
         for run in self.runs.iter().rev() {
-            let is_earlier = run.turn_number != self.turn_number;
+            let is_earlier = run.turn_number < turn_number;
             if run.is_commit() || (is_earlier && !has_commits) {
                 break;
             }
@@ -170,7 +184,10 @@ impl ToolHistory {
                 files.push(code_span(file, COMMAND));
             }
         }
-        fold_series(&files)
+        ChangedFiles {
+            occasion,
+            newest_first: fold_series(&files),
+        }
     }
 
     /// Returns the paths that were removed and not written or read since.
