@@ -1,7 +1,7 @@
 //! The size limits of the parts of a summary, in one table.
 //!
 //! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current
-//! request and 1,000 for the rest. Space that the other sections leave goes to Done and to the
+//! request and 1,100 for the rest. Space that the other sections leave goes to Done and to the
 //! assistant's remarks, so a long run fills the summary even if there is little to report
 //! elsewhere.
 
@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_200;
+pub(super) const OTHER_SECTIONS: usize = 4_400;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;

@@ -270,7 +270,7 @@ impl SummaryBuilder {
 
     /// If request and answer of the current turn are like those of an earlier one, drops the
     /// current turn, and counts it as a repeat of the earlier one. The earlier one becomes the
-    /// oldest turn, because it is not what is being worked on. The newest of the earlier turns
+    /// oldest turn after the first, because it is not what is being worked on. The newest of the earlier turns
     /// becomes the current one again.
     ///
     /// If only the request is the same, as after a failure, drops the earlier turn, and counts it
@@ -283,7 +283,7 @@ impl SummaryBuilder {
         if let Some(index) = similar {
             let mut repeated = self.earlier_turns.remove(index);
             repeated.repeats += 1;
-            self.earlier_turns.insert(0, repeated);
+            self.earlier_turns.insert(usize::from(index > 0), repeated);
             // If there is only one earlier turn, this is the repeated one.
             self.turn = self.earlier_turns.pop().unwrap_or_default();
             return;

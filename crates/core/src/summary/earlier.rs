@@ -5,7 +5,7 @@ use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting};
 use super::proposals::is_question;
 use super::purpose::Purpose;
-use super::quote::{is_narrower, quote_line};
+use super::quote::quote_line;
 use super::sections::*;
 use super::turns::{Turn, describe_turn};
 use std::cmp::Reverse;
@@ -176,13 +176,25 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
     omitted
 }
 
+/// The words of requests that only praise or go on: "looks good, next one".
+const NOD_WORDS: &str = " ok okay yes yay good great nice fine cool perfect awesome lovely thanks thank you very so much \
+    looks works that this is it then now and next one go on ahead continue \
+    gut super prima toll danke passt sieht aus ja weiter das nächste bien parfait merci suivant genial gracias sigue ";
+
+/// Whether a request says nothing but [`NOD_WORDS`].
+fn is_nod(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.all(|word| word.is_empty() || NOD_WORDS.contains(&format!(" {word} ")))
+}
+
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
-/// out are questions, which were answered and ask for nothing more, and what is quoted elsewhere.
+/// out are nods, questions, which were answered and ask for nothing more, and what is quoted elsewhere.
 fn list_without_answers(turns: &[&Turn], quoted: &QuotedElsewhere, room: usize) -> String {
     let mut requests = Vec::new();
     for turn in turns {
         let request = &turn.request;
-        let is_worth = !is_narrower(request, SHORT_REPLY) && !is_question(request);
+        let is_worth = !is_nod(&turn.quote_request(OLDEST)) && !is_question(request);
         if is_worth && !quoted.has_request(request) {
             requests.push(turn.quote_request(REMINDER));
         }

@@ -68,7 +68,7 @@ static BINDING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What is meant for the moment only: to look before anything is done, or to wait.
-const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)([\s,.]|$)|\b(this\ time|right\ now)\b|\bfirst(\ and\b|[,.;]|$)";
+const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)([\s,.]|$)|\b(this\ time|right\ now|no\ \w+\ yet)\b|\bfirst(\ and\b|[,.;]|$)";
 
 static MOMENT: LazyLock<Regex> =
     LazyLock::new(|| compile_expression(&format!("(?ix) {FOR_THE_MOMENT}")));

@@ -635,6 +635,7 @@ fn limits_and_conditions_are_wishes() {
     assert_eq!(wishes_in(condition), [format!("\"{condition}\"")]);
 
     // Of the moment, or of the past.
+    assert!(wishes_in("start with a list of the harbours, no map yet").is_empty());
     assert!(wishes_in("a letter of at most one page, please").is_empty());
     assert!(wishes_in("it was there before you changed the map").is_empty());
 }
@@ -750,6 +751,32 @@ fn a_corrected_answer_gives_way_to_the_correction() {
     let done = below(&text, "### Done").join("\n");
     assert!(done.contains("The small one is on it."), "{done}");
     assert!(!done.contains("Three lighthouses"), "{done}");
+}
+
+#[test]
+fn nods_are_not_among_the_requests_without_answers() {
+    let mut messages = vec![
+        user("Draw the map of all harbours, please."),
+        says("Drawn."),
+    ];
+    for at in 0..30 {
+        let (name, long) = (word(at), "with all its piers ".repeat(6));
+        let request = if at == 2 {
+            "looks good, next one".to_owned()
+        } else {
+            format!("Draw the harbour of {name}")
+        };
+        messages.extend([
+            user(&request),
+            edit("map.svg"),
+            says(&format!("The harbour of {name} is drawn. {long}")),
+        ]);
+    }
+    messages.push(user("Now the legend."));
+    let text = summary(None, messages);
+    let list = "- Older requests, replied to, without the replies: \"Draw the harbour of";
+    assert!(text.contains(list), "{text}");
+    assert!(!text.contains("looks good"), "{text}");
 }
 
 #[test]
