@@ -531,6 +531,17 @@ fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) ->
 fn name_hint(error: &NameError) -> String {
     match error {
         NameError::Ambiguous { candidates, .. } => {
+            let ids: HashSet<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
+            if ids.len() < candidates.len() {
+                let paths: Vec<_> = candidates
+                    .iter()
+                    .map(|(_, path)| to_visible(&path.to_string_lossy()))
+                    .collect();
+                return format!(
+                    "these files have the same id, give a path: {}",
+                    paths.join(", ")
+                );
+            }
             let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
             format!("give more of the id: {}", ids.join(", "))
         }

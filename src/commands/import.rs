@@ -362,7 +362,10 @@ impl ImportReport<'_> {
     fn print(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         let mut plan = import_plan_table();
         for outcome in self.outcomes {
-            if let Some(source) = &outcome.source {
+            // A failure says itself what is missing.
+            if let Some(source) = &outcome.source
+                && outcome.result.is_ok()
+            {
                 warn_if_incomplete(source, ui);
             }
             match &outcome.result {

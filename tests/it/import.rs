@@ -1267,7 +1267,7 @@ fn two_sources_with_one_id_are_told_apart() {
         .replace("Washi", "Silk");
     h.0.put("copy/tree.jsonl", &other);
     let refused = h.run("import ./copy/tree.jsonl");
-    assert_snapshot!(refused.fails(2), @"~/copy/tree.jsonl: it has the same id as ~/tree.jsonl, which was imported, but other lines (hint: --force imports it into a session of its own)");
+    assert_snapshot!(refused.fails(2), @"~/copy/tree.jsonl: it has the same id as ~/tree.jsonl, which was imported, but is shorter (hint: --force imports it into a session of its own)");
     assert_eq!(h.sessions().len(), 1);
 
     let forced = h.run("import --force ./copy/tree.jsonl").quiet();
@@ -1897,6 +1897,54 @@ fn a_base_that_is_not_found_is_named() {
     assert_eq!(h.sessions().len(), 3);
     h.run("import -q ./.codex/sessions").quiet();
     assert_eq!(h.sessions().len(), 3);
+
+    // An edit of the base is an edit of the fork, and its removal is neither.
+    let fork = format!("import ./{FORK_ROLLOUT}");
+    let edited = String::from_utf8(fixture("codex/paginated.jsonl")).unwrap();
+    h.0.put(FIRST_ROLLOUT, edited.replace("spars", "masts"));
+    assert_snapshot!(h.run(&fork).fails(2), @"~/.codex/sessions/2026/03/03/rollout-2026-03-03T11-57-30-019cad00-0000-7000-8000-0000000000c3.jsonl: it was edited since it was imported (hint: --force imports it again, into a new session)");
+    std::fs::remove_file(h.0.path(FIRST_ROLLOUT)).unwrap();
+    assert_snapshot!(h.run(&fork).fails(2), @"~/.codex/sessions/2026/03/03/rollout-2026-03-03T11-57-30-019cad00-0000-7000-8000-0000000000c3.jsonl: its first turns were imported, but their file, the rollout 019cad00-0000-7000-8000-0000000000c1, was not found (hint: put that file back, or import without these turns with --force, into a new session)");
+    assert_eq!(h.sessions().len(), 3);
+}
+
+/// Two files of one id: an answer names the paths, and an import says how they differ.
+#[test]
+fn two_files_with_one_id_are_told_apart() {
+    let h = Home::with(&[]);
+    let id = "c1a00000-0000-4000-8000-0000000000a2";
+    let whole = fixture("claude/tree.jsonl");
+    h.0.put(&format!(".claude/projects/a/{id}.jsonl"), &whole);
+    h.cut(
+        &format!(".claude/projects/b/{id}.jsonl"),
+        "claude/tree.jsonl",
+        12,
+    );
+    assert_snapshot!(h.run(&format!("tree {id}")).fails(2), @"`c1a00000-0000-4000-8000-0000000000a2` matches 2 sessions (hint: these files have the same id, give a path: ~/.claude/projects/a/c1a00000-0000-4000-8000-0000000000a2.jsonl, ~/.claude/projects/b/c1a00000-0000-4000-8000-0000000000a2.jsonl)");
+    h.run("import -q ./.claude/projects/a").quiet();
+    assert_snapshot!(h.run("import ./.claude/projects/b").fails(2), @"~/.claude/projects/b/c1a00000-0000-4000-8000-0000000000a2.jsonl: it has the same id as ~/.claude/projects/a/c1a00000-0000-4000-8000-0000000000a2.jsonl, which was imported, but is shorter (hint: --force imports it into a session of its own)");
+    assert_eq!(h.sessions().len(), 1);
+}
+
+/// A sub-agent that was imported alone stays where it is when its session is imported.
+#[test]
+fn a_sub_agent_is_imported_once() {
+    let h = Home::with(&[]);
+    let path = |time: &str, id: &str| {
+        format!(
+            ".codex/sessions/2026/03/02/rollout-2026-03-02T{time}-019cad00-0000-7000-8000-0000000000{id}.jsonl"
+        )
+    };
+    let sub_agent = path("12-25-34", "e2");
+    h.0.put(&path("12-25-31", "e1"), fixture("codex/parent.jsonl"));
+    h.0.put(&sub_agent, fixture("codex/sub-agent.jsonl"));
+    h.run(&format!("import -q ./{sub_agent}")).quiet();
+    assert_eq!(h.sessions().len(), 1);
+    h.run("import -q ./.codex/sessions").quiet();
+    assert_eq!(h.sessions().len(), 2);
+    let before = h.stored();
+    h.run("import -q ./.codex/sessions").quiet();
+    assert!(h.stored() == before);
 }
 
 /// Codex records the session that started a sub-agent in the first line of its file.

@@ -13,6 +13,7 @@ use pisess_json::time::iso_string;
 use pisess_store::{ReadAt, copy_range};
 use sha2::{Digest, Sha256};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
@@ -122,7 +123,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         name: writer.name,
         message_count: writer.message_count,
         bytes_read: extent.bytes_read,
-        sha256: sha256_hex(source, extent.bytes_read)?,
+        sha256: sha256_hex(source, 0..extent.bytes_read)?,
         is_torn: extent.is_torn,
         layout: layout.clone(),
         missing_base: origin.format().base_file_id(source)?,
@@ -138,10 +139,10 @@ fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> Str
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// The SHA-256 of the first `len` bytes of a source, in hexadecimal digits.
-pub fn sha256_hex(source: &dyn ReadAt, len: u64) -> io::Result<String> {
+/// The SHA-256 of a range of a source, in hexadecimal digits.
+pub fn sha256_hex(source: &dyn ReadAt, range: Range<u64>) -> io::Result<String> {
     let mut hash = Sha256::new();
-    copy_range(source, 0..len, &mut hash)?;
+    copy_range(source, range, &mut hash)?;
     let digits = hash
         .finalize()
         .iter()

@@ -94,7 +94,7 @@ impl DestinationFinder<'_, '_> {
         let output_file = self.output.filter(|output| !output.is_dir());
         let fixed_path = match output_file {
             Some(path) => Some(path.to_owned()),
-            None => sub_agent_path(&source, self.agent, &self.known_sessions),
+            None => self.sub_agent_path(&source),
         };
         if let Some(path) = fixed_path {
             return Destination {
@@ -132,6 +132,16 @@ impl DestinationFinder<'_, '_> {
             fallback: Some(next),
             is_explicit_path: false,
         }
+    }
+
+    /// Returns the path for the session of a sub-agent, below the session that started it. `None` if
+    /// it is not a sub-agent or its owner was not imported, and also if the sub-agent was imported
+    /// before its owner: that session is continued where it is.
+    fn sub_agent_path(&self, source: &Survey) -> Option<PathBuf> {
+        let path = sub_agent_path(source, self.agent, &self.known_sessions)?;
+        let is_elsewhere =
+            path.symlink_metadata().is_err() && self.find_copies(source).newest.is_some();
+        (!is_elsewhere).then_some(path)
     }
 
     /// Returns the session that would be made of a source next.

@@ -396,22 +396,21 @@ impl<'a> Importer<'a> {
         let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
         let has_grown = imported_bytes != source.bytes_read;
         let misfit = if imported_bytes > source.bytes_read {
-            Some("it has become shorter")
+            Some(Misfit::Shorter)
         } else {
             let sha256 = if has_grown {
-                input.map_read_error(sha256_hex(source_file, imported_bytes))?
+                input.map_read_error(sha256_hex(source_file, 0..imported_bytes))?
             } else {
                 source.sha256.clone()
             };
-            (sha256 != record.sha256).then_some("it was edited")
+            (sha256 != record.sha256).then_some(Misfit::Edited)
         };
-        if let Some(what) = misfit {
-            // Earlier versions imported a fork of Codex without the turns that it continues.
-            let is_joined = !source.layout.junctions.is_empty();
-            if is_joined && destination.fallback.is_some() {
+        if let Some(misfit) = misfit {
+            let lacked_base = lacked_first_turns(source, source_file, &record, imported_bytes);
+            if destination.fallback.is_some() && input.map_read_error(lacked_base)? {
                 return Ok(ImportState::Continued);
             }
-            return Err(unfit_source(source, &record, what));
+            return Err(unfit_source(source, &record, misfit));
         }
 
         if !has_grown {
@@ -459,7 +458,7 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
 
 /// Fails if the bytes that were read of a source are no longer there.
 fn require_unchanged(file: &JoinedSource, survey: &Survey) -> io::Result<()> {
-    if sha256_hex(file, survey.bytes_read)? == survey.sha256 {
+    if sha256_hex(file, 0..survey.bytes_read)? == survey.sha256 {
         return Ok(());
     }
     Err(io::Error::new(
@@ -485,20 +484,62 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
 }
 
-/// Returns the failure for a source that does not begin with what was imported. `change` is what
-/// happened to it, unless that was imported from another file, which is still there: then both
-/// files have the same id.
-fn unfit_source(source: &Survey, record: &ImportRecord, change: &str) -> Failure {
+/// Whether a source was imported without its first turns, because a file with them was not found or
+/// an earlier version did not look for it: its later files begin with what was imported.
+fn lacked_first_turns(
+    source: &Survey,
+    source_file: &JoinedSource,
+    record: &ImportRecord,
+    imported_bytes: u64,
+) -> io::Result<bool> {
+    for junction in &source.layout.junctions {
+        let imported = junction.at..junction.at + imported_bytes;
+        if imported.end <= source.bytes_read && sha256_hex(source_file, imported)? == record.sha256
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// How a source differs from what was imported.
+#[derive(Clone, Copy)]
+enum Misfit {
+    /// It has fewer bytes.
+    Shorter,
+    /// It does not begin with the same bytes.
+    Edited,
+}
+
+/// Returns the failure for a source that does not begin with what was imported: because a file with
+/// its first turns is missing, because the session was imported from another file with the same id,
+/// which is still there, or because the source itself was changed.
+fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
     let name = to_visible(&source.path.to_string_lossy());
     let imported = Path::new(&record.source_path);
     let has_other_source = imported != real_path(&source.path) && imported.is_file();
-    let (what, hint) = if has_other_source {
-        let other = to_visible(&record.source_path);
+    let (what, hint) = if let Some(base) = &source.missing_base {
         (
-            format!("{name}: it has the same id as {other}, which was imported, but other lines"),
+            format!(
+                "{name}: its first turns were imported, but their file, the rollout {base}, was not found"
+            ),
+            "put that file back, or import without these turns with --force, into a new session",
+        )
+    } else if has_other_source {
+        let other = to_visible(&record.source_path);
+        let difference = match misfit {
+            Misfit::Shorter => "is shorter",
+            Misfit::Edited => "other lines",
+        };
+        (
+            format!("{name}: it has the same id as {other}, which was imported, but {difference}"),
             "--force imports it into a session of its own",
         )
     } else {
+        let change = match misfit {
+            Misfit::Shorter => "it has become shorter",
+            Misfit::Edited => "it was edited",
+        };
         (
             format!("{name}: {change} since it was imported"),
             "--force imports it again, into a new session",
