@@ -18,8 +18,9 @@ use crate::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::time::date_from_value;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Opened, ReadAt, SessionFile, TempCopy};
+use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled, TempCopy};
 use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -33,35 +34,26 @@ const MOST_EXPORT_BYTES: usize = 1 << 30;
 
 /// Returns the export of the session whose file this is; `None` if it is not in the storage of
 /// OpenCode, or has no messages there. Files of messages and parts that are not JSON, as a crash
-/// leaves them, are left out.
-pub fn read_storage(session: &Opened, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+/// leaves them, are left out. Only one message is in memory at a time.
+pub fn read_storage(session: &Opened, path: &Path) -> Result<Option<Spooled>, Failure> {
     let Some(place) = StoredSession::of_file(path) else {
         return Ok(None);
     };
-    let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
-    let info = session.read_range(0..session.len()).map_err(failed)?;
-    let Ok(info) = Raw::parse(&info) else {
+    let info = session
+        .read_range(0..session.len())
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
+    if Raw::parse(&info).is_err() {
         return Ok(None);
-    };
-
-    let mut messages = Vec::new();
-    for file in place.message_files()? {
-        let Some(message) = read_json(&file)? else {
-            continue;
-        };
-        let mut parts = Vec::new();
-        for part in place.part_files(&file)? {
-            parts.extend(read_json(&part)?);
-        }
-        let message = Object::new()
-            .json("info", &message)
-            .json("parts", &array(parts));
-        messages.push(message.finish());
     }
-    let export = Object::new()
-        .raw("info", info)
-        .json("messages", &array(messages));
-    Ok(Some(export.finish()))
+
+    let export = store::spool_written(&mut |out| {
+        out.write_all(b"{\"info\":")?;
+        out.write_all(&info)?;
+        out.write_all(b",\"messages\":[")?;
+        place.write_messages(out)?;
+        out.write_all(b"]}")
+    })?;
+    Ok(Some(export))
 }
 
 /// Where the messages of a session are.
@@ -93,6 +85,36 @@ impl StoredSession {
 
     fn message_folder(&self) -> PathBuf {
         self.storage.join("message").join(&self.id)
+    }
+
+    /// Writes the messages as items of an array.
+    fn write_messages(&self, out: &mut dyn Write) -> io::Result<()> {
+        let unreadable = |failure: Failure| io::Error::other(failure.to_line());
+        let mut separator: &[u8] = b"";
+        for file in self.message_files().map_err(unreadable)? {
+            let Some(message) = self.read_message(&file).map_err(unreadable)? else {
+                continue;
+            };
+            out.write_all(separator)?;
+            out.write_all(&message)?;
+            separator = b",";
+        }
+        Ok(())
+    }
+
+    /// Reads a message with its parts; `None` if its file is not JSON.
+    fn read_message(&self, file: &Path) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(info) = read_json(file)? else {
+            return Ok(None);
+        };
+        let mut parts = Vec::new();
+        for part in self.part_files(file)? {
+            parts.extend(read_json(&part)?);
+        }
+        let message = Object::new()
+            .json("info", &info)
+            .json("parts", &array(parts));
+        Ok(Some(message.finish()))
     }
 
     /// Returns the files of the messages, in order: names begin with the time.

@@ -4,7 +4,6 @@ use crate::Origin;
 use crate::joined::JoinedSource;
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
-use pisess_json::text::Text;
 use pisess_store::{PageBuffer, ReadAt};
 use std::ffi::OsStr;
 use std::io;
@@ -17,11 +16,10 @@ const LINES_TO_DETECT: usize = 100;
 impl Origin {
     /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
     /// line shows that none did, or if none of the first 100 lines shows it. A file that is one
-    /// object over several lines is read as a whole.
+    /// object over several lines is read to its end.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         if begins_document(source)? {
-            let bytes = source.read_range(0..source.len())?;
-            return Ok(SourceDocument::read(&bytes).map(|document| document.origin));
+            return detect_document_origin(source);
         }
         let mut lines_left = LINES_TO_DETECT;
         let mut buffer = PageBuffer::default();
@@ -59,14 +57,31 @@ fn detect_line_origin(line: Raw) -> Option<Origin> {
     origins.find(|origin| origin.format().writes_line(line))
 }
 
+/// Returns the agent that writes such a file.
+fn detect_document_origin(file: &dyn ReadAt) -> io::Result<Option<Origin>> {
+    for &origin in Origin::all() {
+        if origin.format().is_document(file)? {
+            return Ok(Some(origin));
+        }
+    }
+    let bytes = file.read_range(0..file.len())?;
+    Ok(convert_document(&bytes).map(|(origin, _)| origin))
+}
+
 /// Returns the source of a file that is one JSON object, as its agent converts it to lines; `None`
 /// if it is no such file, or not that of an agent.
 pub fn read_document(file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
     if !begins_document(file)? {
         return Ok(None);
     }
+    for &origin in Origin::all() {
+        if let Some(source) = origin.format().open_document(file)? {
+            return Ok(Some(source));
+        }
+    }
     let bytes = file.read_range(0..file.len())?;
-    Ok(SourceDocument::read(&bytes).map(SourceDocument::into_source))
+    let converted = convert_document(&bytes);
+    Ok(converted.map(|(_, lines)| JoinedSource::single(Box::new(lines))))
 }
 
 /// The number of bytes by which an object on a single line is recognized.
@@ -83,34 +98,15 @@ fn begins_document(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(origins.any(|origin| origin.format().begins_document(&start)))
 }
 
-/// A file that is one JSON object.
-struct SourceDocument {
-    origin: Origin,
-    lines: Vec<u8>,
-    title: Option<Text<'static>>,
-}
-
-impl SourceDocument {
-    /// Converts a file; `None` if no agent writes such files.
-    fn read(bytes: &[u8]) -> Option<SourceDocument> {
-        let document = Raw::parse(bytes).ok()?;
-        for &origin in Origin::all() {
-            if let Some(lines) = origin.format().document_lines(document) {
-                return Some(SourceDocument {
-                    origin,
-                    lines,
-                    title: origin.format().document_title(document),
-                });
-            }
+/// Returns the agent that wrote a document, and its lines.
+fn convert_document(document: &[u8]) -> Option<(Origin, Vec<u8>)> {
+    let document = Raw::parse(document).ok()?;
+    for &origin in Origin::all() {
+        if let Some(lines) = origin.format().document_lines(document) {
+            return Some((origin, lines));
         }
-        None
     }
-
-    fn into_source(self) -> JoinedSource {
-        let mut source = JoinedSource::single(Box::new(self.lines));
-        source.layout.title = self.title;
-        source
-    }
+    None
 }
 
 /// Returns the id of a session from the name of its file.

@@ -6,7 +6,7 @@
 
 use crate::SourceReader;
 use crate::convert::EarlierImports;
-use crate::joined::SourceLayout;
+use crate::joined::{JoinedSource, SourceLayout};
 use crate::native::NativeFormat;
 use crate::parts::parse_time_ms;
 use crate::writer::EntryWriter;
@@ -90,9 +90,15 @@ pub trait SourceFormat: Sync {
         None
     }
 
-    /// Returns the title of the session in such a file, if the lines do not have it.
-    fn document_title(&self, _document: Raw) -> Option<Text<'static>> {
-        None
+    /// Whether a file is one JSON object that [`open_document`](Self::open_document) reads.
+    fn is_document(&self, _file: &dyn ReadAt) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Does the same as [`document_lines`](Self::document_lines) for a file that is too long to be
+    /// read as a whole.
+    fn open_document(&self, _file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
+        Ok(None)
     }
 
     /// Returns where else the agent may have sessions, for the hint that none were found.

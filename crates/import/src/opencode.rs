@@ -10,6 +10,7 @@
 
 mod document;
 pub mod format;
+mod layout;
 mod parts;
 mod response;
 mod tools;
@@ -80,7 +81,10 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
         }
         let Some(message) = OpenCodeMessage::read(offset, raw) else {
             self.time_ms = format::line_time_ms(raw).unwrap_or(self.time_ms);
-            return self.add_session(offset, raw.get(Origin::OpenCode.name()).unwrap_or(raw));
+            return match raw.get(Origin::OpenCode.name()) {
+                Some(session) => self.add_session(offset, session),
+                None => self.add_kept(offset, "unknown", raw.bytes()),
+            };
         };
 
         self.time_ms = message.created_ms.unwrap_or(self.time_ms);

@@ -9,6 +9,7 @@
 //! OpenCode changes a session while it is used. The lines have only what stays the same, so that a
 //! session that has grown begins with the lines that were imported.
 
+use super::layout::DocumentLayout;
 use super::parts::created_ms;
 use crate::Origin;
 use crate::parts::non_empty_text;
@@ -18,6 +19,9 @@ use pisess_json::edit::{Edit, without_member};
 use pisess_json::scan::tokens;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use pisess_store::ReadAt;
+use std::io::{self, Write};
+use std::ops::Range;
 
 /// The members of a session that never change. The others are sums over the messages, settings of
 /// the next turn, and the title.
@@ -35,71 +39,109 @@ const CONSTANT_MEMBERS: [&str; 7] = [
 /// after. A time follows.
 const DEFAULT_TITLES: [&str; 2] = ["New session - ", "Child session - "];
 
-/// Converts an export, or the file of a session in the storage, which has no messages. `None` if
-/// the document is neither.
-pub(super) fn convert_document(document: Raw) -> Option<Vec<u8>> {
-    let session = find_session(document)?;
-    let messages: Vec<Raw> = match document.get("messages") {
-        Some(messages) => messages.items().collect(),
-        None => Vec::new(),
-    };
+/// A document whose lines were not written yet.
+pub(super) struct ExportDocument {
+    layout: DocumentLayout,
+    /// The JSON of the session.
+    session: Vec<u8>,
+}
 
-    let mut lines = session_line(session, &messages);
-    for (index, message) in messages.iter().enumerate() {
-        lines.push(b'\n');
-        let line = message_line(*message);
-        let is_last = index + 1 == messages.len();
-        if is_last && !is_complete(*message) {
-            // What is said so far will be replaced, so the line is torn: the next import reads it.
-            lines.extend_from_slice(&line[..line.len() - 1]);
-            return Some(lines);
+impl ExportDocument {
+    /// Reads the session of a document: the member `info` of an export, or the whole file of a
+    /// session in the storage, which has no messages. `None` if the document is neither.
+    pub fn read(file: &dyn ReadAt) -> io::Result<Option<ExportDocument>> {
+        let Some(layout) = DocumentLayout::read(file)? else {
+            return Ok(None);
+        };
+        let span = match (&layout.session, layout.has_messages) {
+            (Some(session), true) => session.clone(),
+            (None, false) => 0..file.len(),
+            _ => return Ok(None),
+        };
+        let session = file.read_range(span)?;
+        let is_session = Raw::parse(&session).is_ok_and(is_session);
+        Ok(is_session.then_some(ExportDocument { layout, session }))
+    }
+
+    fn session(&self) -> Raw<'_> {
+        Raw::from_checked(&self.session)
+    }
+
+    /// Returns the title of the session, unless it is a default.
+    pub fn title(&self) -> Option<Text<'static>> {
+        let title = non_empty_text(self.session(), "title")?;
+        let text = title.to_string_lossy();
+        if DEFAULT_TITLES.iter().any(|start| text.starts_with(start)) {
+            return None;
         }
-        lines.extend_from_slice(&line);
+        Some(title.into_owned())
     }
-    if let Some(revert) = session.get("revert").filter(|revert| revert.is_object()) {
-        lines.push(b'\n');
-        let line = Object::new().json("revert", &without_spaces(revert));
-        lines.extend_from_slice(&line.finish());
+
+    /// Writes the lines. Only one message is in memory at a time.
+    ///
+    /// # Errors
+    /// `InvalidData` if a message is not JSON.
+    pub fn write_lines(&self, file: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let first_message = match self.layout.messages.first() {
+            Some(span) => read_json(file, span)?,
+            None => b"null".to_vec(),
+        };
+        out.write_all(&session_line(
+            self.session(),
+            Raw::from_checked(&first_message),
+        ))?;
+
+        for (index, span) in self.layout.messages.iter().enumerate() {
+            let json = read_json(file, span)?;
+            let message = Raw::from_checked(&json);
+            let line = message_line(message);
+            out.write_all(b"\n")?;
+            let is_last = index + 1 == self.layout.messages.len();
+            if is_last && !is_complete(message) {
+                // What is said so far will be replaced, so the line is torn: the next import reads
+                // it.
+                return out.write_all(&line[..line.len() - 1]);
+            }
+            out.write_all(&line)?;
+        }
+
+        let revert = self.session().get("revert");
+        if let Some(revert) = revert.filter(|revert| revert.is_object()) {
+            let line = Object::new().json("revert", &without_spaces(revert));
+            out.write_all(b"\n")?;
+            out.write_all(&line.finish())?;
+        }
+        out.write_all(b"\n")
     }
-    lines.push(b'\n');
-    Some(lines)
 }
 
-/// Returns the title of a session, unless it is a default.
-pub(super) fn find_title(document: Raw) -> Option<Text<'static>> {
-    let title = non_empty_text(find_session(document)?, "title")?;
-    let text = title.to_string_lossy();
-    if DEFAULT_TITLES.iter().any(|start| text.starts_with(start)) {
-        return None;
+/// Reads a value of a document.
+fn read_json(file: &dyn ReadAt, span: &Range<u64>) -> io::Result<Vec<u8>> {
+    let json = file.read_range(span.clone())?;
+    match Raw::parse(&json) {
+        Ok(_) => Ok(json),
+        Err(_) => Err(io::ErrorKind::InvalidData.into()),
     }
-    Some(title.into_owned())
 }
 
-/// Returns the session of a document: the member `info` of an export, or the document itself.
-fn find_session(document: Raw<'_>) -> Option<Raw<'_>> {
-    let [info, messages] = find_members(document, ["info", "messages"]);
-    let session = match (info, messages) {
-        (Some(info), Some(messages)) if messages.is_array() => info,
-        (None, None) => document,
-        _ => return None,
-    };
-    let id = session.get_text("id")?;
-    let has_time = session.get("time").is_some_and(Raw::is_object);
-    let is_session = has_time && id.to_string_lossy().starts_with("ses");
-    is_session.then_some(session)
+/// Whether a value is what is known of a session.
+fn is_session(value: Raw) -> bool {
+    let id = value.get_text("id").unwrap_or_default();
+    let has_time = value.get("time").is_some_and(Raw::is_object);
+    has_time && id.to_string_lossy().starts_with("ses")
 }
 
 /// Returns the line of a session. It is as old as its first message: a fork is younger than the
 /// messages that were copied to it.
-fn session_line(session: Raw, messages: &[Raw]) -> Vec<u8> {
+fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
     let mut constant = Object::new();
     for key in CONSTANT_MEMBERS {
         if let Some(value) = session.get(key) {
             constant = constant.json(key, &without_spaces(value));
         }
     }
-    let first_message = messages.first().and_then(|message| message.get("info"));
-    let times = [created_ms(session), first_message.and_then(created_ms)];
+    let message_time = first_message.get("info").and_then(created_ms);
+    let times = [created_ms(session), message_time];
     if let Some(time_ms) = times.into_iter().flatten().min() {
         let time = Object::new().number("created", time_ms as f64).finish();
         constant = constant.json("time", &time);
@@ -115,7 +157,10 @@ fn session_line(session: Raw, messages: &[Raw]) -> Vec<u8> {
 /// the context.
 fn message_line(message: Raw) -> Vec<u8> {
     let [info, parts] = find_members(message, ["info", "parts"]);
-    let info = info.unwrap_or(Raw::NULL);
+    let Some(info) = info.filter(|info| info.is_object()) else {
+        let line = Object::new().json("unknown", &without_spaces(message));
+        return line.finish();
+    };
     let changes_later: &[&str] = if info.get("summary").is_some_and(Raw::is_object) {
         &["sessionID", "summary"]
     } else {

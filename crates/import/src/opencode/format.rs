@@ -1,16 +1,16 @@
 //! What is known of OpenCode before its lines are read.
 
 use super::OpenCodeReader;
-use super::document::{convert_document, find_title};
+use super::document::ExportDocument;
 use super::parts::created_ms;
 use crate::format::{AgentFacts, SourceAuthor, SourceFormat, StoreLayout};
-use crate::joined::SourceLayout;
+use crate::joined::{JoinedSource, SourceLayout};
 use crate::parts::non_empty_text;
 use crate::writer::EntryWriter;
 use crate::{EarlierImports, Origin, SourceReader};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, spool_written};
 use std::io;
 
 /// OpenCode.
@@ -53,12 +53,23 @@ impl SourceFormat for OpenCodeFormat {
         name.starts_with("ses_") && name.ends_with(".json")
     }
 
-    fn document_lines(&self, document: Raw) -> Option<Vec<u8>> {
-        convert_document(document)
+    fn is_document(&self, file: &dyn ReadAt) -> io::Result<bool> {
+        Ok(ExportDocument::read(file)?.is_some())
     }
 
-    fn document_title(&self, document: Raw) -> Option<Text<'static>> {
-        find_title(document)
+    fn open_document(&self, file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
+        let Some(document) = ExportDocument::read(file)? else {
+            return Ok(None);
+        };
+        let mut is_json = true;
+        let lines = spool_written(&mut |out| {
+            let written = document.write_lines(file, out);
+            is_json = !written.as_ref().is_err_and(is_malformed);
+            if is_json { written } else { Ok(()) }
+        });
+        let mut source = JoinedSource::single(Box::new(lines.map_err(io::Error::other)?));
+        source.layout.title = document.title();
+        Ok(is_json.then_some(source))
     }
 
     /// The first line names it, and of the session of a sub-agent the one that started it.
@@ -114,4 +125,9 @@ pub(super) fn line_time_ms(line: Raw) -> Option<i64> {
     let info = line.get("info")?;
     let completed = info.get("time").and_then(|time| time.get("completed"));
     crate::parts::parse_time_ms(completed).or_else(|| created_ms(info))
+}
+
+/// Whether a document could not be converted because it is not JSON.
+fn is_malformed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
 }

@@ -1,0 +1,193 @@
+//! Finds the values of a document that are read one by one, without reading it as a whole.
+//!
+//! Only brackets and strings are looked at. That a value is JSON shows when it is read.
+
+use pisess_store::ReadAt;
+use std::io;
+use std::ops::Range;
+
+/// The number of bytes to read at a time.
+const CHUNK_LEN: usize = 256 * 1024;
+
+/// Where the values of an export are.
+#[derive(Default)]
+pub(super) struct DocumentLayout {
+    /// The object `info`.
+    pub session: Option<Range<u64>>,
+    /// Whether there is an array `messages`.
+    pub has_messages: bool,
+    /// The objects and arrays in it.
+    pub messages: Vec<Range<u64>>,
+}
+
+impl DocumentLayout {
+    /// Looks through a file; `None` if it is not one whole object.
+    pub fn read(file: &dyn ReadAt) -> io::Result<Option<DocumentLayout>> {
+        let mut finder = LayoutFinder::default();
+        let mut buffer = vec![0; CHUNK_LEN];
+        let mut offset = 0;
+        loop {
+            let read = match file.read_at(&mut buffer, offset) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            for &byte in &buffer[..read] {
+                if !finder.take(offset, byte) {
+                    return Ok(None);
+                }
+                offset += 1;
+            }
+        }
+        Ok(finder.has_ended.then_some(finder.layout))
+    }
+}
+
+/// A member of the document whose values are looked for.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Member {
+    Session,
+    Messages,
+    #[default]
+    Other,
+}
+
+#[derive(Default)]
+struct LayoutFinder {
+    layout: DocumentLayout,
+    /// The number of open objects and arrays.
+    depth: usize,
+    is_in_string: bool,
+    /// Whether the byte before was a backslash that escapes this one.
+    is_escaped: bool,
+    /// Whether a string in the document itself is the name of a member.
+    expects_name: bool,
+    /// The name that was read last.
+    name: Vec<u8>,
+    /// The member that is read.
+    member: Member,
+    /// Where the value that is read began.
+    start: u64,
+    /// Whether the object has ended.
+    has_ended: bool,
+}
+
+impl LayoutFinder {
+    /// Takes the byte at an offset; returns false if no object can have it there.
+    fn take(&mut self, offset: u64, byte: u8) -> bool {
+        if self.is_in_string {
+            self.take_in_string(byte);
+            return true;
+        }
+        if byte.is_ascii_whitespace() {
+            return true;
+        }
+        let is_before_object = self.depth == 0 && !self.has_ended;
+        if self.has_ended || is_before_object && byte != b'{' {
+            return false;
+        }
+        match byte {
+            b'"' => {
+                self.is_in_string = true;
+                if self.names_member() {
+                    self.name.clear();
+                }
+            }
+            b':' if self.depth == 1 => {
+                self.expects_name = false;
+                self.member = match &*self.name {
+                    b"info" => Member::Session,
+                    b"messages" => Member::Messages,
+                    _ => Member::Other,
+                };
+            }
+            b',' if self.depth == 1 => self.expects_name = true,
+            b'{' | b'[' => self.open(offset, byte),
+            b'}' | b']' => self.close(offset + 1),
+            _ => {}
+        }
+        true
+    }
+
+    fn take_in_string(&mut self, byte: u8) {
+        if self.is_escaped {
+            self.is_escaped = false;
+        } else if byte == b'\\' {
+            self.is_escaped = true;
+        } else if byte == b'"' {
+            self.is_in_string = false;
+            return;
+        }
+        if self.names_member() {
+            self.name.push(byte);
+        }
+    }
+
+    fn names_member(&self) -> bool {
+        self.depth == 1 && self.expects_name
+    }
+
+    fn open(&mut self, offset: u64, byte: u8) {
+        self.depth += 1;
+        if self.depth == 1 {
+            self.expects_name = true;
+        }
+        if self.depth == 2 && self.member == Member::Messages && byte == b'[' {
+            self.layout.has_messages = true;
+        }
+        if self.depth == self.value_depth() {
+            self.start = offset;
+        }
+    }
+
+    /// Closes an object or array, which ends before `end`.
+    fn close(&mut self, end: u64) {
+        if self.depth == self.value_depth() {
+            match self.member {
+                Member::Session => self.layout.session = Some(self.start..end),
+                Member::Messages => self.layout.messages.push(self.start..end),
+                Member::Other => {}
+            }
+        }
+        self.depth -= 1;
+        self.has_ended = self.depth == 0;
+    }
+
+    /// Returns the depth of the values that the present member has.
+    fn value_depth(&self) -> usize {
+        if self.member == Member::Messages {
+            3
+        } else {
+            2
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(json: &str) -> Option<DocumentLayout> {
+        DocumentLayout::read(&json.as_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_session_and_each_message_are_found() {
+        let json = r#" {"x":{"info":[1]},"info": {"a\"b":"}{"}, "messages":[{"c":[]} , 7,[8],{}],"y":"messages"} "#;
+        let layout = layout(json).unwrap();
+        let text = |span: &Range<u64>| &json[span.start as usize..span.end as usize];
+        assert_eq!(layout.session.as_ref().map(text), Some(r#"{"a\"b":"}{"}"#));
+        let messages: Vec<_> = layout.messages.iter().map(text).collect();
+        assert_eq!(messages, [r#"{"c":[]}"#, "[8]", "{}"]);
+        assert!(layout.has_messages);
+    }
+
+    #[test]
+    fn what_is_not_one_object_has_none() {
+        for json in ["", "[]", "{", "{}{}", "{} x", "x{}", r#"{"info":"}"#, "}"] {
+            assert!(layout(json).is_none(), "{json}");
+        }
+        assert!(layout("{}").is_some_and(|layout| !layout.has_messages));
+    }
+}
