@@ -114,13 +114,18 @@ const LONGEST_NAME: usize = 80;
 /// The maximum length of a value.
 const LONGEST_VALUE: usize = 4000;
 
-/// Returns the range of the name that contains a stem.
+/// Returns the range of the name that contains a stem. On the first level of a line, the letter of an
+/// escape may be before the name, as in `\npassword`.
 fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     let before = &text[stem.start.saturating_sub(LONGEST_NAME)..stem.start];
     let after = &text[stem.end..text.len().min(stem.end + LONGEST_NAME)];
     let in_name = |byte: &&u8| is_name_character(**byte);
-    let start = stem.start - before.iter().rev().take_while(in_name).count();
+    let mut start = stem.start - before.iter().rev().take_while(in_name).count();
     let end = stem.end + after.iter().take_while(in_name).count();
+    let follows_backslash = text[..start].ends_with(b"\\");
+    if follows_backslash && start < stem.start && matches!(text[start], b'n' | b'r' | b't') {
+        start += 1;
+    }
     start..end
 }
 

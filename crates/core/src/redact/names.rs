@@ -40,7 +40,7 @@ const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict
 
 /// Words before `key` with which it is a secret also in a name with small letters.
 const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy encryption enc function \
-    hmac jwt license master private secret service shared sign signing storage subscription user webhook x";
+    hmac jwt license master preshared private secret service shared sign signing storage subscription user webhook x";
 
 /// The ends of words for passwords.
 const PASSWORDS: [&str; 7] = [
@@ -96,6 +96,10 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
         return Some(NameClass::Secret);
     }
     let is_header = name.contains(&b'-') && !before.is_empty();
+    // The private key in a file of kubectl.
+    if name.ends_with(b"client-key-data") {
+        return Some(NameClass::Secret);
+    }
     if last == "key" && is_secret_key(before_last, is_variable || is_header) {
         return Some(NameClass::Secret);
     }
@@ -248,6 +252,8 @@ mod tests {
             "aws_session_token",
             "STRIPE_SECRET_PROD",
             "SECRET_KEY_BASE",
+            "client-key-data",
+            "PresharedKey",
             "secret_key_base",
         ] {
             assert_eq!(

@@ -381,6 +381,20 @@ fn the_next_line_is_no_part_of_a_password() {
     }
 }
 
+/// The name in the report is that of the text, without the letter of the line break before it.
+#[test]
+fn the_name_of_a_secret_begins_after_an_escape() {
+    let secret = made(40, WORD, 93);
+    for name in ["password", "aws_session_token", "API_KEY", "nonce_token"] {
+        let text = format!("a\n{name}={secret}\nb");
+        for line in [json(&text), json(&json(&text))] {
+            let (_, secrets) = redacted(&line);
+            assert_eq!(secrets.len(), 1, "{line}");
+            assert_eq!(secrets[0].name, name);
+        }
+    }
+}
+
 #[test]
 fn escapes_hide_nothing() {
     let secret = format!("ghp_{}", made(36, WORD, 50));
