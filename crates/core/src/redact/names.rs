@@ -43,7 +43,7 @@ const SECRET_KEYS: &str = "access account admin api app auth client crypto decry
     hmac jwt license master preshared private secret service shared sign signing storage subscription user webhook x";
 
 /// The ends of words for passwords.
-const PASSWORDS: [&str; 7] = [
+const PASSWORDS: [&str; 9] = [
     "password",
     "passwd",
     "passphrase",
@@ -51,6 +51,8 @@ const PASSWORDS: [&str; 7] = [
     "pwd",
     "sshpass",
     "pgpass",
+    "storepass",
+    "keypass",
 ];
 
 /// The ends of words for keys that are secrets, whatever precedes them.

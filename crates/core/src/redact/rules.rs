@@ -5,7 +5,9 @@
 //! every long identifier.
 
 use super::keys::{PEM_LINE, contains_key, pem_key_range, putty_key_range};
-use super::resemblance::{is_mixed, is_passphrase, is_password, is_random, is_url_password};
+use super::resemblance::{
+    is_assigned_secret, is_mixed, is_passphrase, is_password, is_random, is_url_password,
+};
 use super::{assignments, cookies};
 use regex::bytes::{Captures, Regex};
 use std::ops::Range;
@@ -246,9 +248,15 @@ macro_rules! argument {
     };
 }
 
+/// Whether an option is among the bytes after the name of a program.
+fn has_option(rest: &[u8], option: &[u8]) -> bool {
+    let near = &rest[..rest.len().min(400)];
+    memchr::memmem::find(near, option).is_some()
+}
+
 /// The rows, more specific ones first: where two match the same bytes, the first determines the
 /// kind.
-pub static RULES: [Rule; 31] = [
+pub static RULES: [Rule; 43] = [
     Rule::new("private-key", &["PRIVATE KEY"], PEM_LINE)
         .accepted_if(contains_key)
         .extended_by(pem_key_range),
@@ -475,7 +483,7 @@ pub static RULES: [Rule; 31] = [
         "command-password",
         &["redis-cli", "redis"],
         concat!(
-            r"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s=]+",
+            r"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s(?:-a|--pass)[\s=]+",
             argument!("4"),
         ),
     )
@@ -510,4 +518,108 @@ pub static RULES: [Rule; 31] = [
     )
     .accepted_if(is_passphrase)
     .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["zip"],
+        concat!(r"(?-u)\b(?:un)?zip\b[^\n|;]{0,200}?\s-P[\s=]*", argument!("4")),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context()
+    .followed_by(|rest| has_option(rest, b" -P") || has_option(rest, b"+-P")),
+    Rule::new(
+        "command-password",
+        &["7z"],
+        concat!(r"(?-u)\b7z[arz]?\b[^\n|;]{0,200}?\s-p", argument!("4")),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["ldap"],
+        concat!(r"(?-u)\bldap[a-z]+\b[^\n|;]{0,300}?\s-w[\s=]*", argument!("4")),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context()
+    .followed_by(|rest| has_option(rest, b" -w")),
+    Rule::new(
+        "command-password",
+        &["sqlcmd", "isql"],
+        concat!(r"(?-u)\b(?:sqlcmd|isql)\b[^\n|;]{0,300}?\s-P[\s=]*", argument!("4")),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["sqlplus"],
+        r#"(?-u)\bsqlplus\s+(?:-[A-Za-z]+\s+)*["']?[^\s"'/@]{1,60}/([^\s"'@]{4,200})@"#,
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["smbclient", "lftp"],
+        concat!(
+            r#"(?-u)\b(?:smbclient\b[^\n|;]{0,200}?\s-U[\s="']*[^\s"'%]{1,60}%"#,
+            r#"|lftp\b[^\n|;]{0,200}?\s-u[\s="']*[^\s"',]{1,60},)"#,
+            bare_word!("4"),
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-password",
+        &["useradd", "usermod", "nmcli"],
+        concat!(
+            r"(?-u)\b(?:user(?:add|mod)\b[^\n|;]{0,200}?\s-p|nmcli\b[^\n|;]{0,200}?\spassword)[\s=]+",
+            argument!("4"),
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "command-token",
+        &["add-authtoken", "wandb login", "codecov", "secret set", "secret put"],
+        concat!(
+            r"(?-u)\b(?:add-authtoken|wandb\s+login|codecov\b[^\n|;]{0,100}?\s-t",
+            r"|secret\s+set\s+\S{1,80}\s+(?:-b|--body)|secret\s+put\s+\S{1,80}\s+<<<)[\s=]+",
+            argument!("8"),
+        ),
+    )
+    .accepted_if(is_assigned_secret)
+    .recognized_in_context(),
+    Rule::new(
+        "setting-password",
+        &["bindpw", "rootpw", "requirepass", "masterauth", "auth_pass"],
+        concat!(
+            r"(?-u)\b(?:bindpw|rootpw|requirepass|masterauth|auth_pass)\s+",
+            argument!("4"),
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "setting-password",
+        &["psk="],
+        r#"(?-u)\bpsk="([^"\s]{8,63})""#,
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "argument-password",
+        &["ConvertTo-SecureString", "getConnection"],
+        concat!(
+            r#"(?-u)\b(?:ConvertTo-SecureString\s+(?:-String\s+)?"#,
+            r#"|getConnection\([^()\n]{0,200}?,\s*"[^"\n]{1,100}",\s*)["']([^"'\s]{4,200})["']"#,
+        ),
+    )
+    .accepted_if(is_passphrase)
+    .recognized_in_context(),
+    Rule::new(
+        "kaggle-token",
+        &["username"],
+        r#"(?-u)"username"\s*:\s*"[^"]{1,100}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})""#,
+    )
+    .accepted_if(is_mixed)
+    .recognized_in_context()
+    .followed_by(|rest| memchr::memmem::find(&rest[..rest.len().min(140)], b"key").is_some()),
 ];
