@@ -1,12 +1,12 @@
 //! Writes the sessions of `tests/it/summaries/stories.rs` and of `tests/summary/sessions` to a
-//! directory: `cargo run --example stories DIR`. The keys of the latter are written to `DIR.keys`.
+//! directory: `cargo run --example stories DIR`. Their keys are written to `DIR.keys`.
 
 #[path = "../it/summaries/people.rs"]
 mod people;
 #[path = "../it/summaries/stories.rs"]
 mod stories;
 
-use people::Wants;
+use people::{Origin, Wants};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -17,13 +17,11 @@ fn main() -> io::Result<()> {
             .nth(1)
             .ok_or_else(|| io::Error::other("usage: stories DIR"))?,
     );
-    for story in stories::stories() {
-        fs::write(folder.join(format!("{}.jsonl", story.name)), story.file())?;
-    }
-
     let mut keys = String::new();
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/summary/sessions");
-    for script in people::read_scripts(&scripts)? {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/summary");
+    let mut scripts = people::read_scripts(&tests.join("sessions"))?;
+    scripts.extend(people::read_stories(&tests.join("stories.txt"))?);
+    for script in scripts {
         fs::write(
             folder.join(format!("{}.jsonl", script.name)),
             script.story.file(),
@@ -33,10 +31,10 @@ fn main() -> io::Result<()> {
                 keys,
                 "{}\t{}\t{}\t{}\t{}",
                 script.name,
-                if script.is_held_out {
-                    "held out"
-                } else {
-                    "tuned"
+                match script.origin {
+                    Origin::Tuned => "tuned",
+                    Origin::HeldOut => "held out",
+                    Origin::Generated => "generated",
                 },
                 key.criterion,
                 if key.wants == Wants::Present {

@@ -1,7 +1,8 @@
 //! Sessions of people, written as scripts in `tests/summary/sessions`, with the keys by which
-//! their summaries are scored. The README there describes the form.
+//! their summaries are scored, and the keys of the generated stories. The README there describes
+//! the form.
 
-use super::stories::Story;
+use super::stories::{Story, stories};
 use std::path::Path;
 use std::{fs, io};
 
@@ -24,13 +25,22 @@ pub enum Wants {
     Absent,
 }
 
+/// How a session came about, and whether rules were tuned on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A script that rules were tuned on.
+    Tuned,
+    /// A script that no rule was written or changed with a look at.
+    HeldOut,
+    Generated,
+}
+
 /// A session and its keys.
 pub struct Script {
     pub name: String,
     pub story: Story,
     pub keys: Vec<Key>,
-    /// Whether the summary was not tuned on it.
-    pub is_held_out: bool,
+    pub origin: Origin,
     /// The number of small requests so far.
     small_requests: usize,
 }
@@ -50,13 +60,37 @@ pub fn read_scripts(directory: &Path) -> io::Result<Vec<Script>> {
     Ok(scripts)
 }
 
+/// Returns the generated stories with their keys, from a file with a line `story: NAME` above the
+/// keys of each.
+pub fn read_stories(keys: &Path) -> io::Result<Vec<Script>> {
+    let text = fs::read_to_string(keys)?;
+    let mut scripts = Vec::new();
+    for story in stories() {
+        let mut script = Script {
+            name: story.name.to_owned(),
+            story,
+            keys: Vec::new(),
+            origin: Origin::Generated,
+            small_requests: 0,
+        };
+        let lead = format!("story: {}\n", script.name);
+        let (_, below) = text.split_once(&lead).expect("keys of the story");
+        for line in below.lines().take_while(|line| !line.is_empty()) {
+            let (keyword, value) = line.split_once(": ").expect("a keyword");
+            script.add_key(keyword, value);
+        }
+        scripts.push(script);
+    }
+    Ok(scripts)
+}
+
 /// Parses a script: lines `KEYWORD: TEXT`, each with the indented lines below it.
 fn parse_script(name: &str, text: &str) -> Script {
     let mut script = Script {
         name: name.to_owned(),
         story: Story::new("person"),
         keys: Vec::new(),
-        is_held_out: false,
+        origin: Origin::Tuned,
         small_requests: 0,
     };
     let mut lines = text.lines().peekable();
@@ -81,7 +115,7 @@ impl Script {
         let message = format!("{value}\n{below}");
         let story = &mut self.story;
         match keyword {
-            "held-out" => self.is_held_out = value == "yes",
+            "held-out" => self.origin = Origin::HeldOut,
             "user" => {
                 story.user(message.trim_end());
             }
