@@ -99,8 +99,9 @@ const SHORTEST_SERIES: usize = 4;
 
 /// Describes turns, those that are alike but for numbers by the first and the last of a series. The
 /// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
-/// `share`, and [`FINDING`] if they have a weight. Requests get `share`. What is quoted elsewhere
-/// gets [`REMINDER`], and the two turns of a long series get [`OLDEST`].
+/// `share`, and [`FINDING`] if they have a weight. Requests get `share`, or [`REMINDER`] if they are
+/// quoted elsewhere. Answers that a decision quotes are replaced by a pointer. The two turns of a
+/// long series get [`OLDEST`].
 fn describe_series<'t>(
     turns: &'t [Turn],
     weights: &[usize],
@@ -132,15 +133,15 @@ fn describe_series<'t>(
             for (turn, index) in alike.iter().zip(start..) {
                 let is_request_quoted = quoted.has_request(&turn.request);
                 let request_size = if is_request_quoted { REMINDER } else { share };
-                let answer_size = if quoted.has_answer(turn) {
-                    REMINDER
+                let text = if quoted.has_answer(turn) {
+                    format!("{}: see Key Decisions", turn.quote_request(request_size))
                 } else {
-                    answer_sizes[index]
+                    describe_turn(turn, request_size, answer_sizes[index])
                 };
                 all_series.push(TurnSeries {
                     turn,
                     weight: weights[index],
-                    text: describe_turn(turn, request_size, answer_size),
+                    text,
                 });
             }
         }

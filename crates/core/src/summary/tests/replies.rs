@@ -433,6 +433,23 @@ fn items_of_a_list_are_named_by_their_place_or_by_letters() {
 }
 
 #[test]
+fn an_answer_that_a_decision_quotes_is_not_quoted_again() {
+    let messages = [
+        user("Draw the ferry lines of all islands."),
+        says("They are drawn. Should I smooth them?"),
+        user("smooth them a bit"),
+        says("Smoothed."),
+        user("Now the legend of the map, please."),
+        says("It is drawn."),
+        user("And now the harbours."),
+    ];
+    let text = summary(None, messages);
+    let pointer = "- \"Draw the ferry lines of all islands.\": see Key Decisions\n";
+    assert!(text.contains(pointer), "{text}");
+    assert_eq!(text.matches("Should I smooth them?").count(), 1, "{text}");
+}
+
+#[test]
 fn what_is_quoted_as_the_purpose_is_no_decision() {
     let messages = [
         user("Draw the ferry lines: the office wants colours instead of the dashes that we had."),
