@@ -223,12 +223,18 @@ fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
         for number in step.split_whitespace() {
             numbers.push(number.parse::<f64>().ok()?);
         }
-        let (above_tokens, rates) = match &numbers[..] {
-            [rates @ ..] if all.is_empty() => (f64::NEG_INFINITY, rates),
-            [above_tokens, rates @ ..] => (*above_tokens, rates),
-            [] => return None,
-        };
-        let &[input, output, cache_read, cache_write, cache_write_1h] = rates else {
+        if all.is_empty() {
+            numbers.insert(0, f64::NEG_INFINITY);
+        }
+        let [
+            above_tokens,
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+        ] = numbers[..]
+        else {
             return None;
         };
         all.push(Rates {
