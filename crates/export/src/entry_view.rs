@@ -298,19 +298,19 @@ impl EntryView<'_> {
     }
 
     /// Appends that a label was set on an entry, or cleared if it has no name, with a link to the
-    /// entry. Appends nothing if the session has the entry but the export does not.
+    /// entry.
     fn push_label(&mut self, line: Raw) {
-        let target = self.find_member_entry(line, "targetId");
         let text_before = match line.get("label").and_then(decode_string) {
             Some(name) if !name.is_empty() => format!("Label “{}” on ", cut(&name, LONGEST_VALUE)),
             _ => "Label cleared of ".to_owned(),
         };
-        match target {
+        match self.find_member_entry(line, "targetId") {
+            // Appends nothing if the entry is not exported.
             Some(target) => self.push_entry_link(&text_before, target),
-            None => self.markup.push_text_element(
-                Tag::Note,
-                &format!("{text_before}an entry that is not here"),
-            ),
+            None => {
+                let note = format!("{text_before}an entry that is not here");
+                self.markup.push_text_element(Tag::Note, &note);
+            }
         }
     }
 

@@ -326,6 +326,7 @@ impl<'a> Contents<'a> {
         make: impl Fn(&ContentsReader, EntryIx) -> io::Result<T> + Sync,
         mut take: impl FnMut(T) -> io::Result<()>,
     ) -> io::Result<()> {
+        // To hand over each result by itself would take longer than to make most of them.
         let batches = split_batches(entries, BatchSize::default(), |&ix| {
             self.session.entry(ix).span.len
         });

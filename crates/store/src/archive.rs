@@ -222,8 +222,9 @@ fn bytes_in_common(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<Opti
     loop {
         let read = content.read(&mut stream_buffer)?;
         if read == 0 {
-            return Ok(is_same.then_some(offset));
+            return Ok(if is_same { Some(offset) } else { None });
         }
+        // After a difference, only the stream is read: the next member follows it.
         let end = offset + read as u64;
         if end > file.len() {
             is_same = false;

@@ -100,6 +100,7 @@ pub fn restore(
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
     let mut keep_attributes = |new: &dyn ReadAt| {
+        // A stream has no attributes.
         let Some(file) = new.file() else {
             return Ok(());
         };
@@ -212,6 +213,7 @@ fn stage(
     if let Some(model) = model {
         attributes::permit_as(files, model, &new.file).map_err(failed)?;
     }
+    // Before the rename, so that a power failure leaves no incomplete file under the name.
     files.sync(&new.file).map_err(failed)?;
     Ok(new)
 }
@@ -427,16 +429,18 @@ fn refuse_existing(
 ) -> Result<(), StoreError> {
     let refused = |kind: io::ErrorKind| Err(StoreError::io(Action::Create, path, kind.into()));
     refuse_input(files, path, source, stat)?;
-    match stat.kind {
-        FileType::Folder => refused(io::ErrorKind::IsADirectory),
-        _ if !force => refused(io::ErrorKind::AlreadyExists),
-        _ if stat.links > 1 => Err(StoreError::new(
-            Action::Rewrite,
-            path,
-            Cause::HardLinked(stat.links),
-        )),
-        _ => Ok(()),
+    if stat.kind == FileType::Folder {
+        return refused(io::ErrorKind::IsADirectory);
     }
+    if !force {
+        return refused(io::ErrorKind::AlreadyExists);
+    }
+    // A rename would replace only one of the names.
+    if stat.links > 1 {
+        let cause = Cause::HardLinked(stat.links);
+        return Err(StoreError::new(Action::Rewrite, path, cause));
+    }
+    Ok(())
 }
 
 /// Refuses to write to the file that is read; `stat` is that of the output.
@@ -500,24 +504,27 @@ const MAX_LINKS: usize = 40;
 /// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a
 /// rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
+    let mut unresolved = path.to_owned();
     for _ in 0..MAX_LINKS {
-        let folder = real(folder_of(&path))?;
-        if is_folder_name(&path) {
+        let folder = real(folder_of(&unresolved))?;
+        // `folder/`, `.` and `..` name no file.
+        if is_folder_name(&unresolved) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let Some(Component::Normal(name)) = path.components().next_back() else {
+        let Some(Component::Normal(name)) = unresolved.components().next_back() else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
-        let here = folder.join(name);
-        let is_link = match here.symlink_metadata() {
+
+        let candidate = folder.join(name);
+        let is_link = match candidate.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            stat => stat?.is_symlink(),
+            metadata => metadata?.is_symlink(),
         };
         if !is_link {
-            return Ok(here);
+            return Ok(candidate);
         }
-        path = folder.join(std::fs::read_link(&here)?);
+        // A relative target starts from the directory of the link.
+        unresolved = folder.join(std::fs::read_link(&candidate)?);
     }
     Err(io::Error::other("too many levels of symbolic links"))
 }

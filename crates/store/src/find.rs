@@ -188,6 +188,7 @@ impl Search {
             return;
         }
 
+        // Only the files found from here on are sorted: the paths given keep their order.
         let start = self.finding.files.len();
         let mut unsearched = vec![Folder {
             path: path.to_owned(),

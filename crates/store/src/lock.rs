@@ -195,6 +195,7 @@ fn wait_for_lock(
     loop {
         match files.try_lock(handle) {
             Ok(()) => return Ok(LockAttempt::Locked),
+            // By a signal: tried again at once.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Ok(LockAttempt::Unsupported(error)),
             Err(TryLockError::WouldBlock) if pause.is_over() => {

@@ -75,6 +75,7 @@ fn create_or_wait(
             Err(error) => return Err(failed(error)),
         }
 
+        // A killed process leaves its lock behind.
         if let Some(content) = read_if_stale(files, path).map_err(failed)? {
             remove_stale(files, path, &content).map_err(failed)?;
             continue;

@@ -261,6 +261,7 @@ pub(super) fn spool_named(
     name: &Path,
 ) -> Result<Spooled, StoreError> {
     let mut start = Vec::new();
+    // One byte more than fits shows that the stream is longer.
     let more = limit as u64 + 1;
     reader
         .take(more)

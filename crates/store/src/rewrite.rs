@@ -245,6 +245,7 @@ impl Locked {
                 if size <= end {
                     return Ok(false);
                 }
+                // Only the first growth may have to begin on a line of its own.
                 if end == start {
                     own.close_last_line(new)?;
                 }
@@ -394,11 +395,10 @@ pub(super) fn has_complete_copy(
         copy => copy?,
     };
 
+    // The original under another name would be changed along with it.
     let stat = files.stat(&copy)?;
-    if stat.kind != FileType::Regular
-        || stat.size != size
-        || stat.is_same_inode(&files.stat(original)?)
-    {
+    let is_original = stat.is_same_inode(&files.stat(original)?);
+    if stat.kind != FileType::Regular || stat.size != size || is_original {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
 

@@ -85,6 +85,7 @@ pub fn send_pieces<'a>(
             Some(batch)
         }
     });
+    // A buffer goes to the calling thread with its batch, and is used again when that is written.
     let buffers = Pool::new(PageBuffer::default);
     let read = |batch: Batch<'a>| {
         let mut buffer = buffers.get();

@@ -130,6 +130,7 @@ pub(super) fn read_range(
     let mut filled = 0;
     while filled < bytes.len() {
         match files.read_at(file, &mut bytes[filled..], start + filled as u64) {
+            // The end of the file.
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

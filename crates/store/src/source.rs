@@ -109,11 +109,12 @@ fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Res
         return Ok(());
     };
     if !others.is_empty() {
+        // Any decompressor passes over skippable frames, and so returns the session alone.
         let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
         let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
-        others
-            .iter()
-            .try_for_each(|source| source.copy(&mut stream))?;
+        for source in others {
+            source.copy(&mut stream)?;
+        }
         stream.finish()?.flush()?;
     }
     let mut stream = encoder(out)?;

@@ -107,6 +107,7 @@ impl Preparation {
             return Ok(None);
         }
 
+        // In the order of the path: the lists of files are in the order of their first use.
         for message in &self.messages_to_summarize {
             self.file_ops.add_message(message, reader)?;
         }

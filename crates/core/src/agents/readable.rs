@@ -400,6 +400,7 @@ pub fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
 
     match relative_path(folders.home, path) {
         Some(b"") => Text::from("~"),
+        // On any system: the session may be from another machine.
         Some(below_home) => {
             let is_windows = paths::is_windows_absolute(path.as_bytes());
             let separator: &[u8] = if is_windows { b"\\" } else { b"/" };
@@ -521,6 +522,7 @@ fn list_arguments(arguments: Raw) -> Text<'static> {
         }
         match string_head(value, ROW_UNITS) {
             Some(string) => text.push(&normalize_spaces(string)),
+            // A number, an object or another value that is not a string.
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }

@@ -395,6 +395,7 @@ pub struct ProjectName<'n> {
 pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<ProjectName<'n>> {
     if let Some(rest) = name.strip_prefix("--") {
         let path = rest.strip_suffix("--")?;
+        // `--C--Users--`: its root is a drive.
         if decode_windows_path(path).is_some() {
             return None;
         }

@@ -59,6 +59,8 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     input.update_before(old.iter());
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
+    // Moves changes to where they are easier to read. The library's heuristic for that is one for
+    // indented lines, and the items need not be lines.
     diff.postprocess_no_heuristic(&input);
 
     let mut changes = Vec::new();
@@ -191,6 +193,7 @@ pub fn unified_hunks(old: &str, new: &str) -> String {
         for (sign, line) in signed {
             out += sign.as_str();
             out += line;
+            // As `diff` and `git` write it. Only the last line of a text can lack its newline.
             if !line.ends_with('\n') {
                 out += "\n\\ No newline at end of file\n";
             }
@@ -232,6 +235,7 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
         return None;
     }
 
+    // By word, over all lines of a side.
     let mut is_old_changed = vec![false; old_words.len()];
     let mut is_new_changed = vec![false; new_words.len()];
     for change in changes {

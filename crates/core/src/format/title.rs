@@ -93,6 +93,7 @@ pub fn plain_words(text: &str) -> String {
             line.push(' ');
         }
         line.push_str(&plain);
+        // A message may have megabytes, of which a title shows the start.
         if line.len() >= LONGEST_TITLE {
             break;
         }

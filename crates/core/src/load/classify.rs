@@ -122,6 +122,7 @@ impl Ending {
                 is_failed: is_truthy(message, Member::IsError),
                 is_aborted: false,
             },
+            // An exit code of 0 is success, and is not truthy.
             Role::BashExecution | Role::PythonExecution => Ending {
                 is_failed: is_truthy(message, Member::ExitCode),
                 is_aborted: is_truthy(message, Member::Cancelled),

@@ -175,6 +175,7 @@ impl Fragment {
         blocks: &[Block],
         reading: &ReadContext,
     ) {
+        // `resize` adds the value once, or not at all.
         let entry_count = self.entries.len();
         if reading.options.message_spans {
             let range = message_range(line, record);

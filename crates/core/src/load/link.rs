@@ -200,6 +200,7 @@ impl Session {
 /// Of several entries with an id, the index contains the last, as in the agents. The others are
 /// marked as superseded. Each repetition is a problem, on the line that repeats the id.
 fn index_ids(session: &mut Session) {
+    // Borrowed one by one: the index reads ids while flags of entries are set.
     let mut ids = IdIndex::with_capacity(session.entries.len());
     let Session {
         entries,

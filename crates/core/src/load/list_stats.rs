@@ -205,11 +205,13 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
             None
         };
     }
-    Some(match role {
+    // The words of the user make the best title; `/mode` says little, and a reply is not a request.
+    let opening = match role {
         Role::User if is_command(&title) => Opening::Command(title),
         Role::User => Opening::Words(title),
         _ => Opening::Other(title),
-    })
+    };
+    Some(opening)
 }
 
 /// The number of UTF-16 units to read of a message for a title, which may be below a heading.

@@ -90,6 +90,7 @@ impl Fragment {
             return;
         }
 
+        // The id leads to the result, which shows whether the file was changed.
         if let Some(call_id) = call.id.and_then(Raw::text) {
             counted.id = self.keep_text(&call_id);
         }

@@ -140,6 +140,7 @@ pub fn find_existing_blobs(
         let path = blob_folder.join(&hash);
         let file = match Glance::open(&path) {
             Ok(file) => file,
+            // The session may refer to a blob that its agent has deleted.
             Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => continue,
             Err(error) => return Err(io::Error::other(error)),
         };
@@ -256,6 +257,7 @@ impl ArchiveFacts {
             .bool("empty", listed.is_empty)
             .finish();
         facts.push(b'\n');
+        // As in the file, so that they are read as the header of any session is.
         let lines_start = facts.len();
         pisess_store::resize(&mut facts, lines_start + header.span.end() as usize)?;
         source.read_exact_at(&mut facts[lines_start..], 0)?;
@@ -270,6 +272,7 @@ impl ArchiveFacts {
     /// # Errors
     /// If it has no line of facts, or no valid time or header.
     pub fn decode(encoded: &[u8]) -> Result<ArchiveFacts, LoadError> {
+        // The archive may be damaged, or written by another program.
         let facts_end = memchr::memchr(b'\n', encoded).ok_or_else(damaged_title)?;
         let facts = Raw::parse(&encoded[..facts_end]).map_err(|_| damaged_title())?;
         let session_lines = encoded[facts_end + 1..].to_vec();

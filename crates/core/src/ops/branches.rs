@@ -159,6 +159,7 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
+    // At the root, branches diverge if there are several roots.
     let mut root_count = 0;
     for root in tree.roots() {
         if is_part[root.index()] {

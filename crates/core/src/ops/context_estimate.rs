@@ -112,6 +112,7 @@ pub fn estimate_wrong_counts(
         if budget == 0 {
             break;
         }
+        // Each context takes as long as its path is, which may be the whole file for every tip.
         let path = session.path(Some(tip));
         let checked = check_count(count, &path, pruned, reader)?;
         budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));

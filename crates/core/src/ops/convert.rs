@@ -95,6 +95,7 @@ fn list_entries(
     if new.entries.is_some() {
         return Ok(new);
     }
+    // A fork of the tree leaves these records out.
     let is_position_record =
         |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.entry_indexes().any(is_position_record) {

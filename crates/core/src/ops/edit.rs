@@ -336,6 +336,7 @@ fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<
         if session.is_message(ix, Role::Assistant) {
             reader.with_message(ix, |message| {
                 for id in call_ids(message.get("content")) {
+                    // Some models count their ids anew in each turn: the last call counts.
                     messages_by_call.insert(id.into_owned(), ix);
                 }
             })?;

@@ -28,6 +28,7 @@ pub fn write_part(
             .entry(ix)
             .parent
             .is_some_and(|parent| !written.contains(&parent));
+        // With its stored parent, the entry would have one that is not in the file.
         if is_cut_off {
             let mut edit = Edit::new(line.trim_ascii()).map_err(io::Error::from)?;
             edit.set("parentId", b"null");

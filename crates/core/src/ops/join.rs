@@ -86,6 +86,7 @@ pub fn add_to_first(
     for ix in second.session().entry_indexes() {
         let id = second.session().id(ix);
         if first.session().find_entry(&id).is_none() {
+            // The mark below must not get the id of one of these entries.
             id_source.reserve_id(&id);
             change.entries.push(NewEntry {
                 id: id.into_owned(),
@@ -94,6 +95,8 @@ pub fn add_to_first(
         }
     }
 
+    // Appended entries are the last of the file, and so would be the leaf. In the joined file, the
+    // last line may be of the first copy: then a mark sets the leaf back.
     let ends_with_second = matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
     let last_added = change.entries.last().map(|entry| entry.id.clone());
     if let Some(last_added) = last_added
@@ -200,6 +203,7 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
         };
         let first_line = first.read_line(first_ix)?;
         let second_line = second.read_line(second_ix)?;
+        // A line may end with CR LF in one of the copies.
         if first_line.trim_ascii() != second_line.trim_ascii() {
             let what = format!(
                 "the entry {id} has two contents: line {} of {} and line {} of {}",

@@ -209,6 +209,7 @@ fn choose_result(
     chosen: &BTreeSet<EntryIx>,
     is_active: &[bool],
 ) -> Result<Option<EntryIx>, Refusal> {
+    // A provider accepts one result of a call.
     let mut chosen_results = results.iter().filter(|ix| chosen.contains(ix));
     if let Some(&one) = chosen_results.next() {
         if let Some(&other) = chosen_results.next() {
@@ -444,6 +445,7 @@ impl Graft<'_> {
             first =
                 first_remaining_kept(self.session, compaction, kept, is_no_label).unwrap_or(kept);
         }
+        // Only labels were kept.
         if first == compaction {
             return Ok(Some(own_id));
         }

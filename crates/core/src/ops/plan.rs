@@ -223,6 +223,7 @@ impl NewSession {
         };
         let reader = EntryReader::new(session, source);
         for entry in entries {
+            // An unchanged line is in the source, and need not be in memory.
             if entry.is_unchanged() {
                 continue;
             }
@@ -315,6 +316,7 @@ impl NewSessionEntry {
                     None => None,
                 };
                 reader.with_line(*entry, |line| {
+                    // Borrows the line if it keeps its links.
                     let line = relink_line(line, parent, first_kept.as_ref())?;
                     let Some(dialect) = target_dialect else {
                         return out.write_all(&line);

@@ -186,6 +186,7 @@ fn explain_refusal(
         Refusal::Impossible { what, hint } => (what, hint),
         unreadable @ Refusal::Unreadable(_) => return unreadable,
     };
+    // What refused a value may have said more precisely what to write.
     if hint.is_some() {
         return Refusal::Impossible { what, hint };
     }

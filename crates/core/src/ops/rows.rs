@@ -376,6 +376,7 @@ pub fn find_edits(
             continue;
         }
 
+        // In file order, so that a later edit replaces an earlier one.
         match parse_edit(reader, ix, target, line.get("replacement"))? {
             Some(edit) => {
                 edits.insert(target, edit);

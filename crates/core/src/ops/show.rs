@@ -135,6 +135,7 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     let Some(arguments) = call.get("arguments") else {
         return;
     };
+    // The call of a model that did not follow the schema.
     if !arguments.is_object() {
         push_json(Text::from("arguments"), arguments, parts);
         return;

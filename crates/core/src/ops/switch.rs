@@ -40,6 +40,8 @@ pub fn switch(
     } else {
         session.leaf.into()
     };
+    // The last entry of a file is its leaf, so a mark below the position moves the leaf there. A mark
+    // is a `custom` entry, which the agents do not send to the model.
     let mut chain = Chain::with_parent(session, parent, id_source);
     if needs_mark {
         let from = parent_id(session, session.leaf.into());
@@ -93,11 +95,14 @@ pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMov
             return None;
         }
         let data = entry.get("data").unwrap_or(Raw::NULL);
-        let undone = data.get("undid").into_iter().flat_map(Raw::items);
+        let mut undone_ids = Vec::new();
+        for id in data.get("undid").unwrap_or(Raw::NULL).items() {
+            undone_ids.extend(id.text().map(Text::into_owned));
+        }
         Some(LeafMove {
             from: recorded_position(session, data.get("from")),
             to: recorded_position(session, data.get("to")),
-            undone_ids: undone.filter_map(Raw::text).map(Text::into_owned).collect(),
+            undone_ids,
         })
     })
 }

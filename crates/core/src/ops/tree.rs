@@ -307,6 +307,7 @@ impl<'a> TreeView<'a> {
         {
             return Some(Cow::Borrowed(hit));
         }
+        // Loading locates words only in fields with content.
         let texts = [
             ("label", self.label(ix)),
             ("message.role", self.session.role_name(ix)),

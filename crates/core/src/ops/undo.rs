@@ -74,6 +74,7 @@ fn operation_before(
         ));
     };
 
+    // `undo` takes back what the user did. A copy of a reply was made by `pick`.
     if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
     {
@@ -244,6 +245,7 @@ impl BackwardWalk {
                 continue;
             }
             match read_move(reader, last)? {
+                // What this undo has taken back comes before it in the file.
                 Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
                     self.next = entry_before_undo(session, last, &undo_mark);
                     self.undone.extend(undo_mark.undone_ids);
@@ -355,6 +357,7 @@ fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
     let written_at = session.entry(last).time_ms;
+    // Without a time, nothing shows what was written with it.
     if written_at == Entry::NO_TIME {
         return Ok(last);
     }

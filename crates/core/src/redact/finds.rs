@@ -39,6 +39,7 @@ impl Finds {
 
         let mut redacted = Vec::with_capacity(line.len());
         let mut copied_end = 0;
+        // No two splices overlap: the search keeps one of several finds that do.
         for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
             redacted.extend_from_slice(&splice.replacement);

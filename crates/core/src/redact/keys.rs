@@ -247,6 +247,7 @@ fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
             .rev()
             .take_while(|byte| **byte == b'\\')
             .count();
+        // JSON in a string of JSON doubles the backslashes of its escapes.
         let start = last - backslashes_before;
         let letter = last + 1;
         if letter < offset && matches!(text[letter], b'n' | b'r') {

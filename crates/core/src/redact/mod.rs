@@ -270,6 +270,7 @@ impl Redactor {
             kind: first_kind,
             name,
             placeholder: self.placeholder_for(&value),
+            // As written in the line, which may have escapes.
             length: hit.range.len(),
             is_ordinary: value.is_ordinary(),
         }

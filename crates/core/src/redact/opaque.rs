@@ -155,6 +155,7 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     if kind.is("image") && !keep_images {
         return Some(image_note(block));
     }
+    // The content is encrypted, and nobody can tell what is in it.
     if kind.is("redactedThinking") {
         let thinking = Object::new()
             .str("type", "thinking")
@@ -162,6 +163,7 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
             .finish();
         return Some(thinking);
     }
+    // In pi, the signature of such a block is the encrypted content.
     if kind.is("thinking") && block.get("redacted").is_some_and(Raw::is_truthy) {
         let mut edit = Edit::new(block.bytes()).ok()?;
         edit.remove("redacted");

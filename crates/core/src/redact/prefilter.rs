@@ -478,6 +478,7 @@ impl NeedlePrefilter {
         last_byte: usize,
     ) -> Option<NeedleHit> {
         let mut searches = SearchSet::default();
+        // Several patterns end with the same byte if one is a suffix of another.
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
             for call in &self.calls_by_pattern[pattern.as_usize()] {
@@ -507,6 +508,7 @@ fn build_rule_needles() -> Vec<Needle> {
         add_needles_of_shape(shape, &mut needles);
     }
 
+    // The keywords are ordinary words, so what follows one decides.
     let assignment = Continuation::Checked(assignments::may_be_assigned);
     for keyword in assignments::KEYWORDS {
         needles.push(Needle::new(

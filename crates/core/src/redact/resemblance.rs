@@ -384,6 +384,7 @@ fn is_filler(secret: &[u8]) -> bool {
 /// Whether a text stands for a secret instead of being one: filler such as `xxx`, only words such
 /// as `your-api-key`, a placeholder of ours, or a text with three dots. So does an empty text.
 pub fn is_placeholder(secret: &[u8]) -> bool {
+    // `sk-...`, or a secret that another program has shortened.
     let has_dots = memchr::memmem::find(secret, b"...").is_some();
     if has_dots || secret.starts_with(PLACEHOLDER_START.as_bytes()) {
         return true;
@@ -398,6 +399,7 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
         return true;
     }
 
+    // An empty text has no words, so all of them are.
     let mut words = secret
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());

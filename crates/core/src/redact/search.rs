@@ -60,6 +60,7 @@ impl SecretSearch {
         for needle in people.iter().flat_map(|people| &people.needles) {
             literals.push((needle.as_slice(), SearchSet::PEOPLE));
         }
+        // Without values and people, there is nothing to search for besides what the rules describe.
         let needles = if value_search.values.is_empty() && people.is_none() {
             None
         } else {

@@ -76,6 +76,7 @@ impl WindowIndexBuilder {
     /// the third and the first quarter, and the start. If all are taken, it is at the end, and
     /// shared.
     pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
+        // The end first: private keys and tokens of one kind begin alike.
         let last_offset = part.end - WINDOW;
         let room = last_offset - part.start;
         let offsets = [

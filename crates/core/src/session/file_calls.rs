@@ -136,6 +136,7 @@ fn input_paths(input: &str) -> Vec<&str> {
 fn heading_path(line: &str) -> Option<&str> {
     if let Some(heading) = line.strip_prefix('[') {
         let heading = heading.strip_suffix(']')?;
+        // The tag distinguishes a heading from any other text in brackets.
         let (path, tag) = heading.rsplit_once('#')?;
         let is_tag = tag.len() == 4 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
         return if is_tag { Some(path) } else { None };

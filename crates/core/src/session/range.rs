@@ -135,6 +135,7 @@ pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection,
         return resolve_entry(session, argument);
     }
 
+    // Without a start, the range could be meant to begin at the root or at the leaf.
     if start.is_empty() {
         return Err(ReferenceError::RangeWithoutStart {
             end: end.to_owned(),
@@ -195,6 +196,7 @@ fn check_ends(
         });
     }
 
+    // For the message: where the paths to the two ends diverge.
     let is_above_start = EntryRange::path_to(range.after).mask(session);
     let branch_point = session
         .ancestors(range.end.entry())

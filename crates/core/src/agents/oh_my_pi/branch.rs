@@ -35,6 +35,7 @@ fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Contex
         return Ok(None);
     }
 
+    // As the agent does for its own summaries of branches.
     let body = reader.with_entry(ix, |line| {
         if entry.role == Role::ToolResult
             && let Some(message) = line.get("message")

@@ -261,6 +261,7 @@ impl ContextBuilder<'_> {
 
         let item = self.reader.with_entry(ix, |line| {
             let stored = line.get("message")?;
+            // The kind is that of the message as the agent loads it, which may have lost blocks.
             let body = message::load_body(stored, role);
             let json = match &body {
                 Body::Built(json) => Raw::from_checked(json),

@@ -176,6 +176,7 @@ fn convert_tool_result(message: Raw) -> Vec<u8> {
 /// text.
 fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::join_text(Some(content), "");
+    // Providers refuse an empty text.
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }

@@ -50,6 +50,7 @@ pub fn load_body(message: Raw, role: Role) -> Body {
 
     let without_payload = without_member(message, "providerPayload");
     let content = message.get("content").unwrap_or(Raw::NULL);
+    // Only blocks have signatures.
     if !content.is_array() {
         return Body::from_json(without_payload);
     }

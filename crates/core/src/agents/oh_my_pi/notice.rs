@@ -312,6 +312,7 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
         return None;
     }
 
+    // In the order in which the files are first named.
     let mut by_file: OrderedMap<Text, Vec<Text>> = OrderedMap::default();
     let mut without_file = Vec::new();
     for message in &messages {

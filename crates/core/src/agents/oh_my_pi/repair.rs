@@ -60,6 +60,7 @@ impl MessageKind {
             let blocks = content.unwrap_or(Raw::NULL);
             let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
             let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
+            // A retry has repeated the request, so the turn after it has the answer.
             let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
             if is_retried || (is_error && is_empty_turn(blocks)) {
                 return MessageKind::DiscardedTurn;

@@ -50,6 +50,7 @@ pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
         words.join(" ")
     };
 
+    // A Chinese character takes two columns, a control character none.
     let char_widths: Vec<usize> = line.chars().map(|c| c.width().unwrap_or(0)).collect();
     if char_widths.iter().sum::<usize>() <= columns {
         return Text::from(line);

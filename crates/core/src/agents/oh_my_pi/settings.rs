@@ -200,6 +200,7 @@ fn service_tiers_json(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
 
     let tiers = match value.text() {
+        // An object with a member for each family.
         None => FAMILIES.map(|family| known_tier(value.get(family)?)),
         Some(word) => match word.as_bytes() {
             b"priority" => [Some("priority"); 3],

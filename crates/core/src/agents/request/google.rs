@@ -133,6 +133,7 @@ impl BodyWriter for GoogleWriter<'_> {
     /// result or, for Gemini before 3, in a user content after the results held so far.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
+        // Models of another name than Gemini are taken for newer ones.
         let takes_images = self.gemini_major.is_none_or(|version| version >= 3);
 
         let is_error = result.is_error == Some(true);

@@ -173,6 +173,7 @@ fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if api != Api::Anthropic {
         return false;
     }
+    // Anthropic accepts that a list is not empty, but no other length.
     if key.is("minItems") {
         return !matches!(value.number(), Some(0.0 | 1.0));
     }

@@ -253,6 +253,7 @@ impl<'s> Batch<'s> {
         let Some(call) = message.get_text("toolCallId") else {
             return Ok(());
         };
+        // Providers refuse a result without its call.
         if self.upwards(parent).any(|ix| self.makes_call(ix, &call)) {
             return Ok(());
         }

@@ -85,6 +85,7 @@ fn report_gaps(
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
+    // A gap in what is sent to the model makes the next request fail.
     let sent_entries = find_sent_entries(reader)?;
     for gap in gaps {
         let is_sent = gap

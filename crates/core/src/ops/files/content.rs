@@ -334,6 +334,7 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
         let Some(text) = apply_to_lines(&part.text, edits) else {
             continue;
         };
+        // A second part fits as well.
         if edited.is_some() {
             return false;
         }
@@ -343,6 +344,7 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
         return false;
     };
 
+    // Lines below the edit have moved by the lines that it added or removed.
     let count_before = parts[index].count();
     parts[index].text = text;
     let count_after = parts[index].count();

@@ -313,6 +313,7 @@ fn read_edit(
     path: &str,
     is_sequential: bool,
 ) -> FileChange {
+    // The repair itself is not recorded.
     if output.is_repaired {
         return FileChange::UnknownChange;
     }

@@ -210,6 +210,7 @@ fn read_displayed(details: Raw) -> Option<ReadPart> {
 
     let is_whole_file = first_line == 1 && total_lines == Some(count as f64);
     let printed_size = text.len() as f64;
+    // One byte more than was printed is the line feed at the end.
     let (text, line_count) = if is_whole_file && file_size == Some(printed_size + 1.0) {
         (text + "\n", Some(count + 1))
     } else if is_whole_file && file_size == Some(printed_size) {
@@ -274,13 +275,13 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     }
     let line_count = if notice.starts_with("Showing lines ") {
         number_after(notice, " of ")
+    } else if let Some(more_lines) = number_after(notice, "")
+        && let Some(next_line) = number_after(notice, "offset=")
+    {
+        // `next_line` is the first of the further lines, counted from 1.
+        Some((next_line + more_lines).saturating_sub(1))
     } else {
-        let more = number_after(notice, "");
-        let next_line = number_after(notice, "offset=");
-        match (more, next_line) {
-            (Some(more), Some(next_line)) => Some((next_line + more).saturating_sub(1)),
-            _ => None,
-        }
+        None
     };
     Some(MoreNotice {
         text_before,

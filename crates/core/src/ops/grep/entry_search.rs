@@ -206,6 +206,7 @@ impl FileSearch<'_> {
         if self.query.entries.period == Period::default() {
             return true;
         }
+        // Without a valid time, an entry counts as older than any other.
         let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
         let period = &self.query.entries.period;
         period.contains(time_ms.unwrap_or(Entry::NO_TIME))

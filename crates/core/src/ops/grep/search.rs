@@ -88,6 +88,7 @@ pub fn search_file(
     let mut search = FileSearch::new(source, query, &preamble, start_point);
 
     let mut is_enough = false;
+    // An earlier search has found the title.
     if resume.is_none()
         && let Some(title) = search.find_in_title()
     {
@@ -179,6 +180,7 @@ impl<'s> FileSearch<'s> {
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
+        // The path to the leaf is found out when the first match needs it: most files have none.
         let mut path = ActivePath::default();
         let mut on_any_match = |found: Match| {
             let kept = path.keep_on_path(source, query, preamble.format, found)?;

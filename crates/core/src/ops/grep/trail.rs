@@ -68,6 +68,7 @@ impl Trail {
         from: Option<u64>,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
+        // The new file may continue from the same entry, or have another conversation.
         if from.is_none() {
             self.last_before_replacement = self.last_id.take();
         }

@@ -383,6 +383,7 @@ fn sum_context_tokens<'a>(
     let mut not_estimated = Vec::new();
     for message in &context.messages {
         match known_estimate(message.entry) {
+            // An estimate is that of the stored message, not of one that the agent makes of it.
             Some(tokens) if matches!(message.body, Body::Stored) => sum += tokens,
             _ => not_estimated.push(message),
         }

@@ -328,6 +328,7 @@ impl PayloadFinder<'_> {
         if !self.filter.kinds.contains(&kind) || span.len <= self.filter.threshold {
             return;
         }
+        // Only now, because most values are excluded above.
         let placeholder = make_placeholder();
         if span.len > (MIN_LENGTH_RATIO * placeholder.len()) as u64 {
             self.values.push(PrunableValue {

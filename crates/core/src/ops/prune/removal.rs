@@ -94,6 +94,7 @@ impl PrunePlan {
             }
         }
 
+        // Without a mark, the last entry that remains in the file is the leaf, on whichever branch.
         let leaf = nearest_remaining(session, session.leaf, &is_removed);
         let leaf_without_mark = leaf_after_removal(&reader, &is_removed)?;
         let mut chain = Chain::with_parent(session, leaf.into(), id_source);

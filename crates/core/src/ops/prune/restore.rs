@@ -379,6 +379,7 @@ impl<'a> RestoredLines<'a> {
             let RecordKind::Entry { after, distance } = &record.kind else {
                 continue;
             };
+            // An earlier restore may have been killed.
             if self.session_contains(record)? {
                 fates[index] = Fate::Present;
                 continue;

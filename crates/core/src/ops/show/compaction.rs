@@ -36,9 +36,12 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
         }
         let usage =
             reader.with_message(next, |message| message.get("usage").and_then(Usage::parse))?;
-        let prompt = usage.map_or(0.0, |usage| {
-            usage.input + usage.cache_read + usage.cache_write
-        });
+        let Some(usage) = usage else {
+            continue;
+        };
+        // Providers count what they have cached apart from the other input. A request that failed
+        // has no tokens.
+        let prompt = usage.input + usage.cache_read + usage.cache_write;
         if prompt > 0.0 {
             return Ok(Some(prompt));
         }

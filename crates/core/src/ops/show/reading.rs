@@ -108,6 +108,7 @@ impl ShownEntry {
         if role == Role::ToolResult {
             self.push_answered_call(message, surroundings);
         }
+        // A command that the user ran is shown as the call of a tool is.
         if is_execution {
             self.name = Text::from(execution_tool(message));
             self.subject = describe_execution(message, surroundings.folders);
@@ -122,6 +123,7 @@ impl ShownEntry {
                     let text = value.text().unwrap_or_default();
                     self.body.push(ShownPart::Error(text.into_owned()));
                 }
+                // The heading has it already.
                 b"command" | b"code" if is_execution && self.is_subject(value) => {}
                 b"command" | b"code" | b"output" if is_execution && value.is_string() => {
                     self.push_literal(value.text().unwrap_or_default());
@@ -368,6 +370,7 @@ fn round_numbers(value: Raw) -> Vec<u8> {
         };
         match number {
             Some(number) => {
+                // In scientific notation, small and large numbers keep as many digits.
                 let rounded = format!("{number:.ROUNDED_DECIMALS$e}");
                 let rounded = rounded.parse().unwrap_or(number);
                 out.extend_from_slice(number_to_string(rounded).as_bytes());

@@ -81,6 +81,7 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<Da
             problem.kind,
             FindingKind::MalformedLine | FindingKind::FusedLine
         );
+        // The agents read over lines before the header.
         if is_malformed && problem.line > session.header.line {
             count += 1;
             if first.is_none() {
@@ -314,6 +315,8 @@ impl TurnState {
             _ => 0,
         };
 
+        // A longer step is a pause, as of a machine that slept. A clock that was set back makes a step
+        // negative.
         let was_working = (0..=LONGEST_STEP_MS).contains(&took_ms);
         if was_working { took_ms } else { 0 }
     }

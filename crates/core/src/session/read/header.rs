@@ -118,6 +118,7 @@ pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut search = HeaderSearch::default();
     let mut start = 0;
     while start < source.len() {
+        // Most headers are in the first read: few files have other lines before theirs.
         let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
         let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
             match search.search_chunk(chunk) {

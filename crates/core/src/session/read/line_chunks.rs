@@ -70,6 +70,7 @@ impl<'a> LineChunk<'a> {
                 start: self.start + offset as u64,
                 len: bytes.len() as u64,
             };
+            // Past the newline. After the last line without one, this is past the end, too.
             offset += bytes.len() + 1;
             Some(Line {
                 span,

@@ -294,6 +294,7 @@ pub fn scan_record_into<'a>(
     keys.restart();
     record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
+    // Any value may be on a line of a damaged file.
     if record.is_object {
         scanner.walk_members(keys, |scanner, keys, key| {
             scan_member(scanner, keys, key, record, blocks)
@@ -334,6 +335,7 @@ fn scan_member<'a>(
         }
         Member::Timestamp => record.timestamp = scan_string(scanner, keys)?,
         Member::Message => scan_message(scanner, keys, &mut record.message, blocks)?,
+        // The members that are kept as values come first in the enum, and index the list.
         key if (key as usize) < KEPT_MEMBERS => {
             record.values[key as usize] = Some(scan_value(scanner, keys)?)
         }

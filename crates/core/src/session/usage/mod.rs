@@ -313,6 +313,7 @@ fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     };
     let usage = Usage::parse(stored_usage)?;
 
+    // If the sessions of the sub-agents are counted, too, their sum must not be counted again.
     let session_ends = details.map(reported_session_ends).unwrap_or_default();
     let is_sum_of_agents =
         own_usage.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();

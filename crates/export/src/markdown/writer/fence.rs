@@ -68,8 +68,8 @@ impl MarkdownWriter {
         }
 
         let marks = "`".repeat(usize::max(longest_run + 1, 3));
-        // The first block of a quote or an item stays on the line of its marker: an item ends at a
-        // blank line there.
+        // A blank line precedes the fence, except directly after the marker of a quote or an item:
+        // an item that begins with a blank line is empty.
         if !self.is_at_line_start {
             self.block_ended = true;
         }
@@ -77,6 +77,7 @@ impl MarkdownWriter {
         self.push(&format!("{marks}{language}"));
         self.fence = Some(Fence {
             marks,
+            // The break after the language.
             pending_breaks: 1,
             is_empty: true,
         });
