@@ -433,6 +433,35 @@ const CASES = {
     },
   },
 
+  "rewound past a compaction": {
+    expects: { compactions: 1, tips: 2 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "run: echo two");
+      await terminal.answers(1, () => terminal.type("/compact"));
+      await terminal.shows("Compacted");
+      await desk.type(terminal, "After the compaction.");
+      await rewind(terminal, 3);
+      desk.prompts.push("run: echo two otherwise");
+      await terminal.answers(2, () => terminal.type(" otherwise"));
+    },
+  },
+
+  "rewound twice": {
+    expects: { tips: 3 },
+    async run(desk) {
+      const terminal = await desk.terminal();
+      await desk.type(terminal, "How is the wind?", "The second question");
+      await rewind(terminal, 1);
+      desk.prompts.push("The second question, otherwise");
+      await terminal.answers(1, () => terminal.type(", otherwise"));
+      await rewind(terminal, 1);
+      desk.prompts.push("The second question, otherwise, again");
+      await terminal.answers(1, () => terminal.type(", again"));
+      await desk.type(terminal, "run: echo five");
+    },
+  },
+
   "summarized from a message on": {
     expects: { compactions: 1, tips: 2 },
     async run(desk) {

@@ -569,7 +569,10 @@ const CASES = {
   },
 };
 
-const NOT_DRIVEN = {};
+const NOT_DRIVEN = {
+  "compressed rollouts": "rollout/compress is answered, and compresses nothing, not even a file that is 60 days old",
+  "remote compaction": "only OpenAI's own servers make it",
+};
 
 /** Waits until the model has been speaking for a moment. */
 async function streamBegins({ place }) {
