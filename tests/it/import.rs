@@ -2405,7 +2405,8 @@ fn files_of_claude_code_are_counted() {
     assert!(page.contains("/tail/ in ."), "{page}");
     let summary = s.run("context --as text ./new");
     assert!(
-        summary.contains("Files changed, newest first: `n.ipynb`, `a.md`"),
+        summary
+            .contains("Files changed for the request under Goal, newest first: `n.ipynb`, `a.md`"),
         "{summary}"
     );
     assert!(
@@ -2601,12 +2602,12 @@ fn import_reads_lines_without_parents_and_content_that_is_a_string() {
             r#"{"type":"user","uuid":"3","message":{"role":"user","content":"And the tail?"}}"#,
         ],
     );
-    assert_snapshot!(s.run("path ./source.jsonl"), @"
-    2  77df7c30  2026-05-01 08:00  user: Which paper?
-    3  fee8a048             08:00  model: unknown
-    4  26c01808             08:00  assistant: Washi.
-    5  861d8301             08:00  user: And the tail?
-    6  93b9c575             08:00  custom: foreign_session_import
+    assert_snapshot!(s.run("path ./source.jsonl"), @r"
+    1  77df7c30  2026-05-01 08:00  user: Which paper?
+    2  fee8a048             08:00  model: unknown
+    2  26c01808             08:00  assistant: Washi.
+    3  861d8301             08:00  user: And the tail?
+    3  93b9c575             08:00  custom: foreign_session_import
     ");
 }
 
@@ -2648,13 +2649,13 @@ fn import_reads_items_of_codex_without_a_type() {
         );
     }
     s.put("source.jsonl", source + "\n");
-    assert_snapshot!(s.run("path ./source.jsonl"), @"
-    2  afd4611b  2026-03-02 10:00  custom: codex.session_meta
-    3  7a55ade9             10:00  user: Which paper?
-    4  c53d29ca             10:00  assistant: (calls shell)
-    5  1584465e             10:00  shell: ls
-    6  5196c5a9             10:00  assistant: Washi.
-    7  46e9c3bc             10:00  custom: foreign_session_import
+    assert_snapshot!(s.run("path ./source.jsonl"), @r"
+    1  afd4611b  2026-03-02 10:00  custom: codex.session_meta
+    2  7a55ade9             10:00  user: Which paper?
+    3  c53d29ca             10:00  assistant: (calls shell)
+    4  1584465e             10:00  shell: ls
+    5  5196c5a9             10:00  assistant: Washi.
+    5  46e9c3bc             10:00  custom: foreign_session_import
     ");
 }
 

@@ -132,7 +132,7 @@ fn a_response_is_one_message_and_its_results_follow() {
     cost         <$0.01
     time         21s
     files        1
-    3 of 18 requests unpriced: no cost is recorded for them
+    3 of 18 requests unpriced: no cost is recorded, and no price known
     ");
     assert_snapshot!(s.run("list --source opencode ./plain.json"), @r"
     age  id        msgs   size  context     cost  name or first user message
