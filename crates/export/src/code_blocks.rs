@@ -46,6 +46,7 @@ pub fn find_code_blocks(text: &str) -> Vec<CodeBlock> {
                     block.text.push_str(&code);
                 }
             }
+            // Indented code ends in the same way, but no block is open then.
             Event::End(TagEnd::CodeBlock) => blocks.extend(open_block.take()),
             _ => {}
         }

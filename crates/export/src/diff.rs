@@ -59,6 +59,8 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     if style.source == DiffSource::Agent {
         split_numbers(&mut parsed_lines);
     }
+    // Before any line is left out: a shown line may replace one that is not shown, or be replaced
+    // by it.
     mark_changes(&mut parsed_lines);
     let shown_lines = &parsed_lines[..style.shown_count.min(parsed_lines.len())];
 

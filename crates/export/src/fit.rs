@@ -109,6 +109,7 @@ fn fits_with(
     };
     match write(contents, &mut FnWriter(count)) {
         Ok(()) => Ok(true),
+        // The error of `count`: the bytes go to no file that could be too large.
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
         Err(error) => Err(error),
     }

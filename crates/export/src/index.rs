@@ -364,6 +364,8 @@ impl LateFacts {
         push_list_item(model.to_string().as_bytes(), &mut self.model_column);
         let estimated_lines = estimated_lines.to_string();
         push_list_item(estimated_lines.as_bytes(), &mut self.lines_column);
+
+        // Few entries have the other facts, so only these entries are listed, by their numbers.
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }

@@ -257,13 +257,14 @@ pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<
     let Some((before_title, _)) = head.split_once("<title>") else {
         return Ok(None);
     };
-    let own_lines = format!("{GENERATOR_LINE}{session_line}");
     if !before_title.starts_with(PAGE_START) {
         return Ok(None);
     }
+    let own_lines = format!("{GENERATOR_LINE}{session_line}");
     let Some((_, after_own_lines)) = before_title.split_once(&own_lines) else {
         return Ok(None);
     };
+    // Last, because it reads the whole file. A page that was edited is the work of somebody else.
     if !has_valid_checksum(file)? {
         return Ok(None);
     }

@@ -43,6 +43,7 @@ impl Work {
             let Some(line) = counted_entry.line else {
                 continue;
             };
+            // The entries are in the order of their lines.
             let Ok(index) = entries.binary_search_by_key(&line, |entry| entry.line) else {
                 continue;
             };

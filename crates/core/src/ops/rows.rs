@@ -412,7 +412,7 @@ fn parse_edit(
 }
 
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
-/// those that are a branch of their own: see [`NotesAtLeaf`].
+/// those at the leaf that are a branch of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubtreeExtent {
     /// The number of entries that are not notes.

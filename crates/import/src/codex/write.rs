@@ -43,8 +43,8 @@ pub struct CodexWriter<'a> {
     items: Vec<Vec<u8>>,
     line_count: u32,
     has_compaction: bool,
-    /// The calls whose input is a text, which have results of another type.
-    custom_calls: HashSet<Text<'static>>,
+    /// The ids of the calls whose input is a text, which have results of another type.
+    custom_call_ids: HashSet<Text<'static>>,
     out: &'a mut dyn Write,
 }
 
@@ -104,7 +104,7 @@ impl<'a> CodexWriter<'a> {
             items: Vec::new(),
             line_count: 0,
             has_compaction: session.has_kind(Kind::Compaction),
-            custom_calls: HashSet::default(),
+            custom_call_ids: HashSet::default(),
             out,
         };
         let payload = Object::new()
@@ -198,23 +198,25 @@ impl<'a> CodexWriter<'a> {
         Ok(line)
     }
 
-    /// Returns a call as an item. One of a tool that Codex has under another name is a call of that
-    /// tool. Any other keeps its name: Codex sends it as it is.
+    /// Returns a call as an item. A call that changes a file becomes one of `apply_patch`, and a
+    /// call that a command of the shell can replace becomes one of `exec_command`: these are the
+    /// tools that Codex has. Any other keeps its name: Codex sends it as it is.
     fn call_item(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
         let name = block.get_text("name").unwrap_or_default();
         let arguments = block
             .get("arguments")
             .filter(|arguments| arguments.is_object())
             .unwrap_or(Raw::from_checked(b"{}"));
-        let own_patch = if name == *"apply_patch" {
+        // The session may have come from Codex: its patch is written as it was.
+        let stored_patch = if name == *"apply_patch" {
             arguments.get_text("input").map(Text::into_owned)
         } else {
             None
         };
         let common = CommonCall::read(&name, arguments);
-        let patch = own_patch.or_else(|| common.as_ref().and_then(CommonCall::patch_for_codex));
+        let patch = stored_patch.or_else(|| common.as_ref().and_then(CommonCall::patch_for_codex));
         if let Some(patch) = patch {
-            self.custom_calls.insert(call.id.clone());
+            self.custom_call_ids.insert(call.id.clone());
             return Object::new()
                 .str("type", "custom_tool_call")
                 .str("status", "completed")
@@ -227,7 +229,8 @@ impl<'a> CodexWriter<'a> {
         let command = common.and_then(|common| common.command_for_codex());
         let item = Object::new().str("type", "function_call");
         let item = match command {
-            // A call of Codex itself has more arguments.
+            // A call of `exec_command` is one of Codex already. It is written as it is, because it
+            // may have more arguments than the command.
             Some(command) if name != *"exec_command" => {
                 let arguments = Object::new().text("cmd", &command).finish();
                 item.str("name", "exec_command")
@@ -241,7 +244,7 @@ impl<'a> CodexWriter<'a> {
     }
 
     fn result_item(&self, call: &OpenCall, output: &[u8]) -> Vec<u8> {
-        let kind = if self.custom_calls.contains(&call.id) {
+        let kind = if self.custom_call_ids.contains(&call.id) {
             "custom_tool_call_output"
         } else {
             "function_call_output"

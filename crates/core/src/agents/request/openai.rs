@@ -48,6 +48,8 @@ impl<'a> OpenAiWriter<'a> {
         }
         sink.begin_list(members, "messages");
         if !target.system.is_empty() {
+            // OpenAI itself has renamed the role. Other providers with this API may know only the
+            // earlier name.
             let role = if is_openai { "developer" } else { "system" };
             let system = Object::new()
                 .str("role", role)

@@ -209,6 +209,7 @@ impl<'t> Replay<'t> {
             .and_then(Raw::text)
             .and_then(|name| sanitize_tool_name(&name, self.target.api));
         let Some(name) = name else {
+            // Without a form in the body, its result is recognized, and left out with it.
             self.calls.push(PendingCall {
                 own_id,
                 wire: None,
