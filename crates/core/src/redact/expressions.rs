@@ -57,9 +57,9 @@ pub fn is_random_expression(value: &[u8]) -> bool {
 
 /// Whether a part of an expression is random: a digit is before a letter, as in few names.
 fn is_random_part(part: &[u8]) -> bool {
-    /// Names of formats, in which a digit may be before a letter: `sha256sum`.
-    const WORDS: [&[u8]; 8] = [
-        b"2fa", b"base64", b"md5", b"oauth", b"s3", b"sha", b"utf", b"x509",
+    /// Parts of names in which a digit is before a letter: `sha256sum`, `b64decode`.
+    const WORDS: [&[u8]; 9] = [
+        b"2fa", b"64", b"e2e", b"md5", b"oauth", b"s3", b"sha", b"utf", b"x509",
     ];
     let mut small = part.to_ascii_lowercase();
     small.retain(|byte| *byte != b'_');
