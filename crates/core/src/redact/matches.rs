@@ -36,8 +36,8 @@ pub(super) fn each_match<'t>(
     }
     let replaced_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
     let mut visit_unreplaced = |range: Range<usize>, kind, name| {
-        let is_code = is_contextual(kind) && contains_terminal_code(&text[range.clone()]);
-        if !is_code && !replaced_ranges.overlaps(&range) {
+        let has_code = contains_terminal_code(&text[range.clone()]) && is_contextual(kind);
+        if !has_code && !replaced_ranges.overlaps(&range) {
             visit(RuleMatch { range, kind, name });
         }
     };

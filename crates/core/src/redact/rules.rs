@@ -436,7 +436,8 @@ pub static RULES: [Rule; 43] = [
         &[":5432:", ":5433:", ":6432:", ":*:"],
         concat!(
             r#"(?m-u)(?:^|[\s"'`>:+|-])[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*)"#,
-            r#":[A-Za-z0-9_.*-]+:[A-Za-z0-9_-][A-Za-z0-9_.-]*:([^\s"'`<&\\]{3,200})(?:[\s"'`<&]|\\[nr"]|$)"#,
+            r":[A-Za-z0-9_.*-]+:[A-Za-z0-9_-][A-Za-z0-9_.-]*:",
+            r#"([^\s"'`<&\\]{3,200})(?:[\s"'`<&]|\\[nr"]|$)"#,
         ),
     )
     .accepted_if(is_password)
@@ -494,7 +495,8 @@ pub static RULES: [Rule; 43] = [
         &["curl", "http", "wget"],
         concat!(
             r"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|(?:--user|--proxy-user",
-            r#"|-U|-a|--auth)[\s="'])[\s="']{0,3}[^\s:"'`/\\]{1,100}:((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
+            r#"|-U|-a|--auth)[\s="'])[\s="']{0,3}[^\s:"'`/\\]{1,100}:"#,
+            r#"((?:[^\s"'`\\]|\\[^nrtu"']){3,200})"#,
         ),
     )
     .accepted_if(is_password)
@@ -521,7 +523,10 @@ pub static RULES: [Rule; 43] = [
     Rule::new(
         "command-password",
         &["zip"],
-        concat!(r"(?-u)\b(?:un)?zip\b[^\n|;]{0,200}?\s-P[\s=]*", argument!("4")),
+        concat!(
+            r"(?-u)\b(?:un)?zip\b[^\n|;]{0,200}?\s-P[\s=]*",
+            argument!("4")
+        ),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context()
@@ -536,7 +541,10 @@ pub static RULES: [Rule; 43] = [
     Rule::new(
         "command-password",
         &["ldap"],
-        concat!(r"(?-u)\bldap[a-z]+\b[^\n|;]{0,300}?\s-w[\s=]*", argument!("4")),
+        concat!(
+            r"(?-u)\bldap[a-z]+\b[^\n|;]{0,300}?\s-w[\s=]*",
+            argument!("4")
+        ),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context()
@@ -544,7 +552,10 @@ pub static RULES: [Rule; 43] = [
     Rule::new(
         "command-password",
         &["sqlcmd", "isql"],
-        concat!(r"(?-u)\b(?:sqlcmd|isql)\b[^\n|;]{0,300}?\s-P[\s=]*", argument!("4")),
+        concat!(
+            r"(?-u)\b(?:sqlcmd|isql)\b[^\n|;]{0,300}?\s-P[\s=]*",
+            argument!("4")
+        ),
     )
     .accepted_if(is_passphrase)
     .recognized_in_context(),
@@ -570,7 +581,8 @@ pub static RULES: [Rule; 43] = [
         "command-password",
         &["useradd", "usermod", "nmcli"],
         concat!(
-            r"(?-u)\b(?:user(?:add|mod)\b[^\n|;]{0,200}?\s-p|nmcli\b[^\n|;]{0,200}?\spassword)[\s=]+",
+            r"(?-u)\b(?:user(?:add|mod)\b[^\n|;]{0,200}?\s-p",
+            r"|nmcli\b[^\n|;]{0,200}?\spassword)[\s=]+",
             argument!("4"),
         ),
     )
@@ -578,7 +590,13 @@ pub static RULES: [Rule; 43] = [
     .recognized_in_context(),
     Rule::new(
         "command-token",
-        &["add-authtoken", "wandb login", "codecov", "secret set", "secret put"],
+        &[
+            "add-authtoken",
+            "wandb login",
+            "codecov",
+            "secret set",
+            "secret put",
+        ],
         concat!(
             r"(?-u)\b(?:add-authtoken|wandb\s+login|codecov\b[^\n|;]{0,100}?\s-t",
             r"|secret\s+set\s+\S{1,80}\s+(?:-b|--body)|secret\s+put\s+\S{1,80}\s+<<<)[\s=]+",
@@ -615,7 +633,7 @@ pub static RULES: [Rule; 43] = [
     .accepted_if(is_passphrase)
     .recognized_in_context(),
     Rule::new(
-        "kaggle-token",
+        "kaggle-key",
         &["username"],
         r#"(?-u)"username"\s*:\s*"[^"]{1,100}"\s*,\s*"key"\s*:\s*"([0-9a-f]{32})""#,
     )
