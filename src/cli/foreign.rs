@@ -391,7 +391,7 @@ pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
         .map(|origin| format!("`--source {}`", origin.name()))
         .collect();
     Some(format!(
-        "no sessions of pi or oh-my-pi among the *.jsonl files found, only of {} (hint: add {} to list them)",
+        "no sessions of pi or oh-my-pi among the files found, only of {} (hint: add {} to list them)",
         agents.join(" and "),
         options.join(" or ")
     ))

@@ -6,6 +6,7 @@ use crate::agents::stores::{
 };
 use crate::cli::output::Ui;
 use crate::format::format_count;
+use crate::import::is_document_name;
 use crate::load::names::{self, NameError, is_in_project};
 use crate::load::read_header;
 use crate::ops::archive::ArchiveFacts;
@@ -198,7 +199,7 @@ impl SessionStores {
     /// Returns the sessions in a scope, and the directories that cannot be searched.
     pub fn find_sessions(&self, scope: &Scope) -> FoundFiles {
         match scope {
-            Scope::Paths(paths) => store::find(paths, Reach::Whole),
+            Scope::Paths(paths) => store::find_with(paths, Reach::Whole, is_document_name),
             Scope::All => search_existing(self.search_folders(scope)),
             Scope::CurrentProject => self.find_project_sessions(),
         }

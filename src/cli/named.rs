@@ -9,6 +9,7 @@ use crate::cli::rollouts::retain_last_rollouts;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::cli::titled::{resolve_title, suggest_titles};
 use crate::format::format_age;
+use crate::import::is_document_name;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
@@ -134,7 +135,11 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
         }
     }
 
-    let mut found = store::find(&resolved_paths, reach);
+    let mut found = match reach {
+        // What is read may be a session of another agent, with another name.
+        Reach::Whole => store::find_with(&resolved_paths, reach, is_document_name),
+        Reach::Own | Reach::Visible => store::find(&resolved_paths, reach),
+    };
     if reach == Reach::Whole
         && let Some(files) = find_project_sessions(&resolved_paths, &found.files, ui)
     {

@@ -417,7 +417,7 @@ fn warn_of_unlisted_last(
 const MAX_INSPECTED: usize = 100;
 
 /// Printed if none of the files found is a session.
-const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
+const NO_SESSIONS: &str = "no sessions among the files found (hint: `pisess list --all` lists the sessions of all projects)";
 /// Printed if --larger-than and --empty choose no session.
 const NONE_CHOSEN: &str = "no session matches these options (hint: omit them)";
 const NONE_IN_REPOSITORY: &str =

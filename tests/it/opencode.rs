@@ -308,6 +308,9 @@ fn the_storage_of_earlier_versions_is_read_like_an_export() {
             "{command}"
         );
     }
+    let storage = format!("./{STORAGE}");
+    assert_snapshot!(s.pisess(&format!("grep 'thought about' {storage}")).done(), @"./.local/share/opencode/storage/session/global/ses_dd76fb6b9ffe734iQ3VKsWIF0c.json:61cd4f6e:assistant: I thought about it.");
+    assert_snapshot!(s.pisess(&format!("list {storage}")).done(), @"2> pisess: note: no sessions of pi or oh-my-pi among the files found, only of OpenCode (hint: add `--source opencode` to list them)");
     assert_snapshot!(at_home(&s, "list --source opencode --all").done(), @r"
     age  id        msgs   size  context     cost  name or first user message
     now  VKsWIF0c    38  629 B    ~1.6k  <$0.01+  An answer about kites

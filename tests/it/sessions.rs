@@ -489,7 +489,7 @@ fn the_directory_of_a_project_means_its_sessions() {
         .stderr;
     assert_eq!(
         note,
-        "pisess: note: no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)\n"
+        "pisess: note: no sessions among the files found (hint: `pisess list --all` lists the sessions of all projects)\n"
     );
     // A directory above names the projects in it.
     std::fs::remove_file(project.join("rows.jsonl")).unwrap();
