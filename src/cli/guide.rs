@@ -35,7 +35,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 15] = [
     (
         "@",
-        "the entry where the conversation is now; labels, names, settings and the marks that `switch` writes after it are skipped",
+        "the entry where the conversation is now. Labels, names, settings and marks of `switch` that come after it are skipped",
     ),
     ("-", "the leaf before the last move, as in `switch -`"),
     (
@@ -280,10 +280,11 @@ pub const TOPICS: [Section; 10] = [
             "Reading commands also take a session of Claude Code, Codex or OpenCode, by its path or its id. \
              They show it as `import` would convert it, with the same ids. Commands that change a \
              session refuse it.",
-            "The environment can move the stores. Each agent's store is the first of these: \
-             `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in \
-             `~/.pi/agent/settings.json`; the directory of the project below \
-             `~/.pi/agent/sessions` or `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
+            "The environment can move the stores. An agent's store is the first of these that is \
+             set: `PI_CODING_AGENT_SESSION_DIR`, then (only for pi) `sessionDir` in \
+             `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is the \
+             directory of the project below `~/.pi/agent/sessions` or \
+             `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
              `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, \
              `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect as in oh-my-pi.",
         ],

@@ -97,10 +97,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// pipe, matches are in the order of the file.
 ///
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
-/// contains up to 32 characters before the match, and up to 128 from its start. On a terminal, TEXT
-/// fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept the id
-/// and `:LINE` as REF. For a tool result, the tool and its command, path or pattern replace ROLE,
-/// as in `bash cargo test`.
+/// contains up to 32 characters before the match, and up to 128 from where the match begins. On a
+/// terminal, TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands
+/// accept the id and `:LINE` as REF. For a tool result, the tool and its command, path or pattern
+/// replace ROLE, as in `bash cargo test`.
 ///
 /// On a terminal, `(failed)` ends the row of a failed reply, tool call, or command that the user
 /// ran. `(other branch)` ends the row of an entry that is not on the path to the leaf: the

@@ -76,10 +76,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. Copies of
-/// a response (with the same response id, as in two imports of a session) also count once, and so
-/// do the copied entries that lead to it: those after the previous response. `--by entry` prints
-/// every copy, and also each tool result that reports the usage of sub-agents. Messages copied by
-/// `pisess pick` cost nothing.
+/// a response (with the same response id, as in two imports of a session) also count once. So do
+/// copies of the entries between the previous response and this one. `--by entry` prints every
+/// copy, and also each tool result that reports the usage of sub-agents. Messages copied by `pisess
+/// pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls; gaps of over an hour are not counted. The number of files includes files that
@@ -112,8 +112,8 @@ pub struct Args {
     /// LiteLLM's model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
-    /// Read the sessions of other agents (claude: Claude Code, codex: Codex, all: of these and of
-    /// pi and oh-my-pi)
+    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
+    /// all: all of these, and pi and oh-my-pi)
     #[arg(
         long,
         value_name = "SOURCE",
