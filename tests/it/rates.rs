@@ -199,7 +199,9 @@ const ASSIGNMENTS: [&str; 22] = [
 ];
 
 /// What is recognized by a command, a header or a file: `<S>` is the secret.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 29] = [
+    "keytool -storepass <S> -list",
+    "echo \"<S>\" | gh auth login --with-token",
     "curl -sS -uadmin:<S> https://x.example",
     "twine upload -u me -p <S> dist/*",
     "https://maps.example/?key=<S>&page=2",

@@ -583,7 +583,7 @@ fn skip_space(text: &[u8], at: usize) -> usize {
 }
 
 /// The words in the raw bytes of a line whose following bytes show whether a value may be assigned.
-pub const KEYWORDS: [&str; 35] = [
+pub const KEYWORDS: [&str; 37] = [
     "?key",
     "&key",
     ";key",
@@ -594,6 +594,8 @@ pub const KEYWORDS: [&str; 35] = [
     "passcode",
     "_pass",
     "-pass",
+    "epass",
+    "ypass",
     "pwd",
     "Pwd",
     "PWD",

@@ -511,10 +511,10 @@ pub static RULES: [Rule; 43] = [
     .recognized_in_context(),
     Rule::new(
         "command-password",
-        &["stdin", "chpasswd", "sudo"],
+        &["stdin", "with-token", "chpasswd", "sudo"],
         concat!(
             r#"(?-u)\b(?:echo|printf)\s+(?:-n\s+)?["']?(?:[a-z_][a-z0-9_-]*:)?"#,
-            r#"([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--password-stdin"#,
+            r#"([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--(?:password-stdin|with-token)"#,
             r"|sudo\s+(?:-S|chpasswd)|chpasswd)",
         ),
     )
