@@ -1,24 +1,31 @@
-// A real pi works with a scripted model on this machine, and pisess writes to its sessions between its turns. After
-// each writing command, pi opens the session and continues it: what it then sends must be what `context --as anthropic`
-// printed before, followed by the new question. Two sessions are worked on at once, each by a pi of its own.
+// A real agent works with a scripted model on this machine, and pisess writes to its sessions between its turns. After
+// each writing command, the agent opens the session and continues it: what it then sends must be what
+// `context --as anthropic` printed before, followed by the new question. Two sessions are worked on at once, each by an
+// agent of its own.
 
 import { execFile } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { difference } from "./json.mjs";
 import { scriptedModel } from "./model.mjs";
 
-/** The number of milliseconds after which a turn of pi counts as hanging. */
+/** The number of milliseconds after which a turn of an agent counts as hanging. */
 const PATIENCE = 180_000;
+
+const fixtures = fileURLToPath(new URL("../../../fixtures", import.meta.url));
 
 /** The questions with which a session begins: a text, a call, two calls at once, and a text again. */
 const BEGINNING = ["How are you?", "run: echo one", "run: echo two; echo three", "And now?"];
 
+/** The imported fixtures: parallel calls, branches, compactions, turns taken back, sub-agents. */
+const IMPORTED = ["claude/plain", "claude/parallel", "claude/tree", "claude/cleared", "codex/plain", "codex/rollback", "codex/paginated", "codex/summaries"];
+
 /**
- * Steps of `{name, run}`, each followed by a turn of pi. `run(session)` calls pisess; if it returns a path, pi
- * continues that file. A case has a home directory of its own.
+ * Steps of `{name, run}`, each followed by a turn of the agent. `run(session)` calls pisess; if it returns a path, the
+ * agent continues that file. A case has a home directory of its own.
  */
-const CASES = {
+const PI_CASES = {
   moving: [
     step("label", ["label", "@", "here"]),
     step("switch", ["switch", "@^{user}^"]),
@@ -28,6 +35,7 @@ const CASES = {
     step("summarize", ["summarize", "label:here"]),
     { name: "merge", run: merge },
     step("undo", ["append", "--user", "Never mind."], ["undo"]),
+    step("pop, taken back", ["pop"], ["undo"]),
     step("switch with a summary", ["switch", "label:here", "--summarize"]),
     step("switch to the start", ["switch", "root"]),
   ],
@@ -36,7 +44,10 @@ const CASES = {
     step("append a note", ["append", "--custom-message", "note", "--text", "By the way."]),
     step("edit", ["edit", "@^{user}", "--replace", "Asked in another way."]),
     step("edit, taken back", ["edit", "@^{user}", "--replace", "Wrong."], ["undo"]),
+    step("edit --omit", ["edit", "@^{user}", "@^{assistant}", "--omit"]),
+    step("edit --restore", ["edit", "@^{user}", "--replace", "Wrong."], ["edit", "@^{user}", "--restore"]),
     { name: "pick", run: pick },
+    step("compact, taken back", ["compact", "--keep-recent-tokens", "1"], ["undo"]),
     step("compact", ["compact", "--keep-recent-tokens", "1"]),
     // By force, because the pi of the other session runs in the same directory.
     step("prune --compacted", ["prune", "--compacted", "--force"]),
@@ -51,8 +62,41 @@ const CASES = {
     { name: "fork --branches", run: (session) => copied(session, "fork", session.file, "--branches") },
     { name: "redact", run: (session) => copied(session, "redact", session.file) },
     { name: "migrate", run: (session) => copied(session, "migrate", session.file) },
+    ...["v1", "v2"].map((name) => copyOf(name, "migrate")),
+    { name: "join", run: joinCopy },
+    { name: "fork --for omp, and back", run: thereAndBack },
+  ],
+  importing: [...IMPORTED.map((name) => copyOf(name, "import")), step("a turn below an import")],
+};
+
+/** The same for oh-my-pi, which has no edits, and whose older formats no agent here writes. */
+const OMP_CASES = {
+  omp: [
+    step("label", ["label", "@", "here"]),
+    step("switch", ["switch", "@^{user}^"]),
+    step("pop", ["pop"]),
+    step("summarize", ["summarize", "label:here"]),
+    { name: "merge", run: merge },
+    step("undo", ["append", "--user", "Never mind."], ["undo"]),
+    { name: "pick", run: pick },
+    step("compact", ["compact", "--keep-recent-tokens", "1"]),
+    step("prune --compacted", ["prune", "--compacted", "--force"]),
+    step("prune --restore", ["prune", "--restore", "--force"]),
+    { name: "fork", run: (session) => copied(session, "fork", session.file) },
+    ...["claude/tree", "codex/rollback"].map((name) => copyOf(name, "import", "--for", "omp")),
+    copyOf("tour", "fork", "--for", "omp"),
   ],
 };
+
+/** Returns a step that continues a copy of a fixture, made by a command. */
+function copyOf(name, command, ...options) {
+  const run = async (session) => {
+    const copy = await copied(session, command, join(fixtures, `${name}.jsonl`), ...options);
+    moveTo(session.project, copy);
+    return copy;
+  };
+  return { name: `${command} of ${name}`, run };
+}
 
 /** Returns a step that runs commands, given without the session. */
 function step(name, ...commands) {
@@ -64,14 +108,49 @@ function step(name, ...commands) {
   };
 }
 
-/** Calls `report(name, found)` for each turn. */
-export async function compareLive({ pisess, folder }, command, report) {
+const MODEL = {
+  id: "scripted",
+  name: "scripted",
+  reasoning: true,
+  input: ["text", "image"],
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  contextWindow: 1_000_000,
+  maxTokens: 16_000,
+};
+
+/** How an agent is run: its settings, its arguments, the sessions of a case, and what is compared of its requests. */
+const AGENTS = {
+  pi: {
+    cases: PI_CASES,
+    sessions: ["one", "two"],
+    settingsPath: ".pi/agent/models.json",
+    // pisess omits what not every model supports.
+    provider: { models: [MODEL], compat: { supportsEagerToolInputStreaming: false, supportsStrictTools: false } },
+    // pi writes its system prompt and its tools into the session.
+    isWhole: true,
+    args: (provider, file, folder) => ["--offline", "--provider", provider, "--model", "scripted", ...(file ? ["--session", file] : ["--session-dir", folder])],
+  },
+  omp: {
+    cases: OMP_CASES,
+    sessions: ["one"],
+    settingsPath: ".omp/agent/models.yml",
+    provider: { models: [MODEL] },
+    isWhole: false,
+    args: (provider, file, folder) => ["--model", `${provider}/scripted`, "--no-title", "--no-lsp", ...(file ? ["--resume", file] : ["--session-dir", folder])],
+  },
+};
+
+/** Lets the agents that `commands` start, by name, work. Calls `report(name, found)` for each turn. */
+export async function compareLive({ pisess, folder }, commands, report) {
   const model = await scriptedModel();
   try {
-    for (const [name, steps] of Object.entries(CASES)) {
-      const desk = makeDesk(name, { pisess, folder, command, model });
-      const sessions = ["one", "two"].map((own) => new LiveSession(`${name}-${own}`, desk));
-      await Promise.all(sessions.map((session) => session.work(steps, report)));
+    for (const [name, command] of Object.entries(commands)) {
+      const agent = AGENTS[name];
+      for (const [caseName, steps] of Object.entries(agent.cases)) {
+        const desk = makeDesk(caseName, { pisess, folder, agent, command, model });
+        const sessions = agent.sessions.map((own) => new LiveSession(`${caseName}-${own}`, desk));
+        await Promise.all(sessions.map((session) => session.work(steps, report)));
+      }
     }
   } finally {
     model.close();
@@ -79,23 +158,20 @@ export async function compareLive({ pisess, folder }, command, report) {
 }
 
 /** Makes a home directory for a case, with a model for each of its sessions, and a project. */
-function makeDesk(name, { pisess, folder, command, model }) {
+function makeDesk(name, { pisess, folder, agent, command, model }) {
   const home = join(folder, `live-${name}`);
   const project = join(home, "project");
-  mkdirSync(join(home, ".pi/agent"), { recursive: true });
+  mkdirSync(dirname(join(home, agent.settingsPath)), { recursive: true });
   mkdirSync(project);
-  const provider = (own) => ({
-    baseUrl: model.url(`${name}-${own}`),
-    api: "anthropic-messages",
-    apiKey: "scripted",
-    models: [{ id: "scripted", name: "scripted", reasoning: true, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 1_000_000, maxTokens: 4000 }],
-    // pisess omits what not every model supports.
-    compat: { supportsEagerToolInputStreaming: false, supportsStrictTools: false },
-  });
-  const providers = Object.fromEntries(["one", "two"].map((own) => [`${name}-${own}`, provider(own)]));
-  writeFileSync(join(home, ".pi/agent/models.json"), JSON.stringify({ providers }));
+  const providers = {};
+  for (const own of agent.sessions) {
+    const baseUrl = model.url(`${name}-${own}`);
+    providers[`${name}-${own}`] = { baseUrl, api: "anthropic-messages", apiKey: "scripted", ...agent.provider };
+  }
+  // JSON is YAML, too.
+  writeFileSync(join(home, agent.settingsPath), JSON.stringify({ providers }));
   const env = { HOME: home, PATH: process.env.PATH, TZ: "UTC", LANG: "C.UTF-8" };
-  return { runner: pisess, command, model, project, env };
+  return { runner: pisess, agent, command, model, project, env };
 }
 
 class LiveSession {
@@ -104,7 +180,7 @@ class LiveSession {
     mkdirSync(this.folder);
   }
 
-  /** Has pi begin the session, then runs the steps. */
+  /** Has the agent begin the session, then runs the steps. */
   async work(steps, report) {
     try {
       for (const question of BEGINNING) await this.turn(question);
@@ -126,17 +202,18 @@ class LiveSession {
     report(`${this.name} checked`, difference({ code: 0, stdout: "" }, { code, stdout: code === 0 ? "" : stdout }));
   }
 
-  /** Returns how what pi sends differs from what pisess printed before. */
+  /** Returns how what the agent sends differs from what pisess printed before. */
   async goesOn(name) {
     const printed = await this.printed();
     this.questions++;
     const question = this.questions % 3 === 0 ? `run: echo ${this.questions}` : `Go on after "${name}".`;
     const [first] = await this.turn(question);
     const asked = { role: "user", content: question };
-    // At the start there is nothing to print, and pi writes its system prompt again.
-    const { system, tools, messages } = printed ?? { system: first.system, tools: first.tools, messages: [] };
-    const expected = { model: first.model, system, tools, messages: [...messages, asked] };
-    return difference(comparable(first), comparable(expected));
+    const messages = [...(printed?.messages ?? []), asked];
+    // At the start, and below what another agent wrote, there is no system prompt, and pi writes it again.
+    const isPrompted = this.agent.isWhole && printed?.system !== undefined;
+    const { system, tools } = isPrompted ? printed : first;
+    return difference(comparable(first), comparable({ model: first.model, system, tools, messages }));
   }
 
   /** Returns the body that pisess prints, null at the start of the conversation. */
@@ -147,17 +224,16 @@ class LiveSession {
     return JSON.parse(stdout);
   }
 
-  /** Has pi ask a question, and returns the bodies that it sent. */
+  /** Has the agent ask a question, and returns the bodies that it sent. */
   async turn(question) {
-    const session = this.file ? ["--session", this.file] : ["--session-dir", this.folder];
-    const args = [...this.command.slice(1), "--offline", "--provider", this.name, "--model", "scripted", "--thinking", "low", ...session, "-p", question];
+    const args = [...this.command.slice(1), ...this.agent.args(this.name, this.file, this.folder), "--thinking", "low", "-p", question];
     const failure = await new Promise((done) => {
       const child = execFile(this.command[0], args, { cwd: this.project, env: this.env, timeout: PATIENCE }, (error, _stdout, stderr) => done(error && `${error.message}\n${stderr}`));
       child.stdin.end();
     });
-    if (failure) throw new Error(`pi: ${failure}`);
+    if (failure) throw new Error(`the agent: ${failure}`);
     const sent = this.model.sent(this.name);
-    if (sent.length === 0) throw new Error("pi sent no request");
+    if (sent.length === 0) throw new Error("the agent sent no request");
     this.file ??= join(this.folder, readdirSync(this.folder).find((name) => name.endsWith(".jsonl")));
     return sent;
   }
@@ -185,6 +261,30 @@ async function merge(session) {
 
 async function pick(session) {
   await session.pisess("pick", session.file, ...(await firstTurn(session)));
+}
+
+/** Adds the entries of a diverged copy. */
+async function joinCopy(session) {
+  const copy = join(session.folder, "diverged.jsonl");
+  copyFileSync(session.file, copy);
+  await session.pisess("append", copy, "--user", "Only in the copy.");
+  await session.pisess("append", session.file, "--user", "Only in the original.");
+  await session.pisess("join", session.file, copy);
+}
+
+/** Sets the directory of a session to one that exists. */
+function moveTo(project, file) {
+  const lines = readFileSync(file, "utf8").split("\n");
+  // A session of oh-my-pi begins with its title.
+  const at = lines.findIndex((line) => line.startsWith('{"type":"session"'));
+  lines[at] = JSON.stringify({ ...JSON.parse(lines[at]), cwd: project });
+  writeFileSync(file, lines.join("\n"));
+}
+
+/** Converts the session for oh-my-pi, and back. */
+async function thereAndBack(session) {
+  const there = await copied(session, "fork", session.file, "--branches", "--for", "omp");
+  return copied(session, "fork", there, "--branches", "--for", "pi");
 }
 
 let copies = 0;
@@ -218,13 +318,35 @@ async function firstTurn(session) {
   return said.slice(0, 2).map(({ id }) => id);
 }
 
-/** Returns the compared part of a body: without settings of the cache, and with a text alone as a string. */
+/**
+ * Returns the compared part of a body: without settings of the cache, with a text alone as a string, without the
+ * reminder that oh-my-pi adds to the first message, and with the names of tools that oh-my-pi's own have in its sessions.
+ */
 function comparable({ model, system, messages, tools }) {
-  const uncached = JSON.parse(JSON.stringify({ model, system, messages, tools }), (key, value) => (key === "cache_control" ? undefined : value));
-  for (const owner of [uncached, ...uncached.messages]) {
-    const key = owner === uncached ? "system" : "content";
-    const only = Array.isArray(owner[key]) && owner[key].length === 1 ? owner[key][0] : null;
-    if (only?.type === "text") owner[key] = only.text;
+  const uncached = JSON.parse(JSON.stringify({ model, system, messages, tools }), (key, value) => {
+    if (key === "cache_control") return undefined;
+    if (key === "text" || key === "content") return typeof value === "string" ? value.replace(REMINDER, "") : value;
+    return key === "name" && typeof value === "string" ? value.replace(/^_/, "") : value;
+  });
+  uncached.system = textAlone(uncached.system);
+  for (const message of uncached.messages) {
+    if (Array.isArray(message.content)) message.content = message.content.map(withTextAlone);
+    message.content = textAlone(message.content);
   }
   return uncached;
 }
+
+/** Returns the block of a result with a text alone as a string. */
+function withTextAlone(block) {
+  return block.type === "tool_result" ? { ...block, content: textAlone(block.content) } : block;
+}
+
+/** Returns a text alone as a string, and all other content without empty texts. */
+function textAlone(content) {
+  if (!Array.isArray(content)) return content;
+  const blocks = content.filter(({ text }) => text !== "");
+  return blocks.length === 1 && blocks[0].type === "text" ? blocks[0].text : blocks;
+}
+
+/** oh-my-pi tells the model the date and the directory in the first message of each request. */
+const REMINDER = /^<system-reminder>\nToday: [^\n]*\n<\/system-reminder>\n?/;

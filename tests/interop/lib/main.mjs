@@ -142,10 +142,11 @@ async function extension(tools) {
   await compareExtension(tools, "pi-0.87.1", program("pi-0.87.1/dist/cli.js"), report("extension"));
 }
 
-/** Has the newest pi continue sessions that pisess changed. */
+/** Has the newest pi and oh-my-pi continue sessions that pisess changed. */
 async function live(tools) {
-  const command = [process.execPath, join(modules, PI, "dist/bundle/cli.js")];
-  await compareLive(tools, command, report("live"));
+  const pi = [process.execPath, join(modules, PI, "dist/bundle/cli.js")];
+  const omp = [bunBinary(modules), join(modules, "@oh-my-pi/pi-coding-agent/src/cli.ts")];
+  await compareLive(tools, { pi, omp }, report("live"));
 }
 
 /** Returns a function that counts a result, and prints it if the answers differ. */
