@@ -6,10 +6,10 @@ use crate::cli::named::{self, name_argument};
 use crate::cli::opencode;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
-use crate::cli::rollouts::{Rollouts, detect_file, retain_last_rollouts};
+use crate::cli::rollouts::{Rollouts, detect_file, open_source, retain_last_rollouts};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{
-    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, WrittenLines,
+    self, EarlierImports, ImportTarget, JoinedSource, Origin, SubAgent, Survey, WrittenLines,
     write_converted_session,
 };
 use crate::load::names::{NameError, SessionCandidate, choose_session};
@@ -34,10 +34,26 @@ pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, F
 fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, Failure> {
     let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
     let origin = Origin::detect(source).map_err(failed)?;
-    origin
-        .map(|origin| import::survey_source(source, origin, path))
-        .transpose()
-        .map_err(failed)
+    let Some(origin) = origin else {
+        return Ok(None);
+    };
+    let mut survey = import::survey_source(source, origin, path).map_err(failed)?;
+    if survey.cwd.is_none() {
+        survey.cwd = read_project_file(origin, path);
+    }
+    Ok(Some(survey))
+}
+
+/// The maximum length of a path in a file, in bytes.
+const MAX_PATH_LEN: u64 = 4096;
+
+/// Reads the working directory of a session from the file in which its agent keeps it.
+fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
+    let file = open_source(&origin.project_file(session)?).ok()?;
+    let bytes = file.read_range(0..file.len().min(MAX_PATH_LEN)).ok()?;
+    let folder = String::from_utf8(bytes).ok()?;
+    let folder = folder.trim();
+    (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
 }
 
 /// Returns what a file contains, and the session of pi that it would become. The lines of the
@@ -210,8 +226,9 @@ pub fn resolve_foreign_id(
         None => vec![name.to_owned()],
     };
     let files = find_all_foreign_sessions(ui);
+    let candidates = candidates_by_id(&files, ui);
     for file_id in &file_ids {
-        match choose_session(file_id, [candidates_from_file_names(&files)]) {
+        match choose_session(file_id, [candidates.clone()]) {
             Ok(path) => return Ok(path),
             Err(error @ NameError::Ambiguous { .. }) => {
                 return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
@@ -472,17 +489,36 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
         .any(|file| !matches!(detect_file(&file.path), Ok(None)))
 }
 
-/// Returns the directories with the sub-agents of sessions, which Claude Code keeps in files of
-/// their own: `SESSION/subagents` beside `SESSION.jsonl`.
+/// Returns the directories with the sub-agents of sessions whose files are given.
 fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for session in sessions {
-        let folder = session.with_extension("").join("subagents");
-        if session.is_file() && folder.is_dir() {
+        // What cannot be read is reported when the session is read.
+        let Ok(file) = open_source(session) else {
+            continue;
+        };
+        if let Ok(Some(folder)) = import::sub_agent_folder(&file, session)
+            && folder.is_dir()
+        {
             folders.push(folder);
         }
     }
     folders
+}
+
+/// Returns the file of the session that started a sub-agent, if the sub-agent is in a directory
+/// beside it. If there are several files with the start of the id, it is the first one: an agent
+/// that resumes a session continues its file.
+pub fn find_owner_beside(sub_agent_path: &Path, sub_agent: &SubAgent) -> Option<PathBuf> {
+    let folder = sub_agent_path.parent()?.parent()?;
+    let found = store::find(&[folder.to_owned()], Reach::Own);
+    let mut paths = found.files.into_iter().map(|file| file.path);
+    paths.find(|path| {
+        !import::has_id_in_file_name(path)
+            && sub_agent
+                .session
+                .starts_with(&import::id_in_file_name(path))
+    })
 }
 
 /// Returns the sessions of other agents whose project is a directory, with those of their
@@ -573,9 +609,9 @@ pub fn commands_that_list(options: &str) -> String {
 /// if an id matches. Names given by the user are inside the files, which are then all read.
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files = find_all_foreign_sessions(ui);
-    let from_file_names = candidates_from_file_names(&files);
+    let by_id = candidates_by_id(&files, ui);
     // `choose_session` asks for the second list only if the first has no match.
-    let first_list = std::iter::once(from_file_names);
+    let first_list = std::iter::once(by_id);
     let second_list = std::iter::once_with(|| read_candidates(files, ui));
     choose_session(name, first_list.chain(second_list))
 }
@@ -646,16 +682,25 @@ fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
     find_sessions_of(Origin::all(), None, ui)
 }
 
-/// Returns candidates with the ids in the names of the files, in the same order. They have no name,
-/// because that is inside the file.
-fn candidates_from_file_names(files: &[FoundFile]) -> Vec<SessionCandidate> {
+/// Returns candidates with the ids of sessions. Most are in the names of the files, which are then
+/// not read. These candidates have no name: names are compared only if no id matches.
+fn candidates_by_id(files: &[FoundFile], ui: &mut Ui) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
+    let mut unclear_files = Vec::new();
     for file in files {
+        if !import::has_id_in_file_name(&file.path) {
+            unclear_files.push(file.clone());
+            continue;
+        }
         candidates.push(SessionCandidate {
             id: import::id_in_file_name(&file.path),
             path: file.path.clone(),
             name: None,
         });
+    }
+    for mut candidate in read_candidates(unclear_files, ui) {
+        candidate.name = None;
+        candidates.push(candidate);
     }
     candidates
 }
@@ -664,6 +709,11 @@ fn candidates_from_file_names(files: &[FoundFile]) -> Vec<SessionCandidate> {
 /// another file may be the one that is meant.
 fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
     let survey = survey_file(&file.path, rollouts).ok()??;
+    // Gemini CLI begins a file with the id of the session that it resumes, and then continues the
+    // file of that session.
+    if survey.message_count == 0 {
+        return None;
+    }
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
     Some(SessionCandidate {
         path: file.path.clone(),

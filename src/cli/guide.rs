@@ -121,8 +121,8 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
         "directory of both agents' own files, which contains `sessions`; see SESSIONS for the agents' other variables",
     ),
     (
-        "CLAUDE_CONFIG_DIR, CODEX_HOME",
-        "directories of Claude Code and Codex, whose sessions `import` finds by name; replace `~/.claude` and `~/.codex`",
+        "CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME",
+        "directories of Claude Code and Codex, whose sessions `import` finds by name, replacing `~/.claude` and `~/.codex`; directory that contains `.gemini`, replacing `~`",
     ),
     (
         "PATH",
@@ -277,7 +277,7 @@ pub const TOPICS: [Section; 10] = [
              command treats it as a project: it takes that project's sessions from the stores, \
              and prints a note. The name of a project, as `list` shows it, selects the same \
              sessions.",
-            "Reading commands also take a session of Claude Code, Codex or OpenCode, by its path or its id. \
+            "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, by its path or its id. \
              They show it as `import` would convert it, with the same ids. Commands that change a \
              session refuse it.",
             "The environment can move the stores. An agent's store is the first of these that is \

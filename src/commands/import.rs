@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
 ]);
 
-/// Import sessions of Claude Code, Codex and OpenCode.
+/// Import sessions of Claude Code, Codex, OpenCode and Gemini CLI.
 ///
 /// Converts each session to a new session of pi, or of the agent given by --for. The new session is
 /// stored where that agent lists it. It keeps branches, compactions, tool calls, thinking, images,
@@ -57,7 +57,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A sub-agent becomes a session below the session that started it. The files of a Codex thread (a
 /// conversation that was continued from an earlier turn) become one session.
 ///
-/// A SOURCE is a file, a directory, or a session in ~/.claude, ~/.codex or
+/// A SOURCE is a file, a directory, or a session in ~/.claude, ~/.codex, ~/.gemini or
 /// ~/.local/share/opencode/storage, given by its name or part of its id. Directories are searched
 /// recursively. If a directory contains no such sessions, it is taken as a project. The sessions
 /// that these agents recorded for the project are then imported.

@@ -119,8 +119,8 @@ pub struct Args {
     /// sessions by repository)
     #[arg(long)]
     pub repo: bool,
-    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode), as
-    /// `import` would convert them
+    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
+    /// gemini: Gemini CLI), as `import` would convert them
     #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
     pub source: Option<Origin>,
     #[command(flatten)]

@@ -33,7 +33,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Print the command that continues a session in its agent.
 ///
 /// The printed command changes to the directory of the session and starts the agent that wrote the
-/// session: `pi`, `omp`, `claude` or `codex`. The command is quoted for a POSIX shell.
+/// session: `pi`, `omp`, `claude`, `codex`, `opencode` or `gemini`. The command is quoted for a
+/// POSIX shell.
 ///
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.

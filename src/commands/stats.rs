@@ -113,7 +113,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
-    /// all: all of these, and pi and oh-my-pi)
+    /// gemini: Gemini CLI; all: all of these, and pi and oh-my-pi)
     #[arg(
         long,
         value_name = "SOURCE",

@@ -68,6 +68,10 @@ impl Desk {
                 "codex/plain",
                 "home/.codex/sessions/2026/03/02/rollout-2026-03-02T10-00-00-019cad00-0000-7000-8000-0000000000b1.jsonl",
             ),
+            (
+                "gemini/rewind",
+                "home/.gemini/tmp/kites/chats/session-2026-04-29T18-32-62dbc1c3.jsonl",
+            ),
         ] {
             fs::create_dir_all(desk.path(to).parent().unwrap()).unwrap();
             fs::copy(

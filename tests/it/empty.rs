@@ -52,7 +52,7 @@ fn no_sessions_of_another_agent() {
     s.put("project/notes.txt", "");
     assert_snapshot!(note("list --source claude", &s), @"pisess: note: no sessions of Claude Code for the current directory (hint: `pisess list --source claude --all` includes all projects)");
     assert_snapshot!(note("list --source codex --all", &s), @"pisess: note: no sessions of Codex (hint: they are in ~/.codex/sessions, unless CODEX_HOME is set)");
-    assert_snapshot!(note("import -n ./project", &s), @"pisess: note: no sessions of Claude Code, Codex or OpenCode in these directories (hint: `pisess list --source claude --all`, `--source codex --all` and `--source opencode --all` list what could be imported)");
+    assert_snapshot!(note("import -n ./project", &s), @"pisess: note: no sessions of Claude Code, Codex, OpenCode or Gemini CLI in these directories (hint: `pisess list --source claude --all`, `--source codex --all`, `--source opencode --all` and `--source gemini --all` list what could be imported)");
     s.put(
         ".claude/projects/-kites/tree.jsonl",
         fixture("claude/tree.jsonl"),
@@ -66,7 +66,7 @@ fn no_sessions_of_another_agent() {
     );
     assert_snapshot!(note("list --source claude", &s), @"pisess: note: no sessions of Claude Code for the current directory (hint: `pisess list --source claude --all` includes all projects)");
     assert_snapshot!(note("list --source claude ./project", &s), @"pisess: note: no sessions of Claude Code in these files and directories (hint: `pisess list --source claude --all` lists all projects)");
-    assert_snapshot!(note("import ./project -o -", &s), @"pisess: note: no sessions of Claude Code, Codex or OpenCode in these directories (hint: `pisess list --source claude --all`, `--source codex --all` and `--source opencode --all` list what could be imported)");
+    assert_snapshot!(note("import ./project -o -", &s), @"pisess: note: no sessions of Claude Code, Codex, OpenCode or Gemini CLI in these directories (hint: `pisess list --source claude --all`, `--source codex --all`, `--source opencode --all` and `--source gemini --all` list what could be imported)");
 }
 
 /// Files that `list` cannot read say whose they are, and which option reads them.

@@ -1,4 +1,4 @@
-//! `pisess import`: sessions of Claude Code and Codex.
+//! `pisess import`: sessions of Claude Code, Codex and Gemini CLI.
 
 use crate::sandbox::{Call, Done, Files, Sandbox, fixture, program};
 use insta::assert_snapshot;
@@ -23,16 +23,29 @@ const CODEX: [&str; 10] = [
     "sub-agent",
 ];
 
-/// Returns the fixtures of both.
+/// The fixtures of Gemini CLI.
+const GEMINI: [&str; 5] = ["plain", "rewind", "parent", "sub-agent", "damaged"];
+
+/// Returns the fixtures of all agents.
 fn fixtures() -> impl Iterator<Item = (String, &'static str)> {
-    let claude = CLAUDE
-        .into_iter()
-        .map(|name| (format!("claude/{name}.jsonl"), name));
-    claude.chain(
-        CODEX
-            .into_iter()
-            .map(|name| (format!("codex/{name}.jsonl"), name)),
-    )
+    let folders = [
+        ("claude", &CLAUDE[..]),
+        ("codex", &CODEX[..]),
+        ("gemini", &GEMINI[..]),
+    ];
+    folders.into_iter().flat_map(|(folder, names)| {
+        let path = move |name: &&'static str| (format!("{folder}/{name}.jsonl"), *name);
+        names.iter().map(path)
+    })
+}
+
+/// Returns a directory in which the agent that wrote a fixture keeps sessions.
+fn store_folder(fixture: &str) -> &'static str {
+    match fixture.split_once('/').unwrap().0 {
+        "claude" => ".claude/projects/x",
+        "codex" => ".codex/sessions/2026",
+        _ => ".gemini/tmp/kites/chats",
+    }
 }
 
 /// A sandbox that is the home directory, too.
@@ -1111,12 +1124,8 @@ fn old_and_damaged_logs_of_codex() {
 fn list_shows_what_could_be_imported() {
     let h = Home::with(&[]);
     for (from, name) in fixtures() {
-        let agent = if from.starts_with("claude") {
-            ".claude/projects/x"
-        } else {
-            ".codex/sessions/2026"
-        };
-        h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
+        let folder = store_folder(&from);
+        h.0.put(&format!("{folder}/{name}.jsonl"), fixture(&from));
     }
     let before = h.0.files();
     assert_snapshot!(h.run("list --all --source claude"), @"
@@ -1142,6 +1151,14 @@ fn list_shows_what_could_be_imported() {
         2mo  000000e2     4   1   13 kB     7.6k  ~<$0.01  Look at my notes.
         2mo  000000b3     4   1  2.1 kB       16        -  A long question.
     2> pisess: note: ~ costs are estimated, prices of 2026-11-29
+    ");
+    assert_snapshot!(h.run("list --all --source gemini").text(), @r"
+    age  id        msgs  br    size  context     cost  name or first user message
+     4d  0006f658     6   1  4.3 kB    20.0k   ~$0.03  look at @dot.png now --- Content from referenced files --- --- End of content ---
+     4d  6dbb0707     4   1  1.6 kB    20.0k   ~$0.02  say a word
+     4d  13111332    20   2  9.5 kB    20.0k   ~$0.02  first question
+     4d  7c8d9e10     9   3  1.9 kB        -        -  Knots
+     4d  f5cd1816    25   1   21 kB      112  ~<$0.01  hello there
     ");
     assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
     // The rows are those of the sessions that they become.
@@ -1173,10 +1190,11 @@ fn list_shows_what_could_be_imported() {
     let listed = [
         rows("list --all --json --source claude"),
         rows("list --all --json --source codex"),
+        rows("list --all --json --source gemini"),
     ]
     .concat();
     assert!(h.0.files() == before);
-    h.run("import -q ./.claude ./.codex -o .");
+    h.run("import -q ./.claude ./.codex ./.gemini -o .");
     let mut listed = listed;
     listed.sort();
     assert_eq!(rows("list --json ."), listed);
@@ -1313,8 +1331,8 @@ fn a_batch_reports_each_file() {
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), CLAUDE.len());
     assert_snapshot!(done.stderr, @r"
-    pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions, OpenCode below ~/.local/share/opencode/storage/session)
-    pisess: ~/tour.jsonl: not a session of Claude Code, Codex or OpenCode
+    pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions, OpenCode below ~/.local/share/opencode/storage/session, Gemini CLI below ~/.gemini/tmp)
+    pisess: ~/tour.jsonl: not a session of Claude Code, Codex, OpenCode or Gemini CLI
     pisess: note: ~/all/damaged.jsonl: its last line is torn, and is left for the next import
     pisess: 6 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
@@ -1391,7 +1409,7 @@ fn sessions_are_found_by_id_or_name() {
     12 kB  create       18  ~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl  ~/.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl
     ");
     assert_snapshot!(h.run("import c1a0").fails(2), @"`c1a0` matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
-    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex` and `--source opencode` list the sessions)");
+    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex`, `--source opencode` and `--source gemini` list the sessions)");
 }
 
 /// The id of the new session is not that of the source: a terminal gets it, and the next command.
@@ -1459,10 +1477,10 @@ fn sessions_of_a_project_are_found_by_its_directory() {
     };
     let (found, notes) = rows("import -n --json ./kites");
     assert_eq!(found, [true, true, false]);
-    assert_snapshot!(notes, @"pisess: note: ~/kites: the sessions of this project, from the stores of Claude Code, Codex and OpenCode");
+    assert_snapshot!(notes, @"pisess: note: ~/kites: the sessions of this project, from the stores of Claude Code, Codex, OpenCode and Gemini CLI");
     let (found, _) = rows("list -l --source claude ./kites");
     assert_eq!(found, [true, false, false]);
-    assert_snapshot!(h.run("import -n ./boats"), @"2> pisess: note: no sessions of Claude Code, Codex or OpenCode in these directories (hint: `pisess list --source claude --all`, `--source codex --all` and `--source opencode --all` list what could be imported)");
+    assert_snapshot!(h.run("import -n ./boats"), @"2> pisess: note: no sessions of Claude Code, Codex, OpenCode or Gemini CLI in these directories (hint: `pisess list --source claude --all`, `--source codex --all`, `--source opencode --all` and `--source gemini --all` list what could be imported)");
 
     // A directory that has sessions is not a project.
     put("kites/4.jsonl", "claude/plain.jsonl", "/home/u/kites", &cwd);
@@ -2664,12 +2682,8 @@ fn import_reads_items_of_codex_without_a_type() {
 fn a_source_is_named_by_its_title() {
     let h = Home::with(&[]);
     for (from, name) in fixtures() {
-        let agent = if from.starts_with("claude") {
-            ".claude/projects/x"
-        } else {
-            ".codex/sessions/2026"
-        };
-        h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
+        let folder = store_folder(&from);
+        h.0.put(&format!("{folder}/{name}.jsonl"), fixture(&from));
     }
     let imported = h.run("import -n --json 'washi kite'");
     assert_eq!(imported.code, 0, "{imported}");
@@ -2683,7 +2697,7 @@ fn a_source_is_named_by_its_title() {
             .starts_with("pisess: `which paper` is in the titles of 7 sessions"),
         "{several}"
     );
-    assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex` and `--source opencode` list the sessions)");
+    assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex`, `--source opencode` and `--source gemini` list the sessions)");
 }
 
 /// The responses of two imports of a source are the same, so that `list --forks` counts the source
@@ -2716,4 +2730,390 @@ fn counted_by_list(h: &Home) -> (f64, f64) {
         tokens += row["tokens"]["total"].as_f64().unwrap();
     }
     (messages, tokens)
+}
+
+#[test]
+fn a_session_of_gemini_cli() {
+    let s = Sandbox::with(&["gemini/plain.jsonl"]);
+    s.run("import ./plain.jsonl -o ./new");
+    assert_snapshot!(s.run("tree ./new --unfold"), @r#"
+    0f37a35c  • gemini.context: <session_context> This is the Gemini CLI. We are setting up the context for our chat. Today's date is Wednesday, April 29, 2026 (formatted according to the user's locale). My operating system is: linu  (hidden)
+    e508b942  • user: hello there
+    f7ee2b1d  • assistant: An answer to hello there
+    b9754682  • user: think: kites need wind
+    978b1fcc  • assistant: I thought about it.
+    0099fb34  • user: run: echo one
+    4d9dffba  • assistant: I run it.
+    0d3c9b82  • run_shell_command: echo one
+    8e1404a0  • assistant: The results are there.
+    34d1a0b7  • user: run: echo two; echo three
+    929ed352  • assistant: I run it.
+    8b68456c  • run_shell_command: echo two
+    d0fa2fd6  • run_shell_command: echo three
+    d142abf5  • assistant: The results are there.
+    0f6d1f71  • user: run: exit 3
+    236b604a  • assistant: I run it.
+    dbf13aa9  • run_shell_command: exit 3
+    06329757  • assistant: The results are there.
+    0474e515  • user: call: read_file {"file_path":"missing.txt"}
+    f700377f  • read_file: [failed] missing.txt
+    392ef6a8  • assistant: The results are there.
+    04903746  • user: call: write_file {"file_path":"note.txt","content":"a\nb\n"}
+    27a58b7e  • write_file: note.txt
+    ecd47b31  • assistant: The results are there.  ← active
+    "#);
+    assert_snapshot!(s.run("context --as text ./new"), @r#"
+    [User]: <session_context>
+    This is the Gemini CLI. We are setting up the context for our chat.
+    Today's date is Wednesday, April 29, 2026 (formatted according to the user's locale).
+    My operating system is: linux
+    The project's temporary directory is: /home/u/.gemini/tmp/kites
+    - **Workspace Directories:**
+      - /home/u/kites
+    - **Directory Structure:**
+
+    Showing up to 200 items (files + folders).
+
+    /home/u/kites/
+
+
+
+    </session_context>
+
+    [User]: hello there
+
+    [Assistant]: An answer to hello there
+
+    [User]: think: kites need wind
+
+    [Assistant]: I thought about it.
+
+    [User]: run: echo one
+
+    [Assistant]: I run it.
+
+    [Assistant tool calls]: run_shell_command(command="echo one")
+
+    [Tool result]: <untrusted_context>
+    Output: one
+    Process Group PGID: 4242
+    </untrusted_context>
+
+    [Assistant]: The results are there.
+
+    [User]: run: echo two; echo three
+
+    [Assistant]: I run it.
+
+    [Assistant tool calls]: run_shell_command(command="echo two"); run_shell_command(command="echo three")
+
+    [Tool result]: <untrusted_context>
+    Output: two
+    Process Group PGID: 4242
+    </untrusted_context>
+
+    [Tool result]: <untrusted_context>
+    Output: three
+    Process Group PGID: 4242
+    </untrusted_context>
+
+    [Assistant]: The results are there.
+
+    [User]: run: exit 3
+
+    [Assistant]: I run it.
+
+    [Assistant tool calls]: run_shell_command(command="exit 3")
+
+    [Tool result]: <untrusted_context>
+    Output: (empty)
+    Exit Code: 3
+    Process Group PGID: 4242
+    </untrusted_context>
+
+    [Assistant]: The results are there.
+
+    [User]: call: read_file {"file_path":"missing.txt"}
+
+    [Assistant tool calls]: read_file(file_path="missing.txt")
+
+    [Tool result]: File not found: /home/u/kites/missing.txt
+
+    [Assistant]: The results are there.
+
+    [User]: call: write_file {"file_path":"note.txt","content":"a\nb\n"}
+
+    [Assistant tool calls]: write_file(file_path="note.txt", content="a\nb\n")
+
+    [Tool result]: Successfully created and wrote to new file: /home/u/kites/note.txt. Here is the updated code:
+    a
+    b
+
+
+    [Assistant]: The results are there.
+    "#);
+    assert_snapshot!(s.run("stats --by file ./new"), @r"
+    file                 reads  writes  failed  sessions  in
+    ~/kites/missing.txt      0       0       1         1  4559f9ab
+    ~/kites/note.txt         0       1       0         1  4559f9ab
+    ");
+    assert_snapshot!(s.run("stats --by model ./new"), @r"
+    model                  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    google/gemini-2.5-pro         1        18      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
+    (not by a model)              1         7      0       0      0       0            0           0             0         -    0s      0
+    total                         1        25      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
+    ~ <$0.01 of the cost is estimated, prices of 2026-11-29
+    ");
+}
+
+#[test]
+fn a_rewind_of_gemini_cli_is_a_branch_and_a_compaction_keeps_the_last_messages() {
+    let s = Sandbox::with(&["gemini/rewind.jsonl"]);
+    s.run("import ./rewind.jsonl -o ./new");
+    assert_snapshot!(s.run("tree ./new"), @r"
+    476463f5  • gemini.context: <session_context> This is the Gemini CLI. We are setting up the context for our chat. Today's date is Wednesday, April 29, 2026 (formatted according to the user's locale). My operating system is: linu  (hidden)
+    f912c07c  • user: first question
+    1b2d3a50  • assistant: An answer to first question
+    1a67cd8b  ├╴ 4 messages · second question  4d
+    5e9ba94e  • user: second question, once more
+    7ea87415  • assistant: An answer to second question, once more
+    2f9c2f79  • user: think: about kites
+    cd9c2922  • assistant: I thought about it.
+    a8ac6e90  • user: run: echo four
+    055d8522  • assistant: I run it.
+    f363190d  • run_shell_command: echo four
+    4d423d76  • assistant: The results are there.
+    7e9a04a5  • user: fifth question
+    548f1428  • assistant: An answer to fifth question
+    369d08c9  • user: sixth question
+    ce2881e3  • assistant: An answer to sixth question
+    39c08229  • ── compaction: 20.0k tokens · <state_snapshot>So far it was a test.</state_snapshot> ──
+    1f7a5a09  • user: seventh question
+    634ce0f3  • assistant: An answer to seventh question  ← active
+    ");
+    assert_snapshot!(s.run("context --as text ./new"), @r"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    <state_snapshot>So far it was a test.</state_snapshot>
+    </summary>
+
+    [User]: fifth question
+
+    [Assistant]: An answer to fifth question
+
+    [User]: sixth question
+
+    [Assistant]: An answer to sixth question
+
+    [User]: seventh question
+
+    [Assistant]: An answer to seventh question
+    ");
+}
+
+/// A session that is resumed in the minute in which it began gets the beginning of a file once more.
+#[test]
+fn a_session_of_gemini_cli_may_be_begun_twice() {
+    let s = Sandbox::new();
+    let text = String::from_utf8(fixture("gemini/plain.jsonl")).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    let list = lines
+        .iter()
+        .rposition(|line| line.contains(r#""$set":{"messages""#));
+    let (before, after) = lines.split_at(list.unwrap());
+    let twice = [before, &lines[..2], after].concat();
+    s.put("once.jsonl", &*text);
+    s.put("twice.jsonl", twice.join("\n") + "\n");
+    let texts = |name: &str| s.run(&format!("context --as text ./{name}"));
+    assert_eq!(texts("twice.jsonl"), texts("once.jsonl"));
+    assert_eq!(
+        s.run("branches ./twice.jsonl").lines().count(),
+        s.run("branches ./once.jsonl").lines().count()
+    );
+}
+
+/// Where Gemini CLI keeps the fixtures `parent` and `sub-agent`, and the file that it began when it
+/// resumed the session.
+const GEMINI_FILES: [&str; 3] = [
+    ".gemini/tmp/kites/chats/session-2026-04-29T18-46-297c1192.jsonl",
+    ".gemini/tmp/kites/chats/297c1192-072e-4928-8869-82160006f658/b15698b2-6ed2-469f-97fe-96396dbb0707.jsonl",
+    ".gemini/tmp/kites/chats/session-2026-04-29T18-47-297c1192.jsonl",
+];
+
+/// A home directory with a session of Gemini CLI that has a sub-agent.
+fn home_with_gemini() -> Home {
+    let h = Home::with(&[]);
+    let parent = String::from_utf8(fixture("gemini/parent.jsonl")).unwrap();
+    let begun: Vec<_> = parent.lines().take(2).collect();
+    h.0.put(GEMINI_FILES[0], &*parent);
+    h.0.put(GEMINI_FILES[1], fixture("gemini/sub-agent.jsonl"));
+    h.0.put(GEMINI_FILES[2], begun.join("\n") + "\n");
+    h.0.put(".gemini/tmp/kites/.project_root", "/home/u/kites");
+    h
+}
+
+#[test]
+fn sessions_of_gemini_cli_are_found_by_their_id_and_have_sub_agents() {
+    let h = home_with_gemini();
+    assert_snapshot!(h.run("list --all --source gemini"), @r"
+       age  id        msgs    size  context    cost  name or first user message
+        4d  0006f658     6  4.3 kB    20.0k  ~$0.03  look at @dot.png now --- Content from referenced files --- --- End of content ---
+        4d  6dbb0707     4  1.6 kB    20.0k  ~$0.02  └─ b15698b2-6ed2-469f-97fe-96396dbb0707: say a word
+    2> pisess: note: ~ costs are estimated, prices of 2026-11-29
+    ");
+    let by_id = h.run("tree 297c1192");
+    assert_eq!(by_id.code, 0, "{by_id}");
+    assert_eq!(
+        by_id.text(),
+        h.run("tree 297c1192-072e-4928-8869-82160006f658").text()
+    );
+    assert_snapshot!(h.run("resume -q 297c1192"), @"cd /home/u/kites && gemini --resume 297c1192-072e-4928-8869-82160006f658");
+    assert_snapshot!(h.run("import 297c1192"), @r"
+    ./.pi/agent/sessions/--home-u-kites--/2026-04-29T18-46-56-176Z_79ab0e21-716e-5be4-b56c-e1c5b5ad6f85.jsonl
+    ./.pi/agent/sessions/--home-u-kites--/2026-04-29T18-46-56-176Z_79ab0e21-716e-5be4-b56c-e1c5b5ad6f85/b15698b2-6ed2-469f-97fe-96396dbb0707.jsonl
+    2> pisess: 2 sessions created, 0 appended to, 0 unchanged, 0 failed
+    ");
+    assert_snapshot!(h.run("import ./.gemini/tmp"), @"2> pisess: 0 sessions created, 0 appended to, 2 unchanged, 0 failed");
+    h.run("import -q ./.gemini/tmp").quiet();
+    let stats = h.run("stats --by session --all --source gemini");
+    assert_snapshot!(stats, @r"
+    session                                                         messages  calls  failed   input  output  cache write  cache read  total tokens      cost  time  files
+    b5ad6f85  2026-04-29  look at @dot.png now --- Content from r…         6      1       0  24,000      15            0      36,000        60,015  ~$0.0347    0s      0
+    3ac05b16  2026-04-29  say a word                                       4      0       0  16,000      10            0      24,000        40,010  ~$0.0231    0s      0
+    total                                                                 10      1       0  40,000      25            0      60,000       100,025  ~$0.0577    0s      0
+    ~ $0.06 of the cost is estimated, prices of 2026-11-29
+    ");
+}
+
+/// Sessions in which nothing names the directory have the one of their project.
+#[test]
+fn the_directory_of_a_session_of_gemini_cli_is_in_a_file_of_the_project() {
+    let h = home_with_gemini();
+    let text = h.0.text(GEMINI_FILES[0]);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap();
+    // Without the description of the project.
+    let rest: Vec<_> = lines.skip(1).collect();
+    h.0.put(GEMINI_FILES[0], format!("{first}\n{}\n", rest.join("\n")));
+    let list = format!("list --json --source gemini ./{}", GEMINI_FILES[0]);
+    let rows = h.run(&list).text();
+    let row: serde_json::Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+    assert_eq!(row["cwd"], "/home/u/kites");
+}
+
+/// Older versions of Gemini CLI wrote a session as one object.
+#[test]
+fn a_session_of_gemini_cli_may_be_one_object() {
+    let h = Home::with(&["gemini/old.json"]);
+    assert_snapshot!(h.run("tree ./old.json"), @r"
+    d2d3c8b0  • user: hello there
+    cd160b8b  • assistant: An answer to hello there
+    8f81b8f1  • user: think: kites need wind
+    39e6a348  • assistant: I thought about it.
+    2a69315b  • user: run: echo one
+    53ef59f4  • assistant: I run it.
+    6b05c282  • run_shell_command: echo one
+    0e0f592d  • assistant: The results are there.
+    e20b7f8d  • user: run: echo two; echo three
+    35a3ceda  • assistant: I run it.
+    d7db41a9  • run_shell_command: echo two
+    7a4992b6  • run_shell_command: echo three
+    e755b4af  • assistant: The results are there.  ← active
+    ");
+    let done = h.run("import -q -o ./new ./old.json");
+    assert_eq!(done.code, 0, "{done}");
+    h.check("new", "old.json");
+    assert_eq!(h.run("import -q -o ./new ./old.json").quiet(), "");
+
+    // Without a title, which Gemini CLI adds at the end, a further message is appended.
+    let text = h.0.text("old.json");
+    let untitled = text.replace(",\n  \"summary\": \"Kites and echoes\"", "");
+    h.0.put("grows.json", &*untitled);
+    h.run("import -q -o ./grown ./grows.json").quiet();
+    let question =
+        r#"{"id":"u9","timestamp":"2026-04-29T19:00:00.000Z","type":"user","content":"And now?"}"#;
+    let (messages, end) = untitled.rsplit_once("\n  ]").unwrap();
+    h.0.put("grows.json", format!("{messages},\n{question}\n  ]{end}"));
+    let before = h.0.text("grown");
+    let done = h.run("import -q -o ./grown ./grows.json");
+    assert_eq!(done.code, 0, "{done}");
+    let after = h.0.text("grown");
+    assert!(
+        after.starts_with(&before) && after.contains("And now?"),
+        "{after}"
+    );
+}
+
+/// A source that ends anywhere, or has other bytes anywhere, is converted to a sound session, or is
+/// none. Each file is tried at many lengths and with many changes, which are always the same ones.
+#[test]
+fn broken_sources_are_converted_to_sound_sessions() {
+    for name in source_fixtures() {
+        let bytes = fixture(&name);
+        for len in (0..bytes.len()).step_by(bytes.len() / 150 + 1) {
+            convert_whole(&bytes[..len], &format!("{name}, {len} bytes"));
+        }
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        for round in 0..150 {
+            let mut changed = bytes.clone();
+            for _ in 0..1 + round % 3 {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let at = (random >> 33) as usize % changed.len();
+                let with = b"{}[]\",:0n\n\\ "[(random >> 20) as usize % 12];
+                match round % 4 {
+                    0 => drop(changed.remove(at)),
+                    1 => changed.insert(at, with),
+                    2 => changed.truncate(at.max(1)),
+                    _ => changed[at] = with,
+                }
+            }
+            convert_whole(&changed, &format!("{name}, change {round}"));
+        }
+    }
+}
+
+/// Returns the fixtures of all agents, those of single objects included.
+fn source_fixtures() -> Vec<String> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut names = Vec::new();
+    for agent in ["claude", "codex", "opencode", "gemini"] {
+        for file in std::fs::read_dir(root.join(agent)).unwrap() {
+            let file = file.unwrap();
+            if file.file_type().unwrap().is_file() {
+                names.push(format!("{agent}/{}", file.file_name().to_str().unwrap()));
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Converts a source in memory, and loads the session.
+fn convert_whole(bytes: &[u8], what: &str) {
+    use pisess::import::{self, JoinedSource, Origin};
+    let document = import::read_document(&bytes.to_vec()).unwrap();
+    let source = document.unwrap_or_else(|| JoinedSource::single(Box::new(bytes.to_vec())));
+    let Some(origin) = Origin::detect(&source).unwrap() else {
+        return;
+    };
+    let path = std::path::Path::new("source.jsonl");
+    let survey = import::survey_source(&source, origin, path).unwrap();
+    let id = survey.derive_session_id(pisess::session::dialect::Dialect::Pi, 0);
+    let target = import::ImportTarget {
+        agent: pisess::session::dialect::Dialect::Pi,
+        id: &id,
+        source_path: path,
+        earlier: &import::EarlierImports::default(),
+    };
+    let cwd = survey.cwd.clone().unwrap_or_default();
+    let mut session = Vec::new();
+    import::write_converted_session(&source, &survey, &target, &cwd, &mut session).unwrap();
+    let session = pisess::load::load(&session, &pisess::load::LoadOptions::default());
+    let problems = session
+        .unwrap_or_else(|error| panic!("{what}: {error}"))
+        .problems;
+    assert!(problems.is_empty(), "{what}: {problems:?}");
 }

@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, fixture};
 
 /// Fixtures of each agent.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 16] = [
     "claude/plain.jsonl",
     "claude/tree.jsonl",
     "claude/parallel.jsonl",
@@ -16,6 +16,10 @@ const SOURCES: [&str; 12] = [
     "opencode/plain.json",
     "opencode/reverted.json",
     "opencode/compacted.json",
+    "gemini/plain.jsonl",
+    "gemini/rewind.jsonl",
+    "gemini/parent.jsonl",
+    "gemini/damaged.jsonl",
 ];
 
 /// Each reading command, with the session as SESSION. The page is not one of them, because it has

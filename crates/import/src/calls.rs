@@ -2,10 +2,11 @@
 //! another.
 //!
 //! ```text
-//! pi       bash            read            write           edit
-//! Claude   Bash            Read            Write           Edit, MultiEdit
-//! Codex    exec_command    exec_command    apply_patch     apply_patch
-//! OpenCode bash            read            write           edit
+//! pi       bash                 read            write           edit
+//! Claude   Bash                 Read            Write           Edit, MultiEdit
+//! Codex    exec_command         exec_command    apply_patch     apply_patch
+//! OpenCode bash                 read            write           edit
+//! Gemini   run_shell_command    read_file       write_file      replace
 //! ```
 //!
 //! A call of any other tool, or one with other arguments, has no counterpart.
@@ -65,6 +66,16 @@ impl<'a> CommonCall<'a> {
             b"Bash" => read_command(arguments, "command", ("timeout", 1.0)),
             b"shell" | b"shell_command" => read_command(arguments, "command", ("timeout_ms", 1.0)),
             b"exec_command" => read_command(arguments, "cmd", ("timeout_ms", 1.0)),
+            // One in another directory has no counterpart.
+            b"run_shell_command" if arguments.get("dir_path").is_none() => {
+                read_command(arguments, "command", ("timeout", 1.0))
+            }
+            // Only a whole file: lines are numbered in another way.
+            b"read_file" if arguments.members().count() == 1 => Some(CommonCall::Read {
+                path: read_path(arguments)?,
+                offset: None,
+                limit: None,
+            }),
             b"read" | b"Read" => {
                 let [offset, limit] = find_members(arguments, ["offset", "limit"]);
                 Some(CommonCall::Read {
@@ -73,11 +84,11 @@ impl<'a> CommonCall<'a> {
                     limit,
                 })
             }
-            b"write" | b"Write" => Some(CommonCall::Write {
+            b"write" | b"Write" | b"write_file" => Some(CommonCall::Write {
                 path: read_path(arguments)?,
                 content: arguments.get_text("content")?,
             }),
-            b"edit" | b"Edit" | b"MultiEdit" => Some(CommonCall::Edit {
+            b"edit" | b"Edit" | b"MultiEdit" | b"replace" => Some(CommonCall::Edit {
                 path: read_path(arguments)?,
                 replacements: read_replacements(arguments)?,
             }),
@@ -307,6 +318,19 @@ mod tests {
                 "edit",
                 r#"{"filePath":"a","oldString":"x","newString":"y"}"#,
                 Some("*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"),
+            ),
+            ("run_shell_command", r#"{"command":"ls"}"#, Some("ls")),
+            (
+                "run_shell_command",
+                r#"{"command":"ls","dir_path":"a"}"#,
+                None,
+            ),
+            ("read_file", r#"{"file_path":"a"}"#, Some("cat 'a'")),
+            ("read_file", r#"{"file_path":"a","start_line":3}"#, None),
+            (
+                "replace",
+                r#"{"file_path":"a","instruction":"i","old_string":"x","new_string":"z"}"#,
+                Some("*** Begin Patch\n*** Update File: a\n@@\n-x\n+z\n*** End Patch"),
             ),
             ("edit", r#"{"path":"a","edits":[]}"#, None),
             ("write", r#"{"path":"a"}"#, None),

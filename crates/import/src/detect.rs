@@ -2,13 +2,14 @@
 
 use crate::Origin;
 use crate::joined::JoinedSource;
+use crate::lines::for_each_object;
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
 use pisess_store::{PageBuffer, ReadAt};
 use std::ffi::OsStr;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The number of lines in which to look for the agent's name.
 const LINES_TO_DETECT: usize = 100;
@@ -109,7 +110,23 @@ fn convert_document(document: &[u8]) -> Option<(Origin, Vec<u8>)> {
     None
 }
 
-/// Returns the id of a session from the name of its file.
+/// Returns the directory with the sub-agents of the session in a file; `None` if no agent wrote the
+/// file, or its sub-agents have no directory of their own.
+pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(origin) = Origin::detect(source)? else {
+        return Ok(None);
+    };
+    let mut session_id = None;
+    for_each_object(source, source.len().min(1), |_, raw| {
+        session_id = raw.and_then(|raw| origin.format().session_id(raw));
+        Ok(())
+    })?;
+    let session_id = session_id.unwrap_or_else(|| id_in_file_name(path));
+    Ok(origin.format().sub_agent_folder(path, &session_id))
+}
+
+/// Returns the id of a session from the name of its file; for a name that has only the start of the
+/// id, that start.
 pub fn id_in_file_name(path: &Path) -> String {
     let mut origins = Origin::all().iter();
     let id = origins.find_map(|origin| origin.format().id_in_file_name(path));
@@ -126,6 +143,12 @@ pub fn is_document_name(name: &OsStr) -> bool {
     };
     let mut origins = Origin::all().iter();
     origins.any(|origin| origin.format().is_document_name(name))
+}
+
+/// Whether the name of a file has the whole id of the session, if a session is in it.
+pub fn has_id_in_file_name(path: &Path) -> bool {
+    let mut origins = Origin::all().iter();
+    origins.all(|origin| origin.format().has_id_in_file_name(path))
 }
 
 /// Whether a file, by its name, is a log that only repeats the conversation of a session, so that

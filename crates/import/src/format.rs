@@ -4,17 +4,17 @@
 //! An agent is a module with a [`SourceFormat`], and a variant of [`Origin`](crate::Origin).
 //! Nothing else in this crate or in the command line asks which agent it is.
 
-use crate::SourceReader;
 use crate::convert::EarlierImports;
 use crate::joined::{JoinedSource, SourceLayout};
 use crate::native::NativeFormat;
 use crate::parts::parse_time_ms;
 use crate::writer::EntryWriter;
+use crate::{SourceReader, SubAgent};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is constant of an agent.
 #[derive(Debug)]
@@ -113,8 +113,19 @@ pub trait SourceFormat: Sync {
     /// Returns who wrote the source, if the line shows it.
     fn author(&self, line: Raw) -> SourceAuthor;
 
+    /// Returns the sub-agent that wrote a file, if its path shows one.
+    fn sub_agent_of_path(&self, _path: &Path) -> Option<SubAgent> {
+        None
+    }
+
     /// Returns the working directory, if the line names it.
     fn cwd(&self, line: Raw) -> Option<Text<'static>>;
+
+    /// Returns the path of a file whose text is the working directory, for a session that does not
+    /// name it.
+    fn project_file(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
 
     /// Returns the time of a line in milliseconds since 1970.
     fn time_ms(&self, line: Raw) -> Option<i64> {
@@ -126,10 +137,22 @@ pub trait SourceFormat: Sync {
         Ok(None)
     }
 
-    /// Returns the id of the session from the name of its file, if it is not the whole name without
-    /// the extension.
+    /// Returns the directory with the sub-agents of a session, if they have files of their own. `id`
+    /// is that of the session.
+    fn sub_agent_folder(&self, _session: &Path, _id: &str) -> Option<PathBuf> {
+        None
+    }
+
+    /// Returns the id of the session from the name of its file, or the start of it, if it is not the
+    /// whole name without the extension.
     fn id_in_file_name(&self, _path: &Path) -> Option<String> {
         None
+    }
+
+    /// Whether the name of a file has the whole id of the session. Otherwise, the file has to be
+    /// read for it.
+    fn has_id_in_file_name(&self, _path: &Path) -> bool {
+        true
     }
 
     /// Whether a file, by its name without the extension, is the log of an agent that only repeats

@@ -19,6 +19,18 @@ pub struct SourceIdentity {
 }
 
 impl SourceIdentity {
+    /// Begins with what the path of a source shows.
+    pub fn of_path(path: &Path, origin: Origin) -> SourceIdentity {
+        let Some(sub_agent) = origin.format().sub_agent_of_path(path) else {
+            return SourceIdentity::default();
+        };
+        SourceIdentity {
+            session: Some(sub_agent.session),
+            author: SourceAuthor::SubAgent(sub_agent.id),
+            ..SourceIdentity::default()
+        }
+    }
+
     /// Takes from a line what the lines before it did not show.
     pub fn add_line(&mut self, line: Raw, origin: Origin) {
         let format = origin.format();

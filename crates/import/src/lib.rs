@@ -1,7 +1,7 @@
-//! Sessions of other agents, converted: Claude Code, Codex and OpenCode.
+//! Sessions of other agents, converted: Claude Code, Codex, OpenCode and Gemini CLI.
 //!
 //! ```text
-//! lines of the source ── claude, codex, opencode ──> drafts ── writer ──> entries of pi or oh-my-pi
+//! lines of the source ── claude, codex, opencode, gemini ──> drafts ── writer ──> entries of pi or oh-my-pi
 //! ```
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
@@ -16,6 +16,7 @@ mod codex;
 mod convert;
 mod detect;
 mod format;
+mod gemini;
 mod identity;
 pub mod joined;
 mod lines;
@@ -30,7 +31,10 @@ mod writer;
 pub use convert::{
     EarlierImports, ImportTarget, WrittenLines, emit_new_entries, write_converted_session,
 };
-pub use detect::{id_in_file_name, is_document_name, is_internal_log, read_document};
+pub use detect::{
+    has_id_in_file_name, id_in_file_name, is_document_name, is_internal_log, read_document,
+    sub_agent_folder,
+};
 pub use format::{AgentFacts, StoreLayout};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
 pub use native::{NativeFormat, NativeTarget, TitleList, write_native_session};
@@ -42,6 +46,7 @@ use format::SourceFormat;
 use pisess_json::Raw;
 use pisess_json::write::Object;
 use std::io;
+use std::path::{Path, PathBuf};
 use writer::{EntryDraft, EntryWriter};
 
 /// An agent whose sessions can be imported.
@@ -54,6 +59,8 @@ pub enum Origin {
     /// OpenCode
     #[value(name = "opencode")]
     OpenCode,
+    /// Gemini CLI
+    Gemini,
 }
 
 /// Makes entries of the lines of a source.
@@ -83,6 +90,7 @@ impl Origin {
             Origin::Claude => &claude::format::ClaudeFormat,
             Origin::Codex => &codex::format::CodexFormat,
             Origin::OpenCode => &opencode::format::OpenCodeFormat,
+            Origin::Gemini => &gemini::format::GeminiFormat,
         }
     }
 
@@ -99,6 +107,12 @@ impl Origin {
     /// Returns how sessions of pi are written for the agent; `None` if they cannot be.
     pub fn native(self) -> Option<&'static dyn NativeFormat> {
         self.format().native()
+    }
+
+    /// Returns the path of a file whose text is the working directory of a session of the agent, if
+    /// the session itself does not name it.
+    pub fn project_file(self, session: &Path) -> Option<PathBuf> {
+        self.format().project_file(session)
     }
 
     /// The name that options, ids and types of entries have.

@@ -1,4 +1,4 @@
-//! What the readers of both agents build alike.
+//! What the readers of several agents build alike.
 
 use pisess_core::session::content::find_members;
 use pisess_core::session::usage::Usage;
@@ -79,6 +79,14 @@ pub fn unconverted_members(object: Raw, converted_keys: &[&str]) -> Object {
         }
     }
     unconverted
+}
+
+/// Builds a block of thinking.
+pub fn thinking_block(thought: &Text) -> Vec<u8> {
+    Object::new()
+        .str("type", "thinking")
+        .text("thinking", thought)
+        .finish()
 }
 
 /// Builds an image block from base64 data and a MIME type; `None` if either is missing or empty.

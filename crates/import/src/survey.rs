@@ -94,7 +94,7 @@ pub struct SubAgent {
 /// Reads the whole source at `path` without writing anything, and summarizes it.
 pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
     let layout = &source.layout;
-    let mut identity = SourceIdentity::default();
+    let mut identity = SourceIdentity::of_path(path, origin);
     let mut reader = origin.format().new_reader(
         source,
         layout,

@@ -266,10 +266,11 @@ fn read_foreign_file(
     session.listed.id = Text::from(survey.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
     // Claude Code keeps sub-agents below their session; the others name the session in their first
-    // line.
+    // line, or in the name of the directory.
     session.listed.owner = match (&file.owner, &survey.sub_agent) {
         (None, Some(agent)) => rollouts
             .find_owner(&file.path, &agent.session)
+            .or_else(|| foreign::find_owner_beside(&file.path, agent))
             .map(Arc::from),
         (owner, _) => owner.clone(),
     };

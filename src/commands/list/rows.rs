@@ -476,7 +476,7 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
         title += &"   ".repeat(row.level.min(DEEPEST) - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
-    // The file of a sub-agent is named after it, except in Codex.
+    // The file of a sub-agent is named after it, except by Codex.
     if session.owner.is_some()
         && RolloutName::parse(&session.path).is_none()
         && let Some(stem) = session.path.file_stem()

@@ -47,7 +47,10 @@ const VALUES: &[(&str, &str)] = &[
         "SIZE",
         "a number of bytes, such as `500000`, `64k` or `1.5M`",
     ),
-    ("SOURCE", "an agent to import from: `claude` or `codex`"),
+    (
+        "SOURCE",
+        "an agent to import from: `claude`, `codex`, `opencode` or `gemini`",
+    ),
     (
         "SUFFIX",
         "the end of the new name of a file, such as `.bak`",

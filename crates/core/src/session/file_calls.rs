@@ -19,11 +19,11 @@ pub struct FileTool {
 /// What a tool does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
-    /// `read`; of Claude Code, `Read`.
+    /// `read`; of Claude Code, `Read`; of Gemini CLI, `read_file`.
     Read,
-    /// `write`, `Write`.
+    /// `write`, `Write`, `write_file`.
     Write,
-    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`; of Codex, `apply_patch`.
+    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`, `replace`; of Codex, `apply_patch`.
     Edit,
 }
 
@@ -54,9 +54,9 @@ pub struct CalledFile<'a> {
 pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<CalledFile<'a>> {
     let name = name?.text()?;
     let action = match name.as_bytes() {
-        b"read" | b"Read" => FileAction::Read,
-        b"write" | b"Write" => FileAction::Write,
-        b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => FileAction::Edit,
+        b"read" | b"Read" | b"read_file" => FileAction::Read,
+        b"write" | b"Write" | b"write_file" => FileAction::Write,
+        b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" | b"replace" => FileAction::Edit,
         _ => return None,
     };
     let arguments = arguments?;

@@ -204,7 +204,11 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
 /// type that `import` gives it. Summaries leave such a message out.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
-    name.starts_with("claude.") || name == "codex.context" || name == "opencode.added"
+    name.starts_with("claude.")
+        || matches!(
+            &*name,
+            "codex.context" | "gemini.context" | "opencode.added"
+        )
 }
 
 /// Reads a tool call from its block. Each part that the call does not have is empty.

@@ -13,6 +13,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Claude Code.
 pub struct ClaudeFormat;
@@ -73,6 +74,10 @@ impl SourceFormat for ClaudeFormat {
 
     fn cwd(&self, line: Raw) -> Option<Text<'static>> {
         non_empty_text(line, "cwd").map(Text::into_owned)
+    }
+
+    fn sub_agent_folder(&self, session: &Path, _id: &str) -> Option<PathBuf> {
+        Some(session.with_extension("").join("subagents"))
     }
 
     fn is_internal_log(&self, file_stem: &str) -> bool {

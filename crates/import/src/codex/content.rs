@@ -5,7 +5,7 @@ use foldhash::fast::FixedState;
 use pisess_core::session::content::{find_members, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::text::{Text, join_with};
-use pisess_json::write::{Object, array};
+use pisess_json::write::array;
 use std::hash::BuildHasher;
 
 /// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It
@@ -104,14 +104,6 @@ pub fn list_reasoning_texts(item: Raw) -> Vec<Text<'static>> {
         }
     }
     texts
-}
-
-/// Builds the block of a thought.
-pub fn thinking_block(thought: &Text) -> Vec<u8> {
-    Object::new()
-        .str("type", "thinking")
-        .text("thinking", thought)
-        .finish()
 }
 
 /// Converts the texts and images of content to blocks of pi; other blocks are left out.

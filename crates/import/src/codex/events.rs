@@ -1,9 +1,9 @@
 //! Events: what the user saw. Most repeat an item, and are kept as custom entries.
 
-use super::content::{fingerprint, thinking_block};
+use super::content::fingerprint;
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
-use crate::parts::non_empty_text;
+use crate::parts::{non_empty_text, thinking_block};
 use pisess_core::session::content::text_block;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;

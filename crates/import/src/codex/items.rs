@@ -1,14 +1,14 @@
 //! Items: what was sent to the model, or came from it.
 
 use super::content::{
-    convert_content_blocks, find_item_type, item_fingerprints, list_reasoning_texts, thinking_block,
+    convert_content_blocks, find_item_type, item_fingerprints, list_reasoning_texts,
 };
 use super::history::begins_turn;
 use super::line::CodexLine;
 use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 use super::{CodexReader, Conversion, TurnStart};
 use crate::Origin;
-use crate::parts::{custom_message_members, non_empty_text};
+use crate::parts::{custom_message_members, non_empty_text, thinking_block};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};

@@ -298,8 +298,8 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
                 let is_sequential = is_of_claude || is_of_opencode;
                 read_edit(arguments, output, &operation.path, is_sequential)
             }
-            // Claude Code and OpenCode number the lines that they print.
-            FileAction::Read if is_of_claude || is_of_opencode => FileChange::UnknownRead,
+            // The other agents print more than the text, such as numbers of lines.
+            FileAction::Read if is_of_opencode || name != *"read" => FileChange::UnknownRead,
             FileAction::Read => output.read_lines(arguments),
         }
     })

@@ -1,0 +1,387 @@
+//! Reads sessions of Gemini CLI: `~/.gemini/tmp/*/chats/*.jsonl`.
+//!
+//! A file is a log of what changes a list of messages. A line with the id of a message adds it, or
+//! replaces it: a response is written once more when its calls have ended, with their results. So
+//! a response is held back until another message follows. `$rewindTo` removes a message and all
+//! after it, so that what follows is on another branch. `$set` with messages replaces the list: it
+//! mostly repeats the list, and else it is a compaction or goes back ([`history`]).
+
+pub mod format;
+mod history;
+mod message;
+
+use super::SourceReader;
+use super::parts::{
+    custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
+};
+use super::writer::{EntryDraft, EntryWriter, NodeIx};
+use foldhash::HashSet;
+use history::{PathMessage, RemovedMessages, is_optional};
+use message::{
+    Part, Response, UserMessage, fingerprint, is_converted_whole, list_calls, lone_result_members,
+    read_parts, user_blocks,
+};
+use pisess_core::session::content::{find_members, finite_or_zero, member_is};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+const NAME: &str = "gemini";
+
+/// The members of `$set` that have a counterpart, or repeat what other lines have.
+const SET_KEYS: [&str; 4] = ["messages", "lastUpdated", "sessionId", "summary"];
+
+/// The members of a message of the user that have a counterpart.
+const USER_KEYS: [&str; 3] = ["timestamp", "type", "content"];
+
+/// The reader of a source, with what the lines so far have shown.
+#[derive(Default)]
+pub struct GeminiReader<'o> {
+    writer: EntryWriter<'o>,
+    /// The leaf.
+    leaf: Option<NodeIx>,
+    /// The messages that Gemini CLI has in its list, without those that only have results.
+    path: Vec<PathMessage>,
+    removed: RemovedMessages,
+    held: Option<HeldResponse>,
+    /// The ids of all messages that were read.
+    known_messages: HashSet<Box<[u8]>>,
+    /// The ids of the calls that are in a message, and of those that have a result.
+    known_calls: HashSet<Box<[u8]>>,
+    answered_calls: HashSet<Box<[u8]>>,
+    model: Text<'static>,
+    /// The number of tokens in the context, as reported last.
+    context_tokens: f64,
+    time_ms: i64,
+}
+
+/// A response that may be written once more.
+struct HeldResponse {
+    /// The offset of its first line.
+    offset: u64,
+    /// Its last line.
+    line: Vec<u8>,
+    /// The entries that came after its first line.
+    followers: Vec<EntryDraft>,
+}
+
+impl<'o> SourceReader<'o> for GeminiReader<'o> {
+    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        let [id, set, rewind, project] =
+            find_members(raw, ["id", "$set", "$rewindTo", "projectHash"]);
+        let text = |member: Option<Raw<'_>>| member.and_then(Raw::text).map(Text::into_owned);
+
+        // The order is that in which Gemini CLI decides what a line is.
+        if let Some(target) = text(rewind) {
+            self.release_held()?;
+            self.rewind(&target);
+            return self.keep_line(offset, "rewindTo", raw.bytes());
+        }
+        if let Some(id) = text(id) {
+            self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
+            return self.read_message(offset, &id, raw);
+        }
+        if let Some(set) = set.filter(|set| set.is_object()) {
+            return self.read_set(offset, set);
+        }
+        if project.is_some() {
+            self.time_ms = parse_time_ms(raw.get("startTime")).unwrap_or(self.time_ms);
+            let kept = unconverted_members(raw, &["messages"]).finish();
+            self.keep_line(offset, "session", &kept)?;
+            return self.read_changes(offset, raw);
+        }
+        self.keep_line(offset, "line", raw.bytes())
+    }
+
+    fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        self.add_entry(offset, "custom", members)
+    }
+
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
+        // A response without content waits for it: the model has not answered yet.
+        let is_empty = self.held.as_ref().is_some_and(HeldResponse::is_empty);
+        let waiting = if is_empty { self.held.take() } else { None };
+        self.release_held()?;
+        self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
+        self.held = waiting;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<EntryWriter<'o>> {
+        self.release_held()?;
+        Ok(self.writer)
+    }
+}
+
+impl HeldResponse {
+    fn has_id(&self, id: &Text) -> bool {
+        Raw::from_checked(&self.line).get_text("id").as_ref() == Some(id)
+    }
+
+    /// Whether it has no content yet, and nothing came after it.
+    fn is_empty(&self) -> bool {
+        let message = Raw::from_checked(&self.line);
+        let parts = read_parts(message.get("content").unwrap_or(Raw::NULL));
+        self.followers.is_empty() && Response::convert(message, &parts).blocks.is_empty()
+    }
+}
+
+impl<'o> GeminiReader<'o> {
+    /// Makes a reader that has read nothing.
+    pub fn new(writer: EntryWriter<'o>) -> Self {
+        GeminiReader {
+            writer,
+            model: Text::from(NAME),
+            ..GeminiReader::default()
+        }
+    }
+
+    /// Adds an entry below the leaf. While a response is held back, the entry is held back with it,
+    /// and added after it.
+    fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
+        let draft = EntryDraft {
+            offset,
+            time_ms: self.time_ms,
+            kind,
+            members,
+        };
+        match &mut self.held {
+            Some(held) => held.followers.push(draft),
+            None => self.add_below_leaf(draft)?,
+        }
+        Ok(())
+    }
+
+    fn add_below_leaf(&mut self, draft: EntryDraft) -> io::Result<()> {
+        self.leaf = Some(self.writer.add_child(self.leaf, draft)?);
+        Ok(())
+    }
+
+    /// Keeps a line without a counterpart, or a part of it, as a custom entry.
+    fn keep_line(&mut self, offset: u64, kind: &str, data: &[u8]) -> io::Result<()> {
+        self.add_entry(offset, "custom", kept_line_members(NAME, kind, data))
+    }
+
+    /// Reads a line with a message.
+    fn read_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
+        let is_response = member_is(raw, "type", "gemini");
+        if self.known_messages.contains(id.as_bytes()) {
+            if !is_response {
+                return self.keep_line(offset, "repeated", raw.bytes());
+            }
+            if let Some(held) = &mut self.held
+                && held.has_id(id)
+            {
+                held.line = raw.bytes().to_vec();
+                return Ok(());
+            }
+            return self.add_missing(offset, raw);
+        }
+
+        self.release_held()?;
+        if is_response {
+            self.known_messages.insert(id.as_bytes().into());
+            self.held = Some(HeldResponse {
+                offset,
+                line: raw.bytes().to_vec(),
+                followers: Vec::new(),
+            });
+            return Ok(());
+        }
+        self.add_message(offset, id, raw)
+    }
+
+    /// Adds a message that is complete.
+    fn add_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
+        let is_copy = !self.known_messages.insert(id.as_bytes().into());
+        if member_is(raw, "type", "gemini") {
+            return self.add_response(offset, raw, is_copy);
+        }
+        if member_is(raw, "type", "user") {
+            return self.add_user_message(offset, id, raw);
+        }
+        // What only the user sees: information, warnings and errors.
+        let kind = non_empty_text(raw, "type").unwrap_or_else(|| Text::from("line"));
+        self.keep_line(offset, &kind.to_string_lossy(), raw.bytes())
+    }
+
+    fn add_user_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
+        let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
+        let kind = UserMessage::of_parts(&parts);
+        let blocks = array(user_blocks(&parts));
+        let unconverted = if is_converted_whole(&parts) {
+            unconverted_members(raw, &USER_KEYS)
+        } else {
+            unconverted_members(raw, &["timestamp", "type"])
+        };
+        let kept = unconverted.finish();
+
+        match kind {
+            UserMessage::Empty => return self.keep_line(offset, "user", raw.bytes()),
+            UserMessage::Results => return self.add_lone_results(offset, &parts),
+            UserMessage::SessionContext | UserMessage::HookContext => {
+                let leaf_before = self.leaf;
+                let members = custom_message_members(NAME, "context", &blocks, false);
+                self.add_entry(offset, "custom_message", members.json(NAME, &kept))?;
+                self.push_to_path(id, raw, leaf_before);
+                return Ok(());
+            }
+            UserMessage::Prompt => {}
+        }
+        // Beside results, there may be the images that a tool has read.
+        self.add_lone_results(offset, &parts)?;
+        let leaf_before = self.leaf;
+        let message = Object::new()
+            .str("role", "user")
+            .json("content", &blocks)
+            .number("timestamp", self.time_ms as f64)
+            .finish();
+        let members = Object::new().json("message", &message).json(NAME, &kept);
+        self.add_entry(offset, "message", members)?;
+        self.push_to_path(id, raw, leaf_before);
+        Ok(())
+    }
+
+    /// Adds the results among the parts of a message of the user that no response has.
+    fn add_lone_results(&mut self, offset: u64, parts: &[Part]) -> io::Result<()> {
+        for part in parts {
+            let Part::Result(result) = part else { continue };
+            let Some(id) = non_empty_text(*result, "id") else {
+                continue;
+            };
+            let is_open = self.known_calls.contains(id.as_bytes())
+                && !self.answered_calls.contains(id.as_bytes());
+            if is_open && let Some(members) = lone_result_members(*result, self.time_ms) {
+                self.answered_calls.insert(id.as_bytes().into());
+                self.add_entry(offset, "message", members)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the response that is held, and the entries that were held back with it. Does nothing if
+    /// none is held.
+    fn release_held(&mut self) -> io::Result<()> {
+        let Some(held) = self.held.take() else {
+            return Ok(());
+        };
+        self.add_response(held.offset, Raw::from_checked(&held.line), false)?;
+        for draft in held.followers {
+            self.add_below_leaf(draft)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a response with the results of its calls. The tokens of a copy were counted before.
+    fn add_response(&mut self, offset: u64, raw: Raw, is_copy: bool) -> io::Result<()> {
+        let [id, content, model, tokens] = find_members(raw, ["id", "content", "model", "tokens"]);
+        let parts = read_parts(content.unwrap_or(Raw::NULL));
+        let response = Response::convert(raw, &parts);
+        let tokens = tokens.filter(|tokens| tokens.is_object());
+        if response.blocks.is_empty() && tokens.is_none() {
+            return self.keep_line(offset, NAME, raw.bytes());
+        }
+
+        let id = id.and_then(Raw::text).unwrap_or_default();
+        if let Some(model) = model.and_then(Raw::text).filter(|model| !model.is_empty()) {
+            self.model = model.into_owned();
+        }
+        if let Some(tokens) = tokens {
+            self.context_tokens = finite_or_zero(tokens.get("total"));
+        }
+        let time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
+        let own_tokens = tokens.filter(|_| !is_copy);
+        let leaf_before = self.leaf;
+        self.add_below_leaf(EntryDraft {
+            offset,
+            time_ms,
+            kind: "message",
+            members: response.entry_members(&self.model, own_tokens, time_ms),
+        })?;
+        self.push_to_path(&id, raw, leaf_before);
+        self.add_results(offset, raw, &parts, time_ms)
+    }
+
+    /// Adds what a response has and its message lacks: the message was added when an import ended,
+    /// before the calls were recorded.
+    fn add_missing(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        self.release_held()?;
+        let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
+        let response = Response::convert_new_calls(raw, &parts, &self.known_calls);
+        if !response.blocks.is_empty() {
+            let members = response.entry_members(&self.model, None, self.time_ms);
+            self.add_entry(offset, "message", members)?;
+        }
+        self.add_results(offset, raw, &parts, self.time_ms)
+    }
+
+    /// Adds the results of the calls of a response that have none yet.
+    fn add_results(
+        &mut self,
+        offset: u64,
+        raw: Raw,
+        parts: &[Part],
+        time_ms: i64,
+    ) -> io::Result<()> {
+        for call in list_calls(raw, parts) {
+            self.known_calls.insert(call.id.as_bytes().into());
+            if self.answered_calls.contains(call.id.as_bytes()) {
+                continue;
+            }
+            let Some(result) = call.result_entry(time_ms) else {
+                continue;
+            };
+            self.answered_calls.insert(call.id.as_bytes().into());
+            self.add_below_leaf(EntryDraft {
+                offset,
+                time_ms: result.time_ms,
+                kind: "message",
+                members: result.members,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Adds a message to the list of Gemini CLI. Its first entry is the leaf.
+    fn push_to_path(&mut self, id: &Text, raw: Raw, leaf_before: Option<NodeIx>) {
+        self.removed = RemovedMessages::default();
+        self.path.push(PathMessage {
+            id: id.as_bytes().into(),
+            fingerprint: fingerprint(raw),
+            leaf_before,
+            first_entry: self.leaf,
+            is_optional: is_optional(raw),
+        });
+    }
+
+    /// Reads a line that changes members of the session.
+    fn read_set(&mut self, offset: u64, set: Raw) -> io::Result<()> {
+        self.time_ms = parse_time_ms(set.get("lastUpdated")).unwrap_or(self.time_ms);
+        self.read_changes(offset, set)?;
+        let unconverted = unconverted_members(set, &SET_KEYS).finish();
+        if unconverted == b"{}" {
+            return Ok(());
+        }
+        let kept = Object::new().json("$set", &unconverted).finish();
+        self.keep_line(offset, "set", &kept)
+    }
+
+    /// Reads the messages and the title among the members of the session.
+    fn read_changes(&mut self, offset: u64, members: Raw) -> io::Result<()> {
+        let [messages, summary] = find_members(members, ["messages", "summary"]);
+        if let Some(messages) = messages.filter(|messages| messages.is_array()) {
+            self.release_held()?;
+            self.replace_messages(offset, messages)?;
+        }
+        let Some(title) = summary.and_then(Raw::text) else {
+            return Ok(());
+        };
+        if title.is_blank() || self.writer.name.as_ref() == Some(&title) {
+            return Ok(());
+        }
+        let entry = Object::new().text("name", &title);
+        self.writer.name = Some(title.into_owned());
+        self.add_entry(offset, "session_info", entry)
+    }
+}

@@ -1,0 +1,202 @@
+//! What is known of Gemini CLI before its lines are read.
+
+use super::GeminiReader;
+use super::message::{Part, is_session_context, read_parts};
+use crate::format::{AgentFacts, SourceAuthor, SourceFormat, StoreLayout};
+use crate::joined::SourceLayout;
+use crate::parts::{non_empty_text, parse_time_ms, unconverted_members};
+use crate::writer::EntryWriter;
+use crate::{EarlierImports, SourceReader, SubAgent};
+use pisess_core::session::content::{find_members, member_is};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_store::ReadAt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Gemini CLI.
+pub struct GeminiFormat;
+
+const FACTS: AgentFacts = AgentFacts {
+    name: "gemini",
+    display_name: "Gemini CLI",
+    store: StoreLayout {
+        variable: "GEMINI_CLI_HOME",
+        below_variable: ".gemini",
+        below_home: ".gemini",
+        subfolders: &["tmp"],
+    },
+    resume_command: ["gemini", "--resume"],
+};
+
+/// The directory with the sessions of a project, and below it a directory for each session that has
+/// sub-agents.
+const CHATS_FOLDER: &str = "chats";
+
+/// What precedes the working directory in the message that describes the project.
+const FOLDER_HEADINGS: [&str; 2] = [
+    "- **Workspace Directories:**\n  - ",
+    "I'm currently working in the directory: ",
+];
+
+/// The members of an old file that come after its messages.
+const LATE_MEMBERS: [&str; 2] = ["summary", "memoryScratchpad"];
+
+impl SourceFormat for GeminiFormat {
+    fn facts(&self) -> &'static AgentFacts {
+        &FACTS
+    }
+
+    /// A file begins with the line that names the session and the project. Later lines change it,
+    /// or are messages, of which only those of the model have a type that no other agent writes.
+    fn writes_line(&self, line: Raw) -> bool {
+        let names = [
+            "sessionId",
+            "projectHash",
+            "$set",
+            "$rewindTo",
+            "type",
+            "id",
+        ];
+        let [session_id, project, set, rewind, line_type, id] = find_members(line, names);
+        let is_string = |member: Option<Raw>| member.is_some_and(Raw::is_string);
+        let is_first_line = is_string(session_id) && is_string(project);
+        let is_response = is_string(id) && line_type.is_some_and(|name| name.is("gemini"));
+        is_first_line || is_response || set.is_some_and(Raw::is_object) || is_string(rewind)
+    }
+
+    /// Older versions wrote a session as one object, with its messages in a list.
+    fn document_lines(&self, document: Raw) -> Option<Vec<u8>> {
+        let messages = document.get("messages").filter(|list| list.is_array())?;
+        non_empty_text(document, "sessionId")?;
+        non_empty_text(document, "projectHash")?;
+
+        let mut left_out = LATE_MEMBERS.to_vec();
+        // The time of the last change is that of the last message.
+        left_out.extend(["messages", "lastUpdated"]);
+        let mut lines = Vec::new();
+        push_line(
+            &mut lines,
+            &unconverted_members(document, &left_out).finish(),
+        );
+        for message in messages.items() {
+            push_line(&mut lines, message.bytes());
+        }
+        let mut late_members = LATE_MEMBERS.iter();
+        if late_members.any(|name| document.get(name).is_some()) {
+            let last_members = Object::new().copy_members(document, &LATE_MEMBERS);
+            let last_line = Object::new().json("$set", &last_members.finish());
+            push_line(&mut lines, &last_line.finish());
+        }
+        Some(lines)
+    }
+
+    fn session_id(&self, line: Raw) -> Option<String> {
+        non_empty_text(line, "sessionId").map(Text::into_string_lossy)
+    }
+
+    /// Only the path shows sub-agents.
+    fn author(&self, _line: Raw) -> SourceAuthor {
+        SourceAuthor::Unknown
+    }
+
+    /// The file of a sub-agent is `chats/SESSION/SUB-AGENT.jsonl`.
+    fn sub_agent_of_path(&self, path: &Path) -> Option<SubAgent> {
+        let session_folder = path.parent()?;
+        if session_folder.parent()?.file_name()? != CHATS_FOLDER {
+            return None;
+        }
+        Some(SubAgent {
+            session: session_folder.file_name()?.to_str()?.to_owned(),
+            id: path.file_stem()?.to_str()?.to_owned(),
+        })
+    }
+
+    /// A sub-agent's first line lists directories; a session has them in the message that describes
+    /// the project.
+    fn cwd(&self, line: Raw) -> Option<Text<'static>> {
+        let [set, directories] = find_members(line, ["$set", "directories"]);
+        let first = directories.and_then(|list| list.items().next());
+        if let Some(folder) = first.and_then(Raw::text) {
+            return Some(folder.into_owned());
+        }
+        let message = match set {
+            Some(set) => set.get("messages")?.items().next()?,
+            None => line,
+        };
+        find_cwd_in_context(message)
+    }
+
+    fn sub_agent_folder(&self, session: &Path, id: &str) -> Option<PathBuf> {
+        Some(session.parent()?.join(id))
+    }
+
+    /// The directory of a project contains a file with the path of the project.
+    fn project_file(&self, path: &Path) -> Option<PathBuf> {
+        let mut folders = path.ancestors();
+        let chats =
+            folders.find(|folder| folder.file_name().is_some_and(|name| name == CHATS_FOLDER))?;
+        Some(chats.parent()?.join(".project_root"))
+    }
+
+    fn time_ms(&self, line: Raw) -> Option<i64> {
+        let [timestamp, start, set] = find_members(line, ["timestamp", "startTime", "$set"]);
+        let updated = set.and_then(|set| set.get("lastUpdated"));
+        parse_time_ms(timestamp.or(start).or(updated))
+    }
+
+    /// A name is `session-TIME-ID`, with the first eight digits of the id.
+    fn id_in_file_name(&self, path: &Path) -> Option<String> {
+        let stem = path.file_stem()?.to_str()?;
+        let (_, id) = stem.strip_prefix("session-")?.rsplit_once('-')?;
+        Some(id.to_owned())
+    }
+
+    fn has_id_in_file_name(&self, path: &Path) -> bool {
+        self.id_in_file_name(path).is_none()
+    }
+
+    fn new_reader<'o>(
+        &self,
+        _source: &dyn ReadAt,
+        _layout: &SourceLayout,
+        _earlier: &EarlierImports,
+        writer: EntryWriter<'o>,
+    ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
+        Ok(Box::new(GeminiReader::new(writer)))
+    }
+}
+
+/// Appends a line with a value, whose own line breaks are between its parts.
+fn push_line(lines: &mut Vec<u8>, value: &[u8]) {
+    for &byte in value {
+        lines.push(if matches!(byte, b'\n' | b'\r') {
+            b' '
+        } else {
+            byte
+        });
+    }
+    lines.push(b'\n');
+}
+
+/// Finds the working directory in the message by which Gemini CLI describes the project to the
+/// model.
+fn find_cwd_in_context(message: Raw) -> Option<Text<'static>> {
+    if !member_is(message, "type", "user") {
+        return None;
+    }
+    let parts = read_parts(message.get("content")?);
+    let Some(Part::Text { text, .. }) = parts.first() else {
+        return None;
+    };
+    if !is_session_context(text) {
+        return None;
+    }
+    let text = text.to_string_lossy();
+    let (_, from_folder) = FOLDER_HEADINGS
+        .iter()
+        .find_map(|heading| text.split_once(heading))?;
+    let folder = from_folder.lines().next()?.trim();
+    (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
+}

@@ -1,0 +1,536 @@
+//! Messages of Gemini CLI, and what they become.
+
+use crate::parts::{
+    image_block, non_empty_text, parse_time_ms, thinking_block, unconverted_members, usage_json,
+};
+use foldhash::HashSet;
+use foldhash::fast::FixedState;
+use pisess_core::session::content::{find_members, finite_or_zero, text_block};
+use pisess_core::session::usage::Usage;
+use pisess_json::Raw;
+use pisess_json::edit::with_member;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::{Text, join_with};
+use pisess_json::write::{Object, array};
+use std::hash::BuildHasher;
+
+/// The provider and the API, as pi names them.
+const PROVIDER: &str = "google";
+const API: &str = "google-generative-ai";
+
+/// How the message begins by which Gemini CLI describes the project to the model.
+const CONTEXT_START: &str = "<session_context>";
+
+/// How the message begins that a hook adds for the model.
+const HOOK_START: &str = "<hook_context>";
+
+/// The members of a response that have a counterpart.
+const RESPONSE_KEYS: [&str; 7] = [
+    "timestamp",
+    "type",
+    "content",
+    "thoughts",
+    "tokens",
+    "model",
+    "toolCalls",
+];
+
+/// The members of a call that have a counterpart in the call or in its result.
+const CALL_KEYS: [&str; 5] = ["id", "name", "args", "result", "timestamp"];
+
+/// A part of a message.
+pub enum Part<'a> {
+    Text {
+        text: Text<'a>,
+        signature: Option<Text<'a>>,
+    },
+    Thought {
+        text: Text<'a>,
+        signature: Option<Text<'a>>,
+    },
+    Call(Raw<'a>),
+    Result(Raw<'a>),
+    /// An image, as a block of pi.
+    Image(Vec<u8>),
+    /// A part without a counterpart.
+    Other,
+}
+
+/// Returns the parts of content: a string, a part, or a list of both.
+pub fn read_parts(content: Raw<'_>) -> Vec<Part<'_>> {
+    if content.is_array() {
+        return content.items().map(read_part).collect();
+    }
+    if content.is_null() || content.is_string() && content.is("") {
+        return Vec::new();
+    }
+    vec![read_part(content)]
+}
+
+fn read_part(part: Raw<'_>) -> Part<'_> {
+    if let Some(text) = part.text() {
+        return Part::Text {
+            text,
+            signature: None,
+        };
+    }
+    let names = [
+        "text",
+        "thought",
+        "functionCall",
+        "functionResponse",
+        "inlineData",
+        "thoughtSignature",
+    ];
+    let [text, thought, call, result, media, signature] = find_members(part, names);
+    if let Some(text) = text.and_then(Raw::text) {
+        let signature = signature.and_then(Raw::text);
+        return if thought.and_then(Raw::bool) == Some(true) {
+            Part::Thought { text, signature }
+        } else {
+            Part::Text { text, signature }
+        };
+    }
+    if call.is_some_and(Raw::is_object) {
+        return Part::Call(part);
+    }
+    if let Some(result) = result.filter(|result| result.is_object()) {
+        return Part::Result(result);
+    }
+    match media.and_then(convert_image) {
+        Some(image) => Part::Image(image),
+        None => Part::Other,
+    }
+}
+
+/// Converts media; `None` if they are not an image.
+fn convert_image(media: Raw) -> Option<Vec<u8>> {
+    let mime = non_empty_text(media, "mimeType")?;
+    if !mime.to_string_lossy().starts_with("image/") {
+        return None;
+    }
+    image_block(media.get_text("data"), Some(mime))
+}
+
+/// Whether a text is the description of the project.
+pub fn is_session_context(text: &Text) -> bool {
+    text.as_bytes().starts_with(CONTEXT_START.as_bytes())
+}
+
+/// What a message of the type `user` is.
+pub enum UserMessage {
+    /// The user wrote it.
+    Prompt,
+    /// The description of the project.
+    SessionContext,
+    /// What a hook adds.
+    HookContext,
+    /// It has nothing but results of calls.
+    Results,
+    /// It has no content.
+    Empty,
+}
+
+impl UserMessage {
+    /// Returns what a message with these parts is.
+    pub fn of_parts(parts: &[Part]) -> UserMessage {
+        let is_result = |part: &Part| matches!(part, Part::Result(_));
+        match parts.first() {
+            None => UserMessage::Empty,
+            Some(Part::Text { text, .. }) if is_session_context(text) => {
+                UserMessage::SessionContext
+            }
+            Some(Part::Text { text, .. }) if text.as_bytes().starts_with(HOOK_START.as_bytes()) => {
+                UserMessage::HookContext
+            }
+            Some(_) if parts.iter().all(is_result) => UserMessage::Results,
+            Some(_) => UserMessage::Prompt,
+        }
+    }
+}
+
+/// Returns the content of a message of the user as blocks of pi, without results of calls.
+pub fn user_blocks(parts: &[Part]) -> Vec<Vec<u8>> {
+    let mut blocks = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text { text, .. } | Part::Thought { text, .. } => blocks.push(text_block(text)),
+            Part::Image(image) => blocks.push(image.clone()),
+            Part::Call(_) | Part::Result(_) | Part::Other => {}
+        }
+    }
+    blocks
+}
+
+/// Whether all parts of content have a counterpart.
+pub fn is_converted_whole(parts: &[Part]) -> bool {
+    !parts.iter().any(|part| matches!(part, Part::Other))
+}
+
+/// A fingerprint of what a message says: its role, text and calls. It is the same for the copy of a
+/// message, which has another id.
+pub fn fingerprint(message: Raw) -> u64 {
+    let [kind, content] = find_members(message, ["type", "content"]);
+    let mut texts = Vec::new();
+    let parts = read_parts(content.unwrap_or(Raw::NULL));
+    for part in &parts {
+        match part {
+            Part::Text { text, .. } => texts.push(text.as_borrowed()),
+            Part::Image(image) => texts.push(Text::from_wtf8(&image[..])),
+            _ => {}
+        }
+    }
+    for call in list_calls(message, &parts) {
+        texts.push(call.name.into_owned());
+        texts.push(Text::from_wtf8(call.arguments.bytes()).into_owned());
+    }
+    let said = join_with(texts, "\n");
+    let is_user = kind.is_some_and(|kind| kind.is("user"));
+    FixedState::default().hash_one((is_user, said.as_bytes()))
+}
+
+/// A call of a response.
+pub struct Call<'a> {
+    pub id: Text<'a>,
+    name: Text<'a>,
+    arguments: Raw<'a>,
+    signature: Option<Text<'a>>,
+    /// The record of the call, which has its result.
+    record: Option<Raw<'a>>,
+}
+
+/// Returns the calls of a response: those among its parts, then those that only have a record.
+pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
+    let mut calls: Vec<Call> = Vec::new();
+    let records = message.get("toolCalls").unwrap_or(Raw::NULL);
+    for part in parts {
+        let Part::Call(part) = part else { continue };
+        let call = part.get("functionCall").unwrap_or(Raw::NULL);
+        let signature = non_empty_text(*part, "thoughtSignature");
+        calls.extend(read_call(call, signature));
+    }
+    for record in records.items() {
+        let Some(id) = non_empty_text(record, "id") else {
+            continue;
+        };
+        match calls.iter_mut().find(|call| call.id == id) {
+            Some(call) => call.record = Some(record),
+            None => {
+                let call = read_call(record, None);
+                calls.extend(call.map(|call| Call {
+                    record: Some(record),
+                    ..call
+                }));
+            }
+        }
+    }
+    calls
+}
+
+/// Reads a call; `None` without an id or a name. Arguments that are not an object become an empty
+/// one.
+fn read_call<'a>(call: Raw<'a>, signature: Option<Text<'a>>) -> Option<Call<'a>> {
+    let arguments = call.get("args").filter(|arguments| arguments.is_object());
+    Some(Call {
+        id: non_empty_text(call, "id")?,
+        name: non_empty_text(call, "name")?,
+        arguments: arguments.unwrap_or(Raw::from_checked(b"{}")),
+        signature,
+        record: None,
+    })
+}
+
+impl Call<'_> {
+    fn to_block(&self) -> Vec<u8> {
+        let mut block = Object::new()
+            .str("type", "toolCall")
+            .text("id", &self.id)
+            .text("name", &self.name)
+            .raw("arguments", self.arguments);
+        if let Some(signature) = &self.signature {
+            block = block.text("thoughtSignature", signature);
+        }
+        block.finish()
+    }
+
+    /// Returns the members and the time of the entry of its result; `None` if it has no result.
+    pub fn result_entry(&self, time_ms: i64) -> Option<ResultEntry> {
+        let record = self.record?;
+        let names = ["result", "status", "resultDisplay", "timestamp", "agentId"];
+        let [result, status, display, timestamp, agent_id] = find_members(record, names);
+        let result = result.filter(|result| !result.is_null())?;
+        let mut content = ResultContent::default();
+        content.add_result(result, &self.id);
+        let is_failed = status.is_some_and(|status| status.is("error") || status.is("cancelled"));
+        content.is_error |= is_failed;
+
+        // What the user saw, such as a difference between texts, and the id of a sub-agent.
+        let display = display.filter(|display| display.is_object() || display.is_array());
+        let details = display.map(|display| match agent_id.and_then(Raw::text) {
+            Some(id) if display.is_object() => with_member(display, "agentId", &encode_to_vec(&id)),
+            _ => display.bytes().to_vec(),
+        });
+        let mut converted_keys = CALL_KEYS.to_vec();
+        if details.is_some() {
+            converted_keys.push("resultDisplay");
+        }
+        if !content.is_whole {
+            converted_keys.retain(|key| *key != "result");
+        }
+        let time_ms = parse_time_ms(timestamp).unwrap_or(time_ms);
+        let message = content.to_message(&self.id, &self.name, details.as_deref(), time_ms);
+        let unconverted = unconverted_members(record, &converted_keys);
+        Some(ResultEntry {
+            time_ms,
+            members: Object::new()
+                .json("message", &message)
+                .json("gemini", &unconverted.finish()),
+        })
+    }
+}
+
+/// The result of a call, as an entry.
+pub struct ResultEntry {
+    pub time_ms: i64,
+    pub members: Object,
+}
+
+/// Builds the members of the entry of a result that only a message of the user has.
+pub fn lone_result_members(result: Raw, time_ms: i64) -> Option<Object> {
+    let id = non_empty_text(result, "id")?;
+    let name = non_empty_text(result, "name").unwrap_or_else(|| Text::from("unknown"));
+    let mut content = ResultContent::default();
+    content.add_response(result);
+    let message = content.to_message(&id, &name, None, time_ms);
+    Some(Object::new().json("message", &message))
+}
+
+/// The content of a result so far.
+struct ResultContent {
+    blocks: Vec<Vec<u8>>,
+    is_error: bool,
+    /// Whether all of it has a counterpart.
+    is_whole: bool,
+}
+
+impl Default for ResultContent {
+    fn default() -> ResultContent {
+        ResultContent {
+            blocks: Vec::new(),
+            is_error: false,
+            is_whole: true,
+        }
+    }
+}
+
+impl ResultContent {
+    /// Adds the result of a call: a string, or parts. A history that was rewritten has the results
+    /// of all calls of a response in each of them.
+    fn add_result(&mut self, result: Raw, call_id: &Text) {
+        let mut is_of_call = true;
+        for part in read_parts(result) {
+            match part {
+                Part::Result(response) => {
+                    is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
+                    if is_of_call {
+                        self.add_response(response);
+                    }
+                }
+                // What follows the result of a call belongs to it.
+                _ if !is_of_call => {}
+                Part::Text { text, .. } | Part::Thought { text, .. } => {
+                    self.blocks.push(text_block(&text));
+                }
+                Part::Image(image) => self.blocks.push(image),
+                Part::Call(_) | Part::Other => self.is_whole = false,
+            }
+        }
+    }
+
+    /// Adds what a tool answered: a text as `output` or `error`, or any other object.
+    fn add_response(&mut self, result: Raw) {
+        let [response, parts] = find_members(result, ["response", "parts"]);
+        let response = response.unwrap_or(Raw::NULL);
+        let [output, error] = find_members(response, ["output", "error"]);
+        self.is_error |= error.is_some();
+        match output.or(error).and_then(Raw::text) {
+            Some(text) => self.blocks.push(text_block(&text)),
+            None if response.is_null() => {}
+            None => {
+                let json = Text::from(String::from_utf8_lossy(response.bytes()).into_owned());
+                self.blocks.push(text_block(&json));
+            }
+        }
+        for part in parts.into_iter().flat_map(read_parts) {
+            match part {
+                Part::Image(image) => self.blocks.push(image),
+                _ => self.is_whole = false,
+            }
+        }
+    }
+
+    fn to_message(
+        &self,
+        call_id: &Text,
+        name: &Text,
+        details: Option<&[u8]>,
+        time_ms: i64,
+    ) -> Vec<u8> {
+        Object::new()
+            .str("role", "toolResult")
+            .text("toolCallId", call_id)
+            .text("toolName", name)
+            .json("content", &array(&self.blocks))
+            .with(details, |message, details| message.json("details", details))
+            .bool("isError", self.is_error)
+            .number("timestamp", time_ms as f64)
+            .finish()
+    }
+}
+
+/// A response, converted.
+pub struct Response {
+    /// Its blocks.
+    pub blocks: Vec<Vec<u8>>,
+    /// Whether it has a call among them.
+    has_call: bool,
+    /// The members without a counterpart.
+    unconverted: Object,
+}
+
+impl Response {
+    /// Converts a response. Thoughts are among its parts, or else in a list of their own.
+    pub fn convert(message: Raw, parts: &[Part]) -> Response {
+        let mut blocks = Vec::new();
+        let has_thoughts = parts
+            .iter()
+            .any(|part| matches!(part, Part::Thought { .. }));
+        if !has_thoughts {
+            for thought in message.get("thoughts").unwrap_or(Raw::NULL).items() {
+                blocks.extend(convert_thought(thought));
+            }
+        }
+
+        let calls = list_calls(message, parts);
+        let mut is_whole = true;
+        let mut call_count = 0;
+        for part in parts {
+            match part {
+                Part::Text { text, signature } => {
+                    blocks.push(with_signature(text_block(text), "textSignature", signature));
+                }
+                Part::Thought { text, signature } => {
+                    blocks.push(with_signature(
+                        thinking_block(text),
+                        "thinkingSignature",
+                        signature,
+                    ));
+                }
+                // The calls among the parts are the first of the list.
+                Part::Call(part) => {
+                    let call = part.get("functionCall").unwrap_or(Raw::NULL);
+                    if read_call(call, None).is_some() {
+                        blocks.push(calls[call_count].to_block());
+                        call_count += 1;
+                    } else {
+                        is_whole = false;
+                    }
+                }
+                Part::Result(_) | Part::Image(_) | Part::Other => is_whole = false,
+            }
+        }
+        for call in &calls[call_count..] {
+            blocks.push(call.to_block());
+        }
+
+        let mut converted_keys = RESPONSE_KEYS.to_vec();
+        if !is_whole {
+            converted_keys.retain(|key| *key != "content");
+        }
+        Response {
+            blocks,
+            has_call: !calls.is_empty(),
+            unconverted: unconverted_members(message, &converted_keys),
+        }
+    }
+
+    /// Converts only the calls of a response that are not in `known`: the rest is a message already.
+    pub fn convert_new_calls(message: Raw, parts: &[Part], known: &HashSet<Box<[u8]>>) -> Response {
+        let mut blocks = Vec::new();
+        for call in list_calls(message, parts) {
+            if !known.contains(call.id.as_bytes()) {
+                blocks.push(call.to_block());
+            }
+        }
+        Response {
+            has_call: !blocks.is_empty(),
+            blocks,
+            unconverted: Object::new(),
+        }
+    }
+
+    /// Builds the members of its entry. `tokens` are those of its request.
+    pub fn entry_members(&self, model: &Text, tokens: Option<Raw>, time_ms: i64) -> Object {
+        let message = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(&self.blocks))
+            .str("api", API)
+            .str("provider", PROVIDER)
+            .text("model", model)
+            .json("usage", &convert_tokens(tokens))
+            .str("stopReason", if self.has_call { "toolUse" } else { "stop" })
+            .number("timestamp", time_ms as f64)
+            .finish();
+        Object::new()
+            .json("message", &message)
+            .json("gemini", &self.unconverted.clone().finish())
+    }
+}
+
+fn with_signature(block: Vec<u8>, key: &str, signature: &Option<Text>) -> Vec<u8> {
+    let Some(signature) = signature else {
+        return block;
+    };
+    let mut signed = Object::new();
+    for (name, value) in Raw::from_checked(&block).members() {
+        signed = signed.raw(&name.text().to_string_lossy(), value);
+    }
+    signed.text(key, signature).finish()
+}
+
+/// Converts a thought, as Gemini CLI does when it sends it again: its subject is bold.
+fn convert_thought(thought: Raw) -> Option<Vec<u8>> {
+    let [subject, description] = find_members(thought, ["subject", "description"]);
+    let subject = subject
+        .and_then(Raw::text)
+        .filter(|subject| !subject.is_empty());
+    let description = description.and_then(Raw::text).unwrap_or_default();
+    let text = match subject {
+        Some(subject) => Text::from(format!(
+            "**{}** {}",
+            subject.to_string_lossy(),
+            description.to_string_lossy()
+        )),
+        None if description.is_empty() => return None,
+        None => description.into_owned(),
+    };
+    Some(thinking_block(&text))
+}
+
+/// Converts the tokens of a request to the `usage` object of pi. Google counts the cached tokens as
+/// input, and thoughts and what tools of Google added apart from output and input.
+fn convert_tokens(tokens: Option<Raw>) -> Vec<u8> {
+    let tokens = tokens.unwrap_or(Raw::NULL);
+    let names = ["input", "output", "cached", "thoughts", "tool", "total"];
+    let [input, output, cached, thoughts, tool, total] = find_members(tokens, names);
+    let cached = finite_or_zero(cached);
+    let reasoning = finite_or_zero(thoughts);
+    let usage = Usage {
+        input: (finite_or_zero(input) - cached).max(0.0) + finite_or_zero(tool),
+        output: finite_or_zero(output) + reasoning,
+        cache_read: cached,
+        ..Usage::default()
+    };
+    let reasoning = thoughts.map(|_| reasoning);
+    usage_json(&usage, finite_or_zero(total), reasoning)
+}
