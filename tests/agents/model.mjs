@@ -1,5 +1,5 @@
-// A model that answers by script, on a port of the loopback interface: Anthropic's Messages API, and OpenAI's Responses
-// and Chat APIs.
+// A model that answers by script, on a port of the loopback interface: Anthropic's Messages API, OpenAI's Responses and
+// Chat APIs, and the Gemini API.
 //
 // Lines of the user's last text are orders:
 //
@@ -20,6 +20,7 @@
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chat } from "./lib/apis/chat.mjs";
+import { gemini } from "./lib/apis/gemini.mjs";
 import { messages } from "./lib/apis/messages.mjs";
 import { responses } from "./lib/apis/responses.mjs";
 
@@ -32,7 +33,7 @@ const PAUSE = 100;
  * `{name, properties, namespace}`, without `properties` if the input is a text. `render(exchange)` returns the events
  * of the answer, each with a `data` and maybe a `name`, and `isWord` where a slow answer pauses.
  */
-const APIS = [messages, responses, chat];
+const APIS = [messages, responses, chat, gemini];
 
 /**
  * Starts a model. An agent whose base URL is `url(name)` is recorded in `log(name)`: an exchange for each request that

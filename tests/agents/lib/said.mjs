@@ -26,18 +26,46 @@ function blockOfPart(part) {
 }
 
 /**
+ * Returns contents of the Gemini API as messages of Anthropic's, without thoughts. In a session that was resumed, Gemini
+ * CLI sends results more than once: the first one counts.
+ */
+export function messagesOfContents(contents) {
+  const messages = [];
+  for (const { role, parts } of contents) {
+    const seen = new Set();
+    const content = parts.filter(({ thought }) => !thought).flatMap((part) => {
+      if (part.functionCall) {
+        const { id, name, args } = part.functionCall;
+        return [{ type: "tool_use", id, name, input: args }];
+      }
+      if (part.functionResponse) {
+        const { id, response } = part.functionResponse;
+        if (id !== undefined && seen.has(id)) return [];
+        seen.add(id);
+        const { output, error } = response;
+        return [{ type: "tool_result", tool_use_id: id, is_error: error !== undefined, content: output ?? error }];
+      }
+      return part.inlineData ? [{ type: "image", source: part.inlineData }] : [{ type: "text", text: part.text }];
+    });
+    messages.push({ role: role === "model" ? "assistant" : role, content });
+  }
+  return messages;
+}
+
+/**
  * Reduces messages to what was said: a turn for each role, with its texts, calls and results. Calls are passed through
  * `callOf`, and texts through `textOf`, which returns an empty string for what the agent itself adds to a request.
- * `roleOf` returns the role of a turn, or null if the message is left out.
+ * `idOf` returns what is compared of the id of a call. `roleOf` returns the role of a turn, or null if the message is
+ * left out.
  */
-export function turnsOf(messages, { callOf = (call) => call, textOf = (text) => text, roleOf = withoutSystem }) {
+export function turnsOf(messages, { callOf = (call) => call, textOf = (text) => text, idOf = (id) => id, roleOf = withoutSystem }) {
   const turns = [];
   for (const message of messages) {
     const { content } = message;
     const role = roleOf(message);
     if (role === null) continue;
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-    const parts = blocks.map((block) => partOf(block, callOf, textOf)).filter((part) => part !== "");
+    const parts = blocks.map((block) => partOf(block, { callOf, textOf, idOf })).filter((part) => part !== "");
     if (parts.length === 0) continue;
     if (turns.at(-1)?.role === role) turns.at(-1).parts.push(...parts);
     else turns.push({ role, parts });
@@ -52,7 +80,8 @@ function withoutSystem({ role }) {
   return role === "system" || role === "developer" ? null : role;
 }
 
-function partOf(block, callOf, textOf) {
+function partOf(block, how) {
+  const { callOf, textOf, idOf } = how;
   switch (block.type) {
     case "text":
       // pi's request has this text where a result is nothing but a picture.
@@ -61,13 +90,13 @@ function partOf(block, callOf, textOf) {
       return `thinking ${block.thinking} ${block.signature}`;
     case "tool_use": {
       const { name, input } = callOf({ name: block.name, input: block.input });
-      return `call ${block.id} ${name} ${JSON.stringify(input)}`;
+      return `call ${idOf(block.id)} ${name} ${JSON.stringify(input)}`;
     }
     case "tool_result": {
       const { content = "" } = block;
       const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-      const texts = parts.map((part) => partOf(part, callOf, textOf)).filter((part) => part !== "");
-      return `result ${block.tool_use_id} ${block.is_error === true} ${texts.join("\n")}`;
+      const texts = parts.map((part) => partOf(part, how)).filter((part) => part !== "");
+      return `result ${idOf(block.tool_use_id)} ${block.is_error === true} ${texts.join("\n")}`;
     }
     case "image":
       return `image ${block.source.data ?? block.source}`;
