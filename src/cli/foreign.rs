@@ -569,10 +569,12 @@ fn name_hint(error: &NameError) -> String {
         NameError::Ambiguous { candidates, .. } => {
             let ids: HashSet<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
             if ids.len() < candidates.len() {
-                let paths: Vec<_> = candidates
+                let mut paths: Vec<_> = candidates
                     .iter()
                     .map(|(_, path)| to_visible(&path.to_string_lossy()))
                     .collect();
+                // Candidates come in the order of their times, which may be equal.
+                paths.sort();
                 return format!(
                     "these files have the same id, give a path: {}",
                     paths.join(", ")
