@@ -40,7 +40,7 @@ export class Place {
   /** Ends what still runs, and removes the directory. */
   remove() {
     this.end();
-    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 15 });
   }
 
   pisess(...args) {
@@ -147,6 +147,8 @@ class Conversation {
 
 /** Sends a signal to a program and its children, as a terminal does. */
 export function signalGroup(child, signal) {
+  // A program that could not be started has no id.
+  if (!child.pid) return;
   try {
     process.kill(-child.pid, signal);
   } catch (error) {

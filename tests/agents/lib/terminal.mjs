@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { waitUntil } from "./place.mjs";
+import { signalGroup, waitUntil } from "./place.mjs";
 
 /** The time that programs get to notice a key, in milliseconds. Faster keys count as pasted text. */
 const KEY_PAUSE = 400;
@@ -18,6 +18,7 @@ export class Terminal {
     const named = Object.entries({ PATH: process.env.PATH, HOME: place.home, TERM: "xterm-256color", ...variables });
     const settings = named.map(([name, value]) => `${name}=${value}`);
     this.tmux("new-session", "-d", "-x", "160", "-y", "50", "-c", place.project, "env", "-i", ...settings, ...command);
+    this.pid = Number(this.tmux("display-message", "-p", "#{pane_pid}"));
   }
 
   tmux(...args) {
@@ -72,6 +73,8 @@ export class Terminal {
   }
 
   end() {
+    // Hung up on, the agent would still write for a while.
+    signalGroup({ pid: this.pid }, "SIGKILL");
     try {
       this.tmux("kill-server");
     } catch {
