@@ -55,9 +55,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// condition. Given a directory, archives the *.jsonl files directly in it; -r includes its
 /// subdirectories.
 ///
-/// A named session that an agent may have open is refused (exit 3). Other sessions that an agent
-/// may have open, or that changed in the last ten minutes, are skipped. One failure does not stop
-/// the others.
+/// A session given by path or name is refused (exit 3) if an agent may have it open. Sessions found
+/// in a directory or by options are skipped if an agent may have them open, or if they changed in
+/// the last ten minutes. One failure does not stop the others.
 ///
 /// -n prints a table with the title, project and age of each session. Without -n, the table is only
 /// printed on a terminal; a pipe gets the new path of each session.

@@ -44,19 +44,22 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// - `*` if the leaf is on the branch
 /// - the id of its last entry, with the label of that entry
-/// - the age of that entry; if a `switch` moved the leaf to it, the age of the switch
+/// - the age of that entry; if a `switch` moved the leaf to it, the age of the
+///   switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens: the provider's last count, plus an estimate of what
-///   followed. If that is less than a quarter of the agent's estimate of all messages, the estimate
-///   is shown instead, marked with `~`
+/// - the size of its context in tokens: the provider's last count, plus an
+///   estimate of what followed. If this sum is less than a quarter of what the
+///   agent estimates for all messages, the agent's estimate is shown instead,
+///   marked with `~`
 /// - its last user message, with the label of that message
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.
 ///
-/// A branch ends at its last entry; bookkeeping is not counted. Bookkeeping is labels, names, marks
-/// of `switch` and other entries that do not change what a model sees. If the leaf is in the middle
-/// of a branch, one row ends at the leaf, and another at the last entry of the branch.
+/// A branch ends at its last entry; bookkeeping is not counted. Bookkeeping is
+/// labels, names, marks of `switch` and other entries that do not change what a
+/// model sees. If the leaf is in the middle of a branch, one row ends at the leaf,
+/// and another at the last entry of the branch.
 ///
 /// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]

@@ -54,27 +54,27 @@ pub const GUIDE: Guide = Guide::new(&[
 /// usage, times, and side chains (conversations of sub-agents in the file of the session that
 /// started them). Data without a counterpart is kept in custom entries. The source is not changed.
 ///
-/// A sub-agent becomes a session below the session that started it. The files of a Codex thread (a
-/// conversation that was continued from an earlier turn) become one session.
+/// A sub-agent becomes a session below the session that started it. If a Codex thread was continued
+/// from an earlier turn, Codex keeps it in several files. These files become one session.
 ///
-/// A SOURCE is a file, a directory, or a session in ~/.claude, ~/.codex, ~/.gemini or
-/// ~/.local/share/opencode/storage, given by its name or part of its id. Directories are searched
-/// recursively. If a directory contains no such sessions, it is taken as a project. The sessions
-/// that these agents recorded for the project are then imported.
+/// A SOURCE is a file, a directory, or a name, an id or a part of an id. Names and ids are those of
+/// sessions in ~/.claude, ~/.codex, ~/.gemini and ~/.local/share/opencode/storage. Directories are
+/// searched recursively. If a directory contains no sessions of these agents, it counts as a
+/// project: the sessions that these agents recorded for the project are imported.
 ///
-/// Newer versions of OpenCode keep sessions in a database. Such a session is given by its whole id,
-/// ses_…, and read with `opencode export`, which may take 60 seconds. A file with the output of
-/// that command is a SOURCE, too.
+/// Newer versions of OpenCode keep sessions in a database. To import such a session, give its whole
+/// id, ses_…: pisess runs `opencode export`, for at most 60 seconds. A file with the output of
+/// `opencode export` is a SOURCE, too.
 ///
 /// --since skips sessions that were last written to before TIME; --until skips sessions that were
 /// started after TIME. All other sessions are imported as a whole.
 ///
-/// Importing a source again changes nothing. If the source has grown, the new part is appended to
-/// the imported session. If the imported session was continued, too, a new session is created
-/// beside it. A source that was edited or became shorter is refused.
+/// Importing an unchanged source again changes nothing. If the source has grown, the new part is
+/// appended to the imported session. If the imported session was continued, too, a new session is
+/// created beside the old one. A source that was edited or became shorter is refused.
 ///
-/// The path of each session that was written is printed. On a terminal, unless -o is given,
-/// standard error has the title and the id of the new session, and the command that continues it.
+/// The path of each written session is printed. On a terminal, without -o, its title, its id and
+/// the command that continues it are printed to standard error, too.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]

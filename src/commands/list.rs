@@ -64,9 +64,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// List sessions, newest first.
 ///
-/// Without SESSION, lists the sessions of the current directory, from the
-/// stores of both agents. Given a directory, lists all sessions below it,
-/// including hidden directories.
+/// Without SESSION, lists the sessions of the current directory, from the stores
+/// of both agents. Given a directory, lists all sessions below it, including
+/// hidden directories.
 ///
 /// The columns are as follows; a narrow terminal shows fewer:
 ///
@@ -74,41 +74,44 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the short id: the last 8 characters of the session's id, or 12 if 8 are not
 ///   distinct. Other commands accept the short id, or only its highlighted start,
 ///   as SESSION
-/// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are
-///   several
+/// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are several
 /// - the numbers of messages and branches
 /// - the size of the file
-/// - the size of the context at the leaf, in tokens: the provider's last count, plus an estimate of
-///   what followed. If that is less than a quarter of the agent's estimate of all messages, the
-///   estimate is shown instead, marked with `~`
+/// - the size of the context at the leaf, in tokens: the provider's last count,
+///   plus an estimate of what followed. If this sum is less than a quarter of what
+///   the agent estimates for all messages, the agent's estimate is shown instead,
+///   marked with `~`
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
-/// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the session that
-/// started them.
+/// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the
+/// session that started them.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. If a fork has a newer
-/// message than the session and all its other forks, that fork comes last, with an arrow and no
-/// indent: the conversation continues there. --json and --files always list the oldest fork first.
+/// --forks lists the forks of a session below it, indented, oldest first. If a
+/// fork has a newer message than the session and all its other forks, that fork
+/// comes last, with an arrow and no indent: the conversation continues there.
+/// --json and --files always list the oldest fork first.
 ///
-/// Rows are sorted by the time of the last user or assistant message, which --sort calls
-/// `modified`. The column that --sort names is always shown. `*` marks the session that `last`
-/// refers to: the one whose file changed most recently. A label counts as a change, so the first
-/// row may be another session. If --limit leaves out that session, a note names it.
+/// Rows are sorted by the time of the last user or assistant message, which --sort
+/// calls `modified`. The column that --sort names is always shown. `*` marks the
+/// session that `last` refers to: the one whose file changed most recently. A
+/// label counts as a change, so `*` may be in a later row. If --limit leaves out
+/// the session with `*`, a note names that session.
 ///
-/// `●` marks a running session: another process has its file open for writing,
-/// or an agent wrote to it within the last minute.
+/// `●` marks a running session: another process has its file open for writing, or
+/// an agent wrote to it within the last minute.
 ///
-/// `--source claude` lists what you could import.
+/// `--source claude` lists sessions of Claude Code, which `import` can convert.
 ///
 /// --repo lists the sessions of the current repository, in all of its worktrees.
 /// With --all or SESSION, it groups sessions by repository. If the directory of a
-/// session no longer exists, its nearest parent directory that exists counts
+/// session no longer exists, the nearest parent directory that exists counts
 /// instead.
 ///
-/// If many first messages begin alike, apart from ids and numbers, `…` replaces the beginning. An
-/// example is the `[cron:ID …]` of a scheduler. --json prints the beginning, too. On a terminal,
-/// only the end of a project's path is shown, as far as it is needed to distinguish the projects.
+/// If many first messages begin alike, apart from ids and numbers, `…` replaces
+/// this common beginning. An example is the `[cron:ID …]` of a scheduler. --json
+/// also prints the common beginning. On a terminal, only the end of a project's
+/// path is shown, as far as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]

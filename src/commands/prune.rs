@@ -76,10 +76,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
-/// A named session that an agent may have open is refused (exit 3). In an open session of pi,
-/// payloads can still be pruned. --compacted and --branch are refused there, too, because a running
-/// pi could continue from an entry that they removed. Open sessions that were found in a directory,
-/// or by --all or --project, are skipped. --force prunes open sessions in all these cases.
+/// A session given by path or name is refused (exit 3) if an agent may have it open. If that agent
+/// is pi, payloads are pruned all the same, but --compacted and --branch are refused: a running pi
+/// could continue from an entry that they removed. Open sessions that were found in a directory, or
+/// by --all or --project, are skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since. --purge removes SESSION.pruned for good, so nothing

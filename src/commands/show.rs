@@ -127,9 +127,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
 /// directory or the current one. --files lists the files, and whether the content of each is known:
-/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known at first. Then
-/// came an edit that does not fit it, or one whose result is not recorded in a known form. Changes
-/// made by commands are not known.
+/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known once. Then an
+/// edit did not fit, or the result of an edit was not recorded in a known form. Changes made by
+/// commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its

@@ -75,22 +75,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
 /// row for each file and session.
 ///
-/// Entries with the same id and timestamp in several files, as after a fork, count once. Copies of
-/// a response (with the same response id, as in two imports of a session) also count once. So do
-/// copies of the entries between the previous response and this one. `--by entry` prints every
+/// Entries with the same id and timestamp in several files, as after a fork, count once. So do
+/// responses with the same response id, as in two imports of a session. If a response counts once,
+/// the entries between it and the response before it also count once. `--by entry` prints every
 /// copy, and also each tool result that reports the usage of sub-agents. Messages copied by `pisess
 /// pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
-/// tool calls; gaps of over an hour are not counted. The number of files includes files that
+/// tool calls. Gaps of over an hour are not counted. The number of files includes files that
 /// `write` or `edit` changed, but not files that only commands changed. Days are local, and weeks
-/// begin on Monday. The usage of sub-agents comes from their sessions if these are read, too;
-/// otherwise it comes from the tool results that report it.
+/// begin on Monday. The usage of sub-agents comes from their sessions. If these sessions are not
+/// read, it comes from the tool results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a user message or a result to the next reply. TOOLS is the time from the entry before
-/// each result to the result. WORKED is the sum of both. WAITING is the rest, mostly from a reply
-/// to the user's next message. All times are differences between the timestamps of entries.
+/// a result to the result. WORKED is the sum of AGENT and TOOLS. WAITING is the rest: mostly the
+/// time from a reply to the user's next message. All times are differences between the timestamps
+/// of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
