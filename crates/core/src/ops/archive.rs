@@ -25,31 +25,31 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-/// The name of the session in its archive.
+/// The name of the session file in its archive.
 pub const SESSION: &str = "session";
-/// The name of the file of what was pruned from it.
+/// The name, in an archive, of the file with the content that was pruned from the session.
 pub const PRUNED: &str = "pruned";
 const FOLDER: &str = "folder/";
 const BLOB: &str = "blob/";
 
-/// A file that belongs to a session.
+/// A file that is archived with a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Companion {
-    /// Its name in an archive.
+    /// The name of the file in an archive.
     pub name: String,
-    /// Its path.
+    /// The path of the file on disk.
     pub path: PathBuf,
 }
 
 impl Companion {
-    /// Whether it may be a session of a sub-agent.
+    /// Whether the file may be a session of a sub-agent, by its name.
     pub fn is_session(&self) -> bool {
         self.name.starts_with(FOLDER) && self.name.ends_with(".jsonl")
     }
 }
 
 /// Returns the directory in which oh-my-pi keeps the files of a session, including those of its
-/// sub-agents; `None` if it would be the session itself.
+/// sub-agents: the session's path without its extension. `None` if the path has no extension.
 pub fn session_folder(session: &Path) -> Option<PathBuf> {
     let folder = session.with_extension("");
     if folder == session {
@@ -76,7 +76,7 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let Some(folder) = session_folder(session) else {
         return Ok(companions);
     };
-    // What could not be restored is refused: the archive takes the place of these files.
+    // The archive replaces these files, so a file that it could not restore is refused.
     for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
         if !is_regular {
             return Err(Refusal::new(format!(
@@ -95,21 +95,21 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     Ok(companions)
 }
 
-/// Turns an error into the refusal to archive the session.
+/// Converts an error of the store to the refusal to archive the session.
 fn refuse_unreadable(error: StoreError) -> Refusal {
     Refusal::new(error.to_string())
 }
 
-/// Returns the name in an archive of a file below the directory of a session; `None` if the file
-/// would not be restored to its path under this name.
+/// Returns the archive name of a file below a session's directory. `None` if unpacking that name
+/// would not lead back to `path`.
 fn restorable_name(session: &Path, folder: &Path, path: &Path) -> Option<String> {
     let name = archive_name(folder, path)?;
     let restored = restore_path(&name, session, None)?;
     if restored == path { Some(name) } else { None }
 }
 
-/// Returns the name in an archive of a file below the directory of a session; `None` if the path is
-/// not UTF-8.
+/// Returns the archive name of a file below a session's directory, such as `folder/a/b.jsonl`.
+/// `None` if the path is not UTF-8.
 fn archive_name(folder: &Path, path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.strip_prefix(folder).ok()?.components() {
@@ -128,9 +128,9 @@ pub fn find_blob_hashes(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     Ok(hashes)
 }
 
-/// Looks up blobs by their hashes in a directory of blobs, and returns the ones that exist. A file
-/// whose content has another hash is left out: it would not be restored. Nothing is lost, because
-/// all blobs stay where they are.
+/// Returns those blobs that exist in a directory of blobs. A file whose content does not have the
+/// hash in its name is left out, because it would not be restored. It is not lost: archiving leaves
+/// all blobs in their directory.
 pub fn find_existing_blobs(
     hashes: BTreeSet<String>,
     blob_folder: &Path,
@@ -169,16 +169,16 @@ fn has_hash(hasher: Sha256, hash: &str) -> bool {
     format!("{:x}", hasher.finalize()).eq_ignore_ascii_case(hash)
 }
 
-/// Whether a file of an archive is a blob, which sessions may share.
+/// Whether an archive name is that of a blob, which several sessions may share.
 pub fn is_blob(name: &str) -> bool {
     name.starts_with(BLOB)
 }
 
-/// Returns the path to which a file of an archive is restored. `session` is the path of the
-/// restored session, and `blobs` the directory of blobs, if there is one.
+/// Returns the path to which the file of this archive name is restored. `session` is the path of
+/// the restored session. `blobs` is the directory of blobs, if there is one.
 ///
-/// `None` if archives have no file of this name, or if it names a blob and there is no directory of
-/// blobs. An archive may come from anywhere, so no name leads to another place.
+/// `None` if pisess writes no file of this name into archives. Also `None` for a blob if there is
+/// no directory of blobs. An archive may come from anywhere, so every other name is rejected.
 pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
     if name.contains(char::is_control) {
         return None;
@@ -196,9 +196,10 @@ pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<
     }
 }
 
-/// Returns the path to which a file is restored whose name in the archive is `folder/` and `name`.
-/// `None` if `name` is not a plain path below the session's directory: it is empty, is absolute,
-/// has a part such as `..`, has a backslash, or ends with a slash.
+/// Returns the path to which the file with the archive name `folder/NAME` is restored.
+///
+/// `None` if `name` is not a plain path below the session's directory. Names that are empty or
+/// absolute, that have a part such as `..` or a backslash, or that end with a slash, are not plain.
 fn restore_path_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
     let is_below = path
@@ -231,7 +232,7 @@ pub struct ArchiveFacts {
 }
 
 impl ArchiveFacts {
-    /// Returns what a reference to the archive at this path may name: its path, id or name.
+    /// Returns the path, id and name of the archive at this path, by which a reference may name it.
     pub fn into_known(self, path: PathBuf) -> SessionCandidate {
         let id = self.header.id.to_string_lossy().into_owned();
         SessionCandidate {
@@ -241,8 +242,8 @@ impl ArchiveFacts {
         }
     }
 
-    /// Returns what a list shows of a session, as one line of JSON. The lines of the file up to its
-    /// header follow.
+    /// Returns the facts of a session as one line of JSON, followed by the lines of its file up to
+    /// and including the header.
     pub fn encode(
         listed: &ListedSession,
         source: &dyn ReadAt,
@@ -257,7 +258,7 @@ impl ArchiveFacts {
             .bool("empty", listed.is_empty)
             .finish();
         facts.push(b'\n');
-        // As in the file, so that they are read as the header of any session is.
+        // The lines are copied unchanged, so that `decode` can read the header as in any session.
         let lines_start = facts.len();
         pisess_store::resize(&mut facts, lines_start + header.span.end() as usize)?;
         source.read_exact_at(&mut facts[lines_start..], 0)?;
@@ -265,12 +266,12 @@ impl ArchiveFacts {
         Ok(facts)
     }
 
-    /// Reads what [`ArchiveFacts::encode`] returned. Missing texts count as empty, and a missing
-    /// number of messages as 0. Earlier versions did not record whether a session is empty: then it
-    /// is if it has no messages.
+    /// Reads what [`ArchiveFacts::encode`] returned. A missing text is read as empty, and a missing
+    /// number of messages as 0. Earlier versions did not record whether a session is empty: such a
+    /// session counts as empty if it has no messages.
     ///
     /// # Errors
-    /// If it has no line of facts, or no valid time or header.
+    /// If there is no line of facts, no valid time, or no header.
     pub fn decode(encoded: &[u8]) -> Result<ArchiveFacts, LoadError> {
         // The archive may be damaged, or written by another program.
         let facts_end = memchr::memchr(b'\n', encoded).ok_or_else(damaged_title)?;

@@ -1,9 +1,9 @@
-//! Who wrote the lines of a file: the newest call whose text they are.
+//! Attributes the lines of a file to the newest tool calls that wrote exactly this text.
 //!
-//! Only exact texts count. A line that an edit took over from the text before it was not written by
-//! that edit. The new text of an edit is nobody's if the file has it several times, because it
-//! could be any of them. Lines with fewer than three letters and digits, such as `}`, are nobody's
-//! even if they occur once, unless the call also wrote a line beside them.
+//! A line that an edit kept from the old text is not attributed to that edit. If the new text of an
+//! edit occurs several times in the file, it is not attributed, because it could be any of these
+//! places. Lines with fewer than three letters and digits, such as `}`, are attributed only
+//! together with a longer line beside them.
 
 use crate::format::changes::{ChangedRanges, diff_ranges};
 use crate::ops::files::{FileChange, FileOperation};
@@ -11,19 +11,19 @@ use crate::session::file_calls::{FileAction, TextReplacement};
 use foldhash::HashMap;
 use std::ops::Range;
 
-/// What a call wrote into the file.
+/// The text that a tool call wrote into the file.
 #[derive(Debug)]
 pub struct WrittenText {
-    /// What identifies the call for the caller.
+    /// The number by which the user of this module identifies the tool call.
     pub source: usize,
-    /// Its time, in milliseconds since 1970.
+    /// The time of the tool call, in milliseconds since 1970.
     pub time_ms: i64,
     change: FileChange,
 }
 
 impl WrittenText {
-    /// Returns what an operation wrote; `None` if it only read, or if what it wrote is not stored
-    /// in a known form: no line can be attributed to it then.
+    /// Returns the text of a change. `None` if no line can be attributed to the change: it only
+    /// read, or the text that it wrote is not stored in a known form.
     pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
         let writes = matches!(
             change,
@@ -39,27 +39,28 @@ impl WrittenText {
         })
     }
 
-    /// Whether an operation may have written.
+    /// Whether an operation may have written to the file.
     pub fn may_come_from(operation: &FileOperation) -> bool {
         operation.action != FileAction::Read
     }
 }
 
-/// Lines that one call wrote, or that none did.
+/// Consecutive lines that the same call wrote, or that no known call wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlamedLines {
     /// The number of the first line, from 1.
     pub first: usize,
     /// The number of the last line.
     pub last: usize,
-    /// The [`WrittenText::source`] of the call.
+    /// The [`WrittenText::source`] of the call; `None` if no known call wrote the lines.
     pub source: Option<usize>,
 }
 
 /// Attributes each line of a text to the newest operation that wrote it. Returns runs of lines with
 /// the same source, in order.
 pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines> {
-    // The newest first. Of several with the same time, the one that was read last is the newest.
+    // The newest first. The sort is stable, so after the reversal the last of several calls with
+    // the same time counts as the newest.
     written.reverse();
     written.sort_by_key(|call| std::cmp::Reverse(call.time_ms));
     let mut blame = Blame::new(text);
@@ -83,17 +84,17 @@ pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines
     runs
 }
 
-/// The lines of a file, and who wrote them as far as it is known.
+/// The lines of a file, and the calls that they are attributed to so far.
 struct Blame<'t> {
     lines: Vec<&'t str>,
     /// For each line, the [`WrittenText::source`] of the call that wrote it.
     sources: Vec<Option<usize>>,
-    /// The indexes of the lines with each text.
+    /// The indexes of all lines with the same text, by this text.
     indexes: HashMap<&'t str, Vec<usize>>,
 }
 
 impl<'t> Blame<'t> {
-    /// Prepares a text of which no line is attributed yet.
+    /// Splits a text into lines, none of which is attributed yet.
     fn new(text: &'t str) -> Blame<'t> {
         let lines: Vec<&str> = text.lines().collect();
         let mut indexes: HashMap<&str, Vec<usize>> = HashMap::default();
@@ -107,8 +108,8 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines of a call that no newer call wrote. A read attributes nothing, and
-    /// neither does a change that is not stored in a known form.
+    /// Attributes to a call the lines that it wrote, except those already attributed to a newer
+    /// call. Nothing is attributed to a read, or to a change that is not stored in a known form.
     fn attribute_call(&mut self, call: &WrittenText) {
         match &call.change {
             FileChange::Write(text) => self.attribute_whole_file(text, call.source),
@@ -125,13 +126,14 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes a line, unless a newer call wrote it: calls are added from the newest on.
+    /// Attributes a line, unless it is already attributed. Calls are processed from the newest to
+    /// the oldest, so the earlier attribution is that of a newer call.
     fn attribute(&mut self, index: usize, source: usize) {
         self.sources[index].get_or_insert(source);
     }
 
-    /// Attributes the lines of the file that are left of a text which was written as the whole
-    /// file. A run of lines without a distinctive one is left out: it may be left of any text.
+    /// Attributes the lines that remain from a text that a call wrote as the whole file. A run of
+    /// lines without a distinctive one is left out, because it may come from any text.
     fn attribute_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
@@ -153,9 +155,9 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines that the new text of an edit adds to the old one. If the file still has
-    /// the whole new text in one place, all of these lines are attributed; otherwise only those
-    /// that occur once in the file.
+    /// Attributes the lines that are in the new text of an edit, but not in the old one. If the
+    /// whole new text occurs once in the file, all of these lines are attributed. Otherwise, only
+    /// those that are distinctive and occur once in the file.
     fn attribute_replacement(&mut self, replacement: &TextReplacement, source: usize) {
         let old_lines: Vec<&str> = replacement.old.lines().collect();
         let new_lines: Vec<&str> = replacement.new.lines().collect();
@@ -172,7 +174,8 @@ impl<'t> Blame<'t> {
             return;
         }
 
-        // A later edit changed the new text, so its remaining lines are located one by one.
+        // A later edit may have changed the new text, so its remaining lines are located one by
+        // one.
         for index in added {
             let line = new_lines[index];
             if !is_distinctive(line) {
@@ -239,10 +242,10 @@ impl<'t> Blame<'t> {
     }
 }
 
-/// The number of letters and digits from which a line is more than punctuation.
+/// The smallest number of letters and digits of a distinctive line.
 const DISTINCTIVE_CHARS: usize = 3;
 
-/// Whether a line is more than punctuation, as in `}`, which says nothing about who wrote it.
+/// Whether a line has enough letters and digits to identify the call that wrote it; `}` has not.
 fn is_distinctive(line: &str) -> bool {
     let letters = line.chars().filter(|c| c.is_alphanumeric());
     letters.take(DISTINCTIVE_CHARS).count() == DISTINCTIVE_CHARS
@@ -252,8 +255,8 @@ fn has_distinctive_line(lines: &[&str]) -> bool {
     lines.iter().any(|line| is_distinctive(line))
 }
 
-/// Returns the ranges of a new list that no change touches, without empty ones. `changes` are in
-/// the order of the list, whose length is `len`.
+/// Returns the ranges between the changes of a list of length `len`, without empty ranges.
+/// `changes` are in the order of the list.
 fn unchanged_ranges(changes: &[ChangedRanges], len: usize) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;

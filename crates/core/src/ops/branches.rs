@@ -23,22 +23,23 @@ use crate::session::tree::Tree;
 pub struct Branch {
     /// Its last entry.
     pub tip: EntryIx,
-    /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
+    /// The entry at which the branch diverges from others. `None` if it is the only branch, or if
+    /// it diverges at the root.
     pub branch_point: Option<EntryIx>,
-    /// The number of entries after the branch point that are not notes.
+    /// The number of entries of the branch after `branch_point`, without notes.
     pub entry_count: u32,
-    /// The last user request on the path to its tip.
+    /// The last user request on the path to the tip.
     pub request: Option<EntryIx>,
-    /// The entry with the label nearest to its tip, on the branch itself or its notes.
+    /// The labelled entry or note of the branch that is nearest to the tip.
     pub labelled_entry: Option<EntryIx>,
-    /// Whether the leaf is on it.
+    /// Whether the leaf is on the branch.
     pub active: bool,
 }
 
 impl Branch {
     /// Returns the last entry of the branch that the tree shows: the tip, or its nearest ancestor
-    /// that is not hidden. Notes such as the mark of a switch are hidden. If all are, it is the
-    /// tip.
+    /// that is not hidden. Notes such as the mark of a switch are hidden. If all entries are
+    /// hidden, the tip is returned.
     pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
         for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
@@ -59,10 +60,10 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
-    // By entry: the branch from its start to this entry. A note has the branch of the nearest part
-    // above it.
+    // By entry: the branch that would end here. A note has the branch of the nearest ancestor that
+    // is part of a branch.
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
-    // By part: the last labelled note below it that is not a part.
+    // By entry that is part of a branch: the last labelled note below it that is not such a part.
     let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];
     // Parents come first in this order, so the branch of a parent is known.
     for &ix in &order {
@@ -94,7 +95,8 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         let is_tip = is_part[ix.index()] && (continuations[ix.index()] == 0 || is_active);
         if is_tip && let Some(branch) = branch_at[ix.index()] {
             branches.push(Branch {
-                // The notes below the tip are nearer to the end than any other entry of the branch.
+                // A labelled note below the tip is nearer to the end of the branch than any
+                // labelled entry above.
                 labelled_entry: labelled_note[ix.index()].or(branch.labelled_entry),
                 active: is_active,
                 ..branch
@@ -109,8 +111,9 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches
 }
 
-/// Returns the branch that ends at an entry, given the branch that ends above it. If the entry
-/// diverges, a branch begins with it: then only the request above it still counts.
+/// Returns the branch that ends at an entry, given the branch that ends at its parent. If
+/// `diverges` is set, a new branch begins with the entry, and only the request is taken over from
+/// above.
 fn extend_branch(
     session: &Session,
     branch_above: Option<Branch>,
@@ -134,7 +137,7 @@ fn extend_branch(
         branch.labelled_entry = above.labelled_entry;
     }
 
-    // Notes are part of a branch, but nothing that was said there.
+    // Notes are part of a branch, but not conversation, so they are not counted.
     if !entry.kind.is_bookkeeping() {
         branch.entry_count += 1;
     }
@@ -147,14 +150,15 @@ fn extend_branch(
 /// Where a branch begins.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchStart {
-    /// Its first entry.
+    /// The first entry of the branch.
     pub first: EntryIx,
-    /// The position at which it diverges from others.
+    /// The position at which the branch diverges from others.
     pub branch_point: Position,
 }
 
-/// Returns the start of the branch that an entry is on: the nearest entry, at or above the given
-/// one, at whose parent the conversation continues in several ways. `None` if there is none.
+/// Returns the start of the branch that contains an entry: the nearest entry, itself or an
+/// ancestor, at whose parent the conversation continues in several ways. `None` if no branch
+/// diverges above.
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
@@ -215,11 +219,11 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// The notes at the end of the path to the leaf, after the last entry of the conversation.
+/// The notes at the end of the path to the leaf, after its last entry that is not a note.
 ///
-/// They are a branch of their own if the conversation continues beside them, below `entry_above`:
-/// the next message then begins a branch at the leaf. They also are if no entry is above them.
-/// Otherwise, they belong to the branch that ends above them.
+/// These notes are a branch of their own in two cases: if other children of `entry_above` continue
+/// the conversation, so that the next message begins a branch at the leaf; and if `entry_above` is
+/// `None`. Otherwise, they belong to the branch that ends at `entry_above`.
 pub(super) struct NotesAtLeaf {
     /// From the leaf upwards; empty if the leaf is not a note.
     pub notes: Vec<EntryIx>,
@@ -228,7 +232,8 @@ pub(super) struct NotesAtLeaf {
 }
 
 impl NotesAtLeaf {
-    /// Finds these notes. `is_conversation` is whether an entry is not a note.
+    /// Collects the notes upwards from the leaf to the first entry for which `is_conversation` is
+    /// true.
     pub fn find(session: &Session, is_conversation: impl Fn(EntryIx) -> bool) -> NotesAtLeaf {
         let mut found = NotesAtLeaf {
             notes: Vec::new(),
@@ -245,9 +250,8 @@ impl NotesAtLeaf {
     }
 }
 
-/// Returns, by entry, the number of ways in which the conversation continues from it: the number of
-/// its children that are parts of branches. If the leaf has such children, one more is counted for
-/// the next message, which will be another child.
+/// Returns, by entry, the number of its children that are parts of branches. If the leaf has such
+/// children, one more is counted for the next message, which will be another child.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {

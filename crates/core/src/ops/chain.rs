@@ -21,8 +21,8 @@ pub(super) struct Chain<'s, 'i, 'c> {
 }
 
 impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
-    /// Returns a chain that begins under this position: its first entry is a child of the entry
-    /// there, or a root.
+    /// Returns an empty chain. Its first entry will be a child of the entry at this position, or a
+    /// root.
     pub fn with_parent(
         session: &'s Session,
         parent: Position,
@@ -35,8 +35,8 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         )
     }
 
-    /// Returns a chain that begins under the entry with this id. That need not be an entry of the
-    /// session: it may be one of another change.
+    /// Returns an empty chain. Its first entry will be a child of the entry with this id, which may
+    /// be a new entry of another change.
     pub fn with_parent_id(
         session: &'s Session,
         parent: Option<Text<'static>>,
@@ -78,11 +78,11 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
     }
 }
 
-/// Returns an entry's line with its missing members: `id`, `parentId`, `timestamp`, and the time in
-/// a message. Members that the entry has are not changed.
+/// Returns the line of an entry after missing members were inserted: `id`, `parentId`, `timestamp`,
+/// and `timestamp` in a message. Members that the entry has are not changed.
 ///
-/// The agents put the first three after `type`; in `custom` and `custom_message` entries, they put
-/// them at the end. The time in a message is its last member.
+/// Members are inserted where the agents write them: the first three after `type`, but at the end
+/// of `custom` and `custom_message` entries; and the time of a message as its last member.
 pub(super) fn fill_missing_members(
     entry: Raw,
     id: &Text,
@@ -97,8 +97,8 @@ pub(super) fn fill_missing_members(
         None => b"null".to_vec(),
     };
     let timestamp = encode_to_vec(&Text::from(id_source.timestamp()));
-    // A missing member is inserted after the last of `type` and these members that exists and
-    // precedes it. Members that are inserted after the same key keep their order.
+    // The existing key after which the next missing member is inserted. Members that are inserted
+    // after the same key keep their order.
     let mut previous_key = "type";
     for (key, value) in [
         ("id", encode_to_vec(id)),

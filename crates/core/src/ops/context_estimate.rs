@@ -1,8 +1,8 @@
-//! The estimate of a context's size, where the count that the session reports cannot be right.
+//! Estimates the size of a context where the token count in the session cannot be right.
 //!
-//! An agent takes the last count of the provider as it is. Some providers report next to nothing,
-//! so that a conversation of 300 messages has "789 tokens". A count from before a `prune` includes
-//! the pruned payloads.
+//! An agent trusts the last count of the provider. Some providers report far too little, such as
+//! 789 tokens for a conversation of 300 messages. A count from before a `prune` is too large,
+//! because it includes the pruned payloads.
 
 use crate::agents::{context_build_budget, context_build_cost};
 use crate::ops::prune::Restoration;
@@ -16,7 +16,7 @@ use std::io;
 /// text, and of thinking that a provider drops, are up to about twice the count.
 const IMPLAUSIBLE_RATIO: f64 = 4.0;
 
-/// The agents estimate a quarter of a token per UTF-16 unit, which takes at least a byte.
+/// The agents estimate one token per four UTF-16 units, each of which takes at least one byte.
 const MIN_BYTES_PER_TOKEN: f64 = 4.0;
 
 /// Returns the sum of the agent's estimates of messages, in tokens.
@@ -29,16 +29,16 @@ pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> i
     Ok(tokens as f64)
 }
 
-/// What was pruned of the payloads that a model saw.
+/// The entries from which payloads were pruned that a model had seen.
 pub struct PrunedPayloads {
-    /// Of each entry, whether a payload was pruned from it.
+    /// By entry: whether a payload was pruned from it.
     is_pruned: Vec<bool>,
-    /// When that was, in milliseconds since 1970.
+    /// The time of the prune, in milliseconds since 1970.
     pruned_ms: i64,
 }
 
 impl PrunedPayloads {
-    /// Returns `None` if nothing was pruned, or at an unknown time.
+    /// Returns `None` if nothing was pruned, or if the time of the prune is unknown.
     pub fn new(pruned: Option<&Restoration>, session: &Session) -> Option<PrunedPayloads> {
         let pruned = pruned?;
         let mut is_pruned = vec![false; session.entries.len()];
@@ -53,8 +53,8 @@ impl PrunedPayloads {
         })
     }
 
-    /// Whether a payload was pruned from the path after its last reply, which has the count of the
-    /// provider. The count then includes payloads that are no longer in the context.
+    /// Whether a payload was pruned from the path after the provider counted the tokens of its last
+    /// reply. That count then includes payloads that are no longer in the context.
     pub fn are_newer_than_count(&self, path: &[EntryIx], session: &Session) -> bool {
         let Some(counted_reply) = last_counted_reply(path, session) else {
             return false;
@@ -64,8 +64,8 @@ impl PrunedPayloads {
     }
 }
 
-/// Returns the last reply on a path with the count of a provider. A reply that failed or was
-/// aborted has none.
+/// Returns the last reply on a path that has a token count of the provider. A reply that failed or
+/// was aborted has no count.
 fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
     for &ix in path.iter().rev() {
         let flags = session.entry(ix).flags;
@@ -77,12 +77,13 @@ fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
     None
 }
 
-/// Returns the agent's estimate of the whole context at the end of `path`, or `None` if the count
-/// is right or there is none. A count is wrong if it is implausible, or older than a prune of the
-/// path. `counted` is what [`Agent::estimate_context`] returns there.
+/// Returns the agent's estimate of the whole context at the end of `path`, in tokens. `None` if
+/// `counted` is not wrong, or not positive. A count is wrong if it is implausibly small, or older
+/// than a prune of the path. `counted` is what [`Agent::estimate_context`] returns for the same
+/// path.
 ///
-/// Nothing is read if the lines are too short for an implausible count, as in almost all sessions.
-/// Images, whose estimate does not depend on their bytes, may then be missed.
+/// Nothing is read if the lines are so short that the count is plausible, as in almost all
+/// sessions. This can be mistaken for images, whose estimate does not depend on their bytes.
 ///
 /// [`Agent::estimate_context`]: crate::agents::Agent::estimate_context
 pub fn estimate_if_wrong(
@@ -94,8 +95,8 @@ pub fn estimate_if_wrong(
     Ok(check_count(counted, path, pruned, reader)?.estimate)
 }
 
-/// Returns [`estimate_if_wrong`] for each tip that has one; `counted` has the counts. In a
-/// session with very many branches, the tips beyond a budget are left out.
+/// Returns the estimate of [`estimate_if_wrong`] for each tip whose count is wrong. `counted` has
+/// the counts by tip. In a session with very many branches, a budget limits the number of tips.
 pub fn estimate_wrong_counts(
     tips: &[EntryIx],
     counted: &HashMap<EntryIx, f64>,
@@ -112,7 +113,8 @@ pub fn estimate_wrong_counts(
         if budget == 0 {
             break;
         }
-        // Each context takes as long as its path is, which may be the whole file for every tip.
+        // The time to build a context grows with its path, which may be the whole file for every
+        // tip: hence the budget.
         let path = session.path(Some(tip));
         let checked = check_count(count, &path, pruned, reader)?;
         budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));
@@ -125,15 +127,15 @@ pub fn estimate_wrong_counts(
 
 /// The result of comparing a count with the agent's estimate.
 struct CheckedCount {
-    /// The estimate, in tokens; `None` if the count is right or there is none.
+    /// The estimate, in tokens; `None` if the count is not wrong, or not positive.
     estimate: Option<f64>,
-    /// The number of messages of the context that was built for this; 0 if the length of the lines
-    /// sufficed.
+    /// The number of messages of the context that was built for the check; 0 if the lengths of the
+    /// lines sufficed.
     built_messages: usize,
 }
 
-/// Checks a count as [`estimate_if_wrong`] does. Also returns how many messages were built for
-/// this, because a caller may have a budget for that.
+/// Does the work of [`estimate_if_wrong`]. Also returns the number of messages that were built, for
+/// callers with a budget.
 fn check_count(
     counted: f64,
     path: &[EntryIx],
@@ -148,19 +150,20 @@ fn check_count(
         return Ok(checked);
     }
     let session = reader.session();
-    // A count from before a prune includes what was pruned.
+    // A count from before a prune includes the pruned payloads.
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
-    // Below this estimate, the count is plausible. Few bytes cannot have so many tokens.
+    // If the estimate is below this, the count is plausible. The estimate of too few bytes is
+    // certainly below.
     let least_estimate = counted * IMPLAUSIBLE_RATIO;
     let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
 
-    // The cheapest check first: the lengths of the lines are known.
+    // The cheapest check comes first: the lengths of the lines are known.
     let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
     if !is_too_old && !can_be_implausible(path_bytes) {
         return Ok(checked);
     }
 
-    // Of a long path, a compaction leaves out most, so the context may still be short.
+    // A compaction leaves out most of a long path, so the context may still be short.
     let messages = session.agent().build_context(path, reader)?.messages;
     checked.built_messages = messages.len();
     let context_bytes: u64 = messages

@@ -1,4 +1,4 @@
-//! What fills a context: the agent's estimate of its messages, by role, tool, file or entry.
+//! Sums the agent's token estimates of a context's messages by role, tool, file or entry.
 
 use crate::agents::Agent;
 use crate::ops::files::RecordedPaths;
@@ -12,7 +12,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
-/// What the messages of a context are grouped by.
+/// The property by which the messages of a context are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PartKey {
     /// The role of the message.
@@ -28,22 +28,22 @@ pub enum PartKey {
 /// The messages of a context with the same key.
 #[derive(Clone, Debug)]
 pub struct ContextPart {
-    /// The role, tool or file; `None` for what belongs to none, and for an entry.
+    /// The role, tool or file. `None` for messages that have none, and if entries are the key.
     pub name: Option<String>,
     /// The entry, if entries are the key.
     pub entry: Option<EntryIx>,
     /// The agent's estimate, in tokens.
     pub tokens: u64,
-    /// The number of messages, or of parts of messages.
+    /// The number of messages, where each call of a reply counts separately.
     pub messages: usize,
 }
 
-/// Returns the parts of a context, the largest first. Their sum is that of the estimates of all
-/// messages, which may differ from the size that the provider counted. Messages are read on up to
-/// `workers` threads, each with a reader of its own.
+/// Returns the parts of a context, the largest first. The sum of the parts is the sum of the
+/// estimates of all messages, which may differ from the provider's count. Messages are read on up
+/// to `workers` threads, each with its own reader.
 ///
-/// If the session was loaded with the estimates of its messages, stored messages are not read for
-/// parts by entry.
+/// If the parts are entries, and the session was loaded with the estimates of its messages, stored
+/// messages are not read.
 pub fn measure_parts<'a>(
     messages: &[ContextMessage],
     by: PartKey,
@@ -79,16 +79,16 @@ pub fn measure_parts<'a>(
     }
 
     let mut parts = adder.parts;
-    // Equal parts stay in the order of the context.
+    // The sort is stable: parts of equal size stay in the order of the context.
     parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     Ok(parts)
 }
 
-/// A message, as far as it belongs to roles, tools or files.
+/// A message, with the role, tools or files that its tokens are added to.
 enum MeasuredMessage {
-    /// It belongs to one name, or to none.
+    /// All tokens belong to one name, or to none.
     Whole { name: Option<String>, tokens: u64 },
-    /// Its calls belong to names, and the rest of it to none.
+    /// A reply: the tokens of each call belong to its name, and the rest to none.
     Reply {
         calls: Vec<MeasuredCall>,
         tokens: u64,
@@ -100,12 +100,12 @@ enum MeasuredMessage {
 /// A call in a reply.
 struct MeasuredCall {
     id: Option<Vec<u8>>,
-    /// Its tool or file.
+    /// The tool or file of the call.
     name: Option<String>,
     tokens: u64,
 }
 
-/// Reads messages, on any thread.
+/// The settings for measuring messages, which all threads share.
 struct MessageReading<'a> {
     by: PartKey,
     agent: &'static dyn Agent,
@@ -113,8 +113,8 @@ struct MessageReading<'a> {
 }
 
 impl MessageReading<'_> {
-    /// Estimates a message, and finds the names of the parts to which it belongs. If the parts are
-    /// tools or files, only replies and tool results belong to any.
+    /// Estimates a message, and finds the names to which its tokens belong. If the names are tools
+    /// or files, only replies and tool results have any.
     fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
         if self.by == PartKey::Role {
@@ -136,7 +136,7 @@ impl MessageReading<'_> {
         }
     }
 
-    /// Estimates each call of a reply by itself, as if the reply had nothing else.
+    /// Estimates each call of a reply as if the reply contained nothing else.
     fn measure_calls(&self, reply: Raw) -> Vec<MeasuredCall> {
         let mut calls = Vec::new();
         for block in reply.get("content").unwrap_or(Raw::NULL).items() {
@@ -152,7 +152,8 @@ impl MessageReading<'_> {
         calls
     }
 
-    /// Measures a result. It has the name of its tool itself, but not that of the file.
+    /// Measures a tool result. It contains the name of its tool, but not the file: that is known
+    /// only from its call.
     fn measure_result(&self, result: Raw, tokens: u64) -> MeasuredMessage {
         let [tool, call_id] = find_members(result, ["toolName", "toolCallId"]);
         if self.by == PartKey::Tool
@@ -170,7 +171,7 @@ impl MessageReading<'_> {
         }
     }
 
-    /// Returns the estimate of a reply that consists of a call.
+    /// Returns the estimate, in tokens, of a reply that consists of this call.
     fn estimate_call(&self, call: Raw) -> u64 {
         let reply = Object::new()
             .str("role", "assistant")
@@ -179,7 +180,8 @@ impl MessageReading<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
-    /// Returns the tool of a call, or the first file that it names; `None` if it names none.
+    /// Returns the tool of a call, or the first file that the call names, depending on the key.
+    /// `None` if there is none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
         let [name, arguments] = find_members(call, ["name", "arguments"]);
         if self.by == PartKey::Tool {
@@ -203,10 +205,10 @@ struct PartAdder {
     index_by_identity: HashMap<PartIdentity, usize>,
 }
 
-/// What distinguishes the parts of a context.
+/// The key of a part: parts with equal keys are added up.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum PartIdentity {
-    /// A role, tool or file; `None` for what belongs to none.
+    /// A role, tool or file; `None` for messages that have none.
     Name(Option<String>),
     Entry(EntryIx),
 }
@@ -227,7 +229,8 @@ impl PartAdder {
         }
     }
 
-    /// Adds the calls of a reply to their tools or files, and the rest to none.
+    /// Adds the tokens of each call of a reply to its tool or file, and the remaining tokens to no
+    /// name.
     fn add_reply(&mut self, calls: Vec<MeasuredCall>, tokens: u64) {
         let mut unassigned = tokens;
         for call in calls {
@@ -244,8 +247,7 @@ impl PartAdder {
         }
     }
 
-    /// Adds the tokens of a message, or of a part of one, to the part of the context to which it
-    /// belongs.
+    /// Adds the tokens of a message, or of one call, to the part with this identity.
     fn add_tokens(&mut self, identity: PartIdentity, tokens: u64) {
         let index = match self.index_by_identity.get(&identity) {
             Some(&index) => index,

@@ -1,13 +1,12 @@
-//! Turns a copy of a session into a session of the other agent.
+//! Converts a fork of a session to a session of the other agent.
 //!
 //! ```text
 //! fork ──> NewSession ──> each copy is converted, the header is that of the other agent
 //! ```
 //!
-//! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends
-//! on several entries is determined here. One is the session's name, which pi keeps in an entry and
-//! oh-my-pi in the first line. The other is pi's edits of the context, which are applied to the
-//! entries that they edit.
+//! Each entry is converted as it is written ([`crate::agents::convert`]). This module handles what
+//! depends on several entries: the session's name, which pi keeps in an entry and oh-my-pi in the
+//! first line; and pi's edits of the context, which are applied to the entries that they edit.
 
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::ContextEdit;
@@ -27,8 +26,7 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use std::io;
 
-/// Returns a fork of a session as a session of the other agent. `new` is the fork as a session of
-/// the same agent.
+/// Returns `new`, a fork as a session of the same agent, converted to a session of the other agent.
 pub fn convert_session(
     reader: &EntryReader,
     new: NewSession,
@@ -63,7 +61,8 @@ pub fn convert_session(
     }
 
     let mut leaf = new.leaf;
-    // The converted copies name the session for pi only if a `title_change` has its last name.
+    // pi reads the name from the last converted `title_change`. If that is not the current name, an
+    // entry with the name is added.
     if target == Dialect::Pi && name != last_title(reader, &entries)? {
         let mut chain = Chain::with_parent_id(session, leaf, id_source);
         let name_entry = target
@@ -84,7 +83,7 @@ pub fn convert_session(
 /// Returns the new session with its entries listed one by one, so that each can be converted.
 ///
 /// If the file has an older format, or contains leaf or head records, the whole tree is forked as a
-/// subtree instead.
+/// subtree, which migrates entries and leaves these records out.
 fn list_entries(
     reader: &EntryReader,
     new: NewSession,
@@ -95,7 +94,6 @@ fn list_entries(
     if new.entries.is_some() {
         return Ok(new);
     }
-    // A fork of the tree leaves these records out.
     let is_position_record =
         |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.entry_indexes().any(is_position_record) {
@@ -108,8 +106,8 @@ fn list_entries(
     })
 }
 
-/// Returns a copy that is converted for `target` when it is written, and with pi's edit of its
-/// content applied. A new entry is returned as it is.
+/// Marks a copied entry to be converted for `target` when it is written, and to have pi's edit of
+/// its content applied. Entries that are not copies are returned unchanged.
 fn with_conversion(
     new_entry: NewSessionEntry,
     reader: &EntryReader,
@@ -128,7 +126,8 @@ fn with_conversion(
     };
     let is_compaction = session.entry(entry).kind == Kind::Compaction;
     if target == Dialect::Pi && first_kept.is_none() && is_compaction {
-        // pi knows no native snapshots, which name the last covered entry instead.
+        // A native snapshot names the last covered entry instead of the first kept one. pi does not
+        // know such snapshots, so the first kept entry is determined here.
         let kept =
             reader.with_entry(entry, |line| native::first_kept_entry(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
@@ -142,8 +141,8 @@ fn with_conversion(
     })
 }
 
-/// Returns the title in the last `title_change` among the copies; `None` if it is blank. In pi, the
-/// session gets its name from an entry with this title.
+/// Returns the title in the last `title_change` among the copies, which becomes the session's name
+/// in pi. `None` if there is no such entry, or if the title is blank.
 fn last_title(
     reader: &EntryReader,
     entries: &[NewSessionEntry],

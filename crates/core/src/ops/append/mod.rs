@@ -21,11 +21,10 @@ use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use std::collections::BTreeSet;
 
-/// Entries that are validated and chained, each under the previous one, unless it specifies a
-/// parent.
+/// Validated entries to append. Each is a child of the previous one, unless it specifies a parent.
 pub struct Batch<'s> {
     session: &'s Session,
-    /// The entries by id, numbered after those of the session, as they will be.
+    /// The new entries by id. Their indexes continue those of the session's entries.
     ids: HashMap<Text<'static>, EntryIx>,
     /// The parent of each entry of the batch.
     parents: Vec<Option<EntryIx>>,
@@ -33,7 +32,7 @@ pub struct Batch<'s> {
     parent: Option<Text<'static>>,
     /// The entries.
     pub change: Change,
-    /// Types that neither agent writes: from a newer version, or misspelled.
+    /// The types of new entries that neither agent writes: from a newer version, or misspelled.
     pub unknown_types: BTreeSet<String>,
 }
 
@@ -64,7 +63,7 @@ impl<'s> Batch<'s> {
         if !entry.is_object() {
             return Err(refuse("not a JSON object"));
         }
-        // The parser looks only at the structure. The agents would replace such bytes.
+        // The parser checks only the structure. The agents would replace bytes that are not UTF-8.
         if std::str::from_utf8(line).is_err() {
             return Err(refuse("it contains bytes that are not UTF-8"));
         }
@@ -72,7 +71,8 @@ impl<'s> Batch<'s> {
             return Err(refuse("`type` is missing or not a string"));
         };
 
-        // All checks come before the first change of the batch.
+        // All checks come before the first change of the batch, so that a refusal leaves it
+        // unchanged.
         self.check_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
@@ -97,7 +97,7 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Adds an entry that was validated. It becomes the parent of the next one.
+    /// Adds a validated entry, and makes it the default parent of the next one.
     fn push_entry(&mut self, entry: NewEntry, parent: Option<EntryIx>) {
         let ix = EntryIx::new(self.session.entries.len() + self.parents.len());
         self.ids.insert(entry.id.clone(), ix);
@@ -106,8 +106,9 @@ impl<'s> Batch<'s> {
         self.change.entries.push(entry);
     }
 
-    /// Checks that a line of this type is an entry, and has the fields that the agent requires.
-    /// Lines that start a session, and leaf records, are refused with what to do instead.
+    /// Checks that a line of this type is an entry, and that it has the fields that the agent
+    /// requires. Lines that start a session, and leaf records, are refused with a hint what to do
+    /// instead.
     fn check_fields(&self, kind: &Text, entry: Raw) -> Result<(), Refusal> {
         match &*kind.to_string_lossy() {
             "session" | "title" => Err(Refusal::with_hint(
@@ -125,7 +126,7 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Returns the entry with this id, of the batch or of the session.
+    /// Finds the entry with this id in the batch or in the session.
     fn find_entry(&self, id: &Text) -> Option<EntryIx> {
         self.ids
             .get(id)
@@ -138,7 +139,7 @@ impl<'s> Batch<'s> {
         ix.index().checked_sub(self.session.entries.len())
     }
 
-    /// Iterates over an entry and its ancestors.
+    /// Iterates over an entry and its ancestors, in the batch and then in the session.
     fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + '_ {
         std::iter::successors(from, |&ix| match self.batch_index(ix) {
             Some(index) => self.parents[index],
@@ -146,8 +147,8 @@ impl<'s> Batch<'s> {
         })
     }
 
-    /// Returns the id of a new entry. This is its own id, which neither the session nor the batch
-    /// may have, or a generated one.
+    /// Returns the `id` of a new entry, or a generated id if it has none. An `id` that is taken, in
+    /// the session or in the batch, is refused.
     fn choose_id(&self, entry: Raw, id_source: &mut IdSource) -> Result<Text<'static>, Refusal> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
@@ -165,9 +166,9 @@ impl<'s> Batch<'s> {
         Ok(id.into_owned())
     }
 
-    /// Returns the id of the parent of a new entry; `None` for a root. This is its own `parentId`,
-    /// which must exist, or else the entry added before. The first entry of the batch gets the
-    /// parent that was given for the batch.
+    /// Returns the parent id of a new entry; `None` for a root. If the entry has a `parentId`, that
+    /// entry must exist. Otherwise, the parent is the entry added before, or the parent of the
+    /// batch for its first entry.
     fn choose_parent(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else {
             return Ok(self.parent.clone());
@@ -204,7 +205,7 @@ impl<'s> Batch<'s> {
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
-        // These are no entries of the session.
+        // These two values are valid, but do not name an earlier entry.
         match allowed_target {
             ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
             ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),
@@ -235,8 +236,8 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Checks that an ancestor of a tool result makes its call. A result that names no call is not
-    /// checked here.
+    /// Checks that an ancestor of a tool result makes the call that the result answers. Other
+    /// entries, and results that name no call, pass.
     fn check_tool_result(&self, entry: Raw, parent: Option<EntryIx>) -> Result<(), Refusal> {
         if Kind::from_member(entry.get("type")) != Kind::Message {
             return Ok(());
@@ -274,7 +275,7 @@ impl<'s> Batch<'s> {
             let message = entry.get("message").unwrap_or(Raw::NULL);
             return call_ids(message.get("content")).contains(id);
         }
-        // A call without an id was collected with an empty one, which no result answers.
+        // Loading stores a call without an id with an empty one, which no result answers.
         if id.is_empty() {
             return false;
         }
@@ -298,7 +299,8 @@ fn check_timestamp(entry: Raw) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a value is a string with a time.
+/// Whether a value is a string that JavaScript's `Date` parses, such as
+/// `"2026-01-31T12:00:00.000Z"`.
 fn is_time(value: Raw) -> bool {
     if value.raw_string().is_none() {
         return false;

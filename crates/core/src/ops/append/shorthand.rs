@@ -7,14 +7,14 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns a custom entry. `kind` is its `customType`, and `data` its content as JSON.
+/// Returns a `custom` entry with this `customType`, and with `data` if it is given.
 pub fn custom_entry(kind: &Text, data: Option<Raw>) -> Object {
     let entry = Object::new().str("type", "custom").text("customType", kind);
     entry.with(data, |entry, data| entry.raw("data", data))
 }
 
-/// Returns a custom message. `kind` is its `customType`, and `display` whether the user sees it. If
-/// the agent records an attribution, its default is added.
+/// Returns a `custom_message` entry with `kind` as its `customType`. `display` decides whether the
+/// user sees it. If the agent records an attribution, its default is added.
 pub fn custom_message_entry(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
     let entry = Object::new()
         .str("type", "custom_message")
@@ -27,7 +27,7 @@ pub fn custom_message_entry(agent: &dyn Agent, kind: &Text, text: &Text, display
         })
 }
 
-/// Returns a user message.
+/// Returns the entry of a user message.
 pub fn user_message(text: &Text) -> Object {
     message_entry(
         Object::new()
@@ -36,8 +36,8 @@ pub fn user_message(text: &Text) -> Object {
     )
 }
 
-/// Returns an assistant message without cost. Its API, provider and model are those of
-/// `model_source`, an object with these members.
+/// Returns the entry of an assistant message whose tokens and costs are all 0. The members `api`,
+/// `provider` and `model` are copied from `model_source`.
 pub fn assistant_message(text: &Text, model_source: Raw) -> Object {
     let cost = zero_members(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
     let usage = zero_members(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
@@ -50,7 +50,7 @@ pub fn assistant_message(text: &Text, model_source: Raw) -> Object {
     message_entry(with_model.json("usage", &usage).str("stopReason", "stop"))
 }
 
-/// Returns an object in which each of these members is 0.
+/// Returns an object that maps each of these names to 0.
 fn zero_members(names: &[&str]) -> Object {
     let mut object = Object::new();
     for name in names {
@@ -59,7 +59,7 @@ fn zero_members(names: &[&str]) -> Object {
     object
 }
 
-/// Returns an entry with this message.
+/// Returns a `message` entry that contains this message.
 fn message_entry(message: Object) -> Object {
     Object::new()
         .str("type", "message")

@@ -12,8 +12,9 @@ use pisess_json::text::Text;
 use std::cell::LazyCell;
 use std::io;
 
-/// Checks all entries of a file with repaired lines. `is_active` has an element for each entry:
-/// whether it is on the path to the leaf.
+/// Adds a finding for each defect in the content of the entries. `reader` reads the file with its
+/// lines repaired. `is_active` has an element per entry: whether the entry is on the path to the
+/// leaf.
 pub(super) fn check_content(
     reader: &EntryReader,
     is_active: &[bool],
@@ -29,22 +30,22 @@ pub(super) fn check_content(
     Ok(())
 }
 
-/// Whether an entry is an assistant message without content, to which a repair adds an empty one:
-/// pi treats it as empty, oh-my-pi cannot build a context with it. Other messages without content
-/// fail in both.
+/// Whether an entry is an assistant message without content. oh-my-pi cannot build a context with
+/// it. pi treats the content as empty, so a repair adds empty content. Other messages without
+/// content fail in both agents, and are not repaired.
 pub(super) fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message
         && entry.role == Role::Assistant
         && entry.flags.contains(Flags::NO_CONTENT)
 }
 
-/// Whether an entry has neither an id nor a parent, as in version 1. In a file of a later version,
-/// a repair adds both, and migrates the rest of the entry.
+/// Whether an entry has neither the member `id` nor `parentId`, as in version 1 of the format. In a
+/// file of a later version, a repair adds both members, and migrates the rest of the entry.
 pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Checks the facts that loading collected of an entry: its content, type, role and time.
+/// Checks an entry by the facts that were collected when it was loaded: content, type, role, time.
 fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     if entry.kind == Kind::Message
@@ -96,8 +97,8 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
     }
 }
 
-/// Returns the finding for a leaf record. Of one without an id, only the missing id is reported,
-/// which is done where the other ids are checked.
+/// Returns the finding for a leaf record. `None` if the record has no id: then only the missing id
+/// is reported, with the other missing ids.
 fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     if session.entry(ix).id.is_empty() {
         return None;
@@ -107,11 +108,11 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     Some(finding.with_worst_case(is_last))
 }
 
-/// Reports an entry without a valid time, or with an earlier one than its parent.
+/// Reports an entry that has no valid time, or that is older than its parent.
 fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     if entry.time_ms == Entry::NO_TIME {
-        // Entries of the draft tree may lack a time.
+        // The draft format allows entries without a time.
         if session.format != Format::Draft {
             let message = "its timestamp is missing or invalid";
             let finding = finding_in_entry(session, ix, K::BadTimestamp, message);
@@ -122,7 +123,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
 
     let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
     let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
-    // A label in a fork has the time of the original.
+    // A fork copies a label with the time of the original, below entries that may be newer.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
     if is_older && !may_be_older {
         let message = "it is older than its parent";
@@ -139,7 +140,8 @@ fn needs_content(role: Role) -> bool {
     )
 }
 
-/// Reports labels of entries that are not in the file. An empty name clears a label, of any entry.
+/// Reports labels of entries that are not in the file. A change with an empty name only clears a
+/// label, so it is not reported.
 fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
@@ -195,7 +197,8 @@ fn check_summaries(
     Ok(())
 }
 
-/// Whether a compaction or branch summary has no text, although it should have some.
+/// Whether a compaction or branch summary lacks its text. Without a text, a compaction may have a
+/// provider's context, and a branch summary may mark a discarded branch: these do not lack it.
 fn lacks_summary(kind: Kind, entry: Raw) -> bool {
     let is_blank = entry
         .get_text("summary")
@@ -207,8 +210,8 @@ fn lacks_summary(kind: Kind, entry: Raw) -> bool {
     !is_in_other_form && !marks_discarded_branch(entry)
 }
 
-/// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the
-/// summary.
+/// Whether oh-my-pi stored data in `preserveData` of a compaction, such as the provider's own form
+/// of the context.
 fn has_provider_context(entry: Raw) -> bool {
     entry
         .get_some("preserveData")
@@ -221,16 +224,16 @@ fn marks_discarded_branch(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Returns what is wrong with the entry that a compaction names as the first that it keeps: it is
-/// not above the compaction, or none is named. A native snapshot of oh-my-pi names the last entry
-/// that it covers instead.
+/// Returns a message if the first kept entry of a compaction is not named, not in the file, or not
+/// an ancestor. A native snapshot of oh-my-pi names the last entry that it covers instead; this may
+/// be omitted.
 fn kept_entry_defect(
     session: &Session,
     ix: EntryIx,
     entry: Raw,
     ancestry: &Ancestry,
 ) -> Option<String> {
-    // A compaction of version 1 names the entry by its number.
+    // A compaction of version 1 names the entry by its index, not by an id.
     if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
         return None;
     }
@@ -262,8 +265,8 @@ fn kept_entry_defect(
     ))
 }
 
-/// Returns the message with each tool call of the session, by the id of the call. Of several calls
-/// with the same id, the last counts.
+/// Maps the id of each tool call of the session to the message with the call; of several calls with
+/// the same id, the last.
 fn messages_by_call(session: &Session) -> HashMap<Text<'_>, EntryIx> {
     let calls = session.collected.tool_calls.iter();
     calls
@@ -271,26 +274,26 @@ fn messages_by_call(session: &Session) -> HashMap<Text<'_>, EntryIx> {
         .collect()
 }
 
-/// A tool call without a result so far.
+/// A tool call for which no result was found yet.
 struct OpenCall {
     /// The message with the call.
     entry: EntryIx,
-    /// Whether the agents omit that message from the context.
+    /// Whether the agents omit the message from the context, because it failed or was aborted.
     is_omitted: bool,
 }
 
-/// Checks tool calls and results on the active path: whether each result follows its call, and each
-/// call has a result. Calls of failed and aborted messages need none.
+/// Reports tool results on the active path without a call above, and calls without a result below.
+/// Calls of failed and aborted messages need no result.
 fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
     let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
     let mut called_ids: HashSet<Text> = HashSet::default();
-    // Of the whole session, and computed only for a result without a call.
+    // The map covers the whole session, so it is computed only for a result without a call.
     let messages_by_call = LazyCell::new(|| messages_by_call(session));
     for ix in session.path(session.leaf) {
         if session.is_message(ix, Role::ToolResult) {
             let id = answered_call_id(session, ix);
             open_calls.remove(&id);
-            // A call may have several results, so this is not asked of the open calls.
+            // A call may have several results, and the first one removed it from `open_calls`.
             if !called_ids.contains(&id) {
                 let caller = messages_by_call.get(&id).copied();
                 findings.push(result_without_call(session, ix, &id, caller));
@@ -312,8 +315,8 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
     report_unanswered_calls(session, open_calls, findings);
 }
 
-/// Returns the finding for a tool result without its call on the path. `caller` is a message with
-/// the call elsewhere in the session.
+/// Returns the finding for a tool result whose call is not on the path. `caller` is the message
+/// with this call on another branch, if there is one.
 fn result_without_call(
     session: &Session,
     result: EntryIx,

@@ -8,23 +8,24 @@ use crate::session::tree::Tree;
 /// The ends of the conversation so far, while entries are added in file order: entries without a
 /// child among those added.
 ///
-/// A tool result counts as a part of the nearest entry above it that is no result, so it is no end
-/// by itself, and gives its parent no child. Otherwise, the moves of results to their calls, which
-/// are planned later, would change the ends, and a second repair would attach other orphans.
+/// A tool result counts as a part of its owner: the nearest ancestor that is not a tool result. So
+/// a result is not an end, and is not counted as a child. The reason: results are moved to their
+/// calls in a later step. If they counted, the moves would change the ends, and a second repair
+/// would attach other orphans.
 pub(super) struct Ends<'s> {
     session: &'s Session,
-    /// Of each entry, whether an entry added so far is its child.
+    /// By entry: whether a child of it was added.
     has_child: Vec<bool>,
-    /// Of each entry, itself or, of a tool result, an entry above it of which it counts as a part:
-    /// see [`find_owner`](Self::find_owner).
+    /// By entry: for a tool result, an ancestor on the way to its owner; for any other entry,
+    /// itself. See [`find_owner`](Self::find_owner).
     owners: Vec<EntryIx>,
     /// The number of ends.
     count: usize,
 }
 
 impl<'s> Ends<'s> {
-    /// Returns the ends before any entry is added. `links` has the new parents of all entries but
-    /// the orphans.
+    /// Returns a state to which no entry was added. `links` has the repaired parents of all entries
+    /// except orphans.
     pub fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
         let parent_of = |ix| links.repaired_parent(session, ix);
         let mut owners: Vec<EntryIx> = session.entry_indexes().collect();
@@ -44,19 +45,19 @@ impl<'s> Ends<'s> {
         }
     }
 
-    /// Returns the nearest entry at or above `ix` that is no tool result; the uppermost result if
-    /// there is none.
+    /// Returns the nearest entry at or above `ix` that is not a tool result. If there is none,
+    /// returns the uppermost tool result.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut owner = self.owners[ix.index()];
-        // A result without a parent owned itself, and results below it still name it as their
-        // owner. Once it is attached, it has an owner, too.
+        // A result without a parent is its own owner at first, and the owner of the results below.
+        // Once `add_entry` has attached it, its own owner is the next step upwards.
         while self.owners[owner.index()] != owner {
             owner = self.owners[owner.index()];
         }
         owner
     }
 
-    /// Whether the only end is `ix`, which was added, or the entry of which it is a part.
+    /// Whether the owner of `ix`, an added entry, is the only end.
     pub fn is_only_end(&self, ix: EntryIx) -> bool {
         self.count == 1 && !self.has_child[self.find_owner(ix).index()]
     }

@@ -16,7 +16,7 @@ pub struct Finding {
     pub entry_id: Option<Text<'static>>,
     /// Its kind.
     pub kind: FindingKind,
-    /// Its severity: a note, until the agent of the file is known.
+    /// The severity: [`Severity::Note`] until the agent of the file is known.
     pub severity: Severity,
     /// The problem.
     pub message: String,
@@ -24,7 +24,8 @@ pub struct Finding {
     pub consequence: &'static str,
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
-    /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
+    /// Whether the defect is where it does the most harm: on the active path, at the leaf or in a
+    /// cycle.
     pub(super) is_worst_case: bool,
 }
 
@@ -53,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// Whether a repair fixes it.
+    /// Whether a repair fixes the defect.
     pub fn is_repairable(&self) -> bool {
         self.fix.is_some()
     }
@@ -68,19 +69,19 @@ impl Finding {
         self
     }
 
-    /// Sets whether it is where it does the most harm.
+    /// Sets whether the defect is where it does the most harm.
     pub(super) fn with_worst_case(mut self, is_worst_case: bool) -> Finding {
         self.is_worst_case = is_worst_case;
         self
     }
 
-    /// Makes it repairable, and sets what a repair does.
+    /// Makes the finding repairable. `fix` describes what a repair does.
     pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = Some(fix.into());
         self
     }
 
-    /// Sets its severity and consequence, which depend on the file's agent.
+    /// Sets the severity and the consequence, which depend on the agent and the format of the file.
     pub(super) fn set_severity(&mut self, agent: &dyn Agent, format: Format) {
         (self.severity, self.consequence) =
             agent.assess_defect(self.kind, format, self.is_worst_case);

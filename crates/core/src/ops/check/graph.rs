@@ -1,12 +1,16 @@
 //! Checks ids and parents, and plans how a repair makes one tree of them again.
 //!
-//! Repairs are derived from the file alone. Of entries with the same id, all but the last get new
-//! ids, because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its
-//! first entry in the file. Children of an unreadable line become children of that line's parent,
-//! or of the entry before it. An entry that is cut from its parent becomes a child of the entry
-//! before it in the file, so that the conversation stays in one piece. So does an entry whose
-//! parent is missing, if the entry before it is the only one without a child so far: no other
-//! parent fits. Entries that name the same missing parent stay siblings.
+//! Repairs are derived from the file alone. The rules:
+//!
+//! - Of entries with the same id, all but the last get new ids, because the agents resolve the id
+//!   to the last.
+//! - A cycle is cut where loading cuts it, at its first entry in the file. That entry becomes a
+//!   child of the entry before it in the file, so that the conversation stays in one piece.
+//! - Children of an unreadable line become children of that line's parent or, if this is unknown,
+//!   of the entry before the line.
+//! - An entry whose parent is missing becomes a child of the entry before it in the file, if that
+//!   is the only entry without a child so far: no other parent fits.
+//! - Entries that name the same missing parent stay siblings.
 
 use super::ends::Ends;
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
@@ -19,7 +23,7 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::collections::BTreeMap;
 
-/// Changes to ids and parents.
+/// The planned changes to ids and parents.
 #[derive(Debug, Default)]
 pub(super) struct LinkRepair {
     pub new_ids: HashMap<EntryIx, String>,
@@ -40,8 +44,8 @@ impl LinkRepair {
         }
     }
 
-    /// Returns a new id for a record, which no entry has after the repair, and for which `is_taken`
-    /// is false.
+    /// Returns a new id for the record with this number. No entry has the id after the repair, and
+    /// `is_taken` is false for it.
     pub fn free_id(
         &self,
         session: &Session,
@@ -65,8 +69,9 @@ impl LinkRepair {
     }
 }
 
-/// Reports the defects of all ids and parents of a file with repaired lines. Returns the changes
-/// that repair them. A file of version 1 or of the draft tree has no ids, and needs none.
+/// Reports the defects of all ids and parents in a file with repaired lines, and returns the
+/// changes that repair them. Files of version 1 and of the draft format need no ids, so nothing is
+/// reported.
 ///
 /// `is_active` has an element for each entry: whether the entry is on the path to the leaf.
 pub(super) fn plan_link_repair(
@@ -121,23 +126,24 @@ struct Graph<'s, 'f> {
     is_active: &'s [bool],
     findings: &'f mut Vec<Finding>,
     odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
-    /// The root of each entry before trees were joined.
+    /// By entry: the root of its tree before any repair.
     original_roots: Vec<EntryIx>,
-    /// A union-find forest over the entries. Each entry has an ancestor of its tree, and a root has
-    /// itself. Trees are joined when a root gets a parent.
+    /// By entry: an ancestor in its tree, or itself if it is a root (a union-find forest). Two
+    /// trees are joined when a root gets a parent.
     union_parents: Vec<EntryIx>,
     /// The repair as planned so far.
     links: LinkRepair,
-    /// For the last of several entries that shared a line, the entry that becomes its child: see
+    /// Maps the last of several entries that shared a line to the entry that becomes its child: see
     /// [`find_continuations`].
     continuations: BTreeMap<EntryIx, EntryIx>,
-    /// The parent ids that no entry in the file has: no new id may equal one of these.
+    /// The ids of missing parents. A new id must differ from these: otherwise, the children of a
+    /// missing parent would become children of the entry with the new id.
     dangling_ids: HashSet<&'s [u8]>,
 }
 
 impl<'s> Graph<'s, '_> {
-    /// Reports entries without an id, and all but the last of those with the same id. Each gets a
-    /// new id.
+    /// Reports entries without an id, and entries whose id a later entry has as well. Gives each of
+    /// these a new id.
     fn check_ids(&mut self) {
         let session = self.session;
         for ix in session.entry_indexes() {
@@ -161,10 +167,10 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Returns the finding for an entry without an id, or whose id is not a string. The caller adds
-    /// the fix.
+    /// Returns the finding, without a fix, for an entry whose id is missing or not a string.
     fn missing_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
+        // The session has no id for either case: loading reads only strings.
         let is_odd = self.odd_ids_of(ix).is_some_and(|odd| odd.id.is_some());
         let (kind, message) = if is_odd {
             (K::OddId, "the entry's id is not a string")
@@ -177,21 +183,22 @@ impl<'s> Graph<'s, '_> {
         finding_in_entry(session, ix, kind, message).with_worst_case(is_last)
     }
 
-    /// Returns the finding for an entry whose id a later entry has as well, which the agents find
-    /// in its place. The caller adds the fix.
+    /// Returns the finding, without a fix, for an entry whose id a later entry has as well. The
+    /// agents resolve the id to that later entry.
     fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
         let twin = session.find_entry(&session.id(ix)).unwrap_or(ix);
         let twin_line = session.shown_line(twin).0;
         let message = format!("the entry on line {twin_line} has the same id");
-        // An agent that follows the shared id may then never reach the root.
+        // If one of the two is in a cycle, an agent that follows the shared id may never reach the
+        // root.
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
         let is_worst_case = is_in_cycle(ix) || is_in_cycle(twin);
         finding_in_entry(session, ix, K::DuplicateId, message).with_worst_case(is_worst_case)
     }
 
-    /// Gives an entry an id that no entry has, and returns it. It differs from the ids of missing
-    /// parents as well: otherwise their children would become children of this entry.
+    /// Gives an entry a new id, which neither an entry nor a missing parent has, and returns the
+    /// id.
     fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
         let dangling_ids = &self.dangling_ids;
@@ -203,11 +210,11 @@ impl<'s> Graph<'s, '_> {
         id
     }
 
-    /// Reports entries with a wrong parent, and gives them another where one is certain.
+    /// Reports entries with a wrong parent, and gives an entry another parent if this is certain.
     fn check_parents(&mut self, repair: &LineRepair) {
         let session = self.session;
         let replacements = find_replacement_parents(session, repair);
-        // The number of entries in the tree of each root.
+        // At the index of each root: the number of entries in its tree.
         let mut tree_sizes = vec![0; self.original_roots.len()];
         for root in &self.original_roots {
             tree_sizes[root.index()] += 1;
@@ -244,12 +251,13 @@ impl<'s> Graph<'s, '_> {
                 let parent = entries_by_odd_id.get(odd_id).copied();
                 self.check_odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
-                // `check_ids` has reported it. As in version 1, it follows the entry before it.
+                // The entry is of version 1, where each entry is a child of the one before.
+                // `check_ids` has reported the missing id.
                 self.try_attach(ix, ix.previous().into());
             }
         }
 
-        // Orphans last: their parents depend on all others.
+        // Orphans are attached last: which parent is certain depends on all other parents.
         self.attach_continuations();
         if !orphans.is_empty() {
             self.attach_orphans(orphans);
@@ -257,8 +265,8 @@ impl<'s> Graph<'s, '_> {
         self.report_several_roots();
     }
 
-    /// Reports that the parent of an entry is further down in the file. Nothing is repaired: the
-    /// agents read such a file as any other.
+    /// Reports an entry whose parent is further down in the file. This needs no repair: the agents
+    /// read such a file like any other.
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
         let line = self.session.shown_line(parent).0;
         let message = format!("its parent is after it, on line {line}");
@@ -267,8 +275,8 @@ impl<'s> Graph<'s, '_> {
             .push(finding.with_worst_case(self.is_active[ix.index()]));
     }
 
-    /// Reports a `parentId` that is neither a string nor null. The entry becomes a child of
-    /// `parent`, which has the same odd value as its id.
+    /// Reports a `parentId` that is neither a string nor null, such as `7`. `parent` is the entry
+    /// whose `id` has the same value: if there is one, the entry becomes its child.
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let finding = finding_in_entry(self.session, ix, K::OddParent, message)
@@ -283,16 +291,16 @@ impl<'s> Graph<'s, '_> {
         });
     }
 
-    /// Makes the entry after several that shared a line a child of the last of these: see
-    /// [`find_continuations`].
+    /// Where several entries shared a line, makes the entry after the line a child of the last of
+    /// them: see [`find_continuations`].
     fn attach_continuations(&mut self) {
         // Taken, so that the loop can borrow the rest of `self`. Nothing reads them after this.
         for (last, next) in std::mem::take(&mut self.continuations) {
             if self.session.entry(next).parent.is_none() {
                 self.try_attach(next, Position::Entry(last));
             } else {
-                // It is not a root, which `try_attach` expects. Migration gave it the entry before
-                // the line as its parent.
+                // `try_attach` expects a root, but migration made this entry a child of the entry
+                // before the line.
                 self.links.new_parents.insert(next, Position::Entry(last));
             }
         }
@@ -306,8 +314,8 @@ impl<'s> Graph<'s, '_> {
     ///
     /// An orphan stays a root if neither exists, or if both would close a cycle.
     ///
-    /// To be called last: the ends are counted by the parents after the repair, so that a second
-    /// repair changes nothing.
+    /// Must be called last: the ends are counted with the repaired parents of all other entries, so
+    /// that a second repair changes nothing.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         let mut ends = Ends::new(session, &self.links);
@@ -317,7 +325,7 @@ impl<'s> Graph<'s, '_> {
             if let Some(orphan) = orphans.remove(&ix) {
                 let parent_of_sibling = new_parents_by_missing_id.get(&orphan.missing_id).copied();
                 let end_before = ix.previous().filter(|&before| ends.is_only_end(before));
-                // The sibling's parent comes first: the end may be the sibling itself.
+                // The sibling's parent is tried first, because the end may be the sibling itself.
                 let candidates = [parent_of_sibling, end_before];
                 let finding = match self.attach_to_first(ix, candidates) {
                     Some(parent) => {
@@ -329,16 +337,16 @@ impl<'s> Graph<'s, '_> {
                 };
                 self.findings.push(finding);
             }
-            // Only after its parent was chosen: until then, an orphan is not an end.
+            // Added after its parent was chosen, because `add_entry` expects the final parent.
             ends.add_entry(ix, self.links.repaired_parent(session, ix));
         }
     }
 
-    /// Reports an entry of a cycle. The repair cuts the cycle where loading did: at the entry that
-    /// now has no parent.
+    /// Reports an entry of a cycle. Loading has cut the cycle at the entry that now has no parent;
+    /// the repair cuts it there, too.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
-        // A cycle harms most if the agent runs into it on the way from the leaf to the root.
+        // A cycle is the worst case if the agent runs into it on the way from the leaf to the root.
         let root = self.original_roots[ix.index()];
         let has_leaf_in_tree = session
             .leaf
@@ -403,22 +411,22 @@ impl<'s> Graph<'s, '_> {
         finding_in_entry(self.session, ix, K::MissingParent, message).with_worst_case(is_active)
     }
 
-    /// Counts the entries that the agent no longer connects with the conversation, because the
-    /// parent of `ix` is missing. So `ix` is the root of a tree of its own. `tree_sizes` has, at
-    /// the index of each root, the number of entries in its tree.
+    /// Counts the entries that are cut off from the conversation because the parent of `ix` is
+    /// missing, which makes `ix` the root of its tree. `tree_sizes` has, at the index of each root,
+    /// the number of entries in its tree.
     fn count_cut_off(&self, ix: EntryIx, tree_sizes: &[usize]) -> usize {
         let is_in_conversation = self.is_active[ix.index()];
         if !is_in_conversation {
             return tree_sizes[ix.index()];
         }
         // The conversation is in the tree of `ix`, so entries of other trees are cut off. Only
-        // those before `ix` in the file can have been its ancestors.
+        // entries before `ix` in the file can have been its ancestors.
         let roots_of_earlier = &self.original_roots[..ix.index()];
         roots_of_earlier.iter().filter(|&&root| root != ix).count()
     }
 
-    /// Returns the entries whose id is not a string, by the JSON of the id. Of several with the
-    /// same id, the last counts, as for the agents.
+    /// Maps each id that is not a string, as JSON, to its entry. Of several entries with the same
+    /// id, the last counts, as for the agents.
     fn entries_by_odd_id(&self) -> HashMap<&'s [u8], EntryIx> {
         let mut by_id = HashMap::default();
         for ix in self.session.entry_indexes() {
@@ -435,11 +443,11 @@ impl<'s> Graph<'s, '_> {
             .copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent`. With the root as `parent`, it stays a
+    /// Makes the root `ix` a child of `parent`. With [`Position::Root`] as `parent`, `ix` stays a
     /// root.
     ///
-    /// Returns false, and changes nothing, if `ix` is `parent` or an ancestor of it: this would be
-    /// a cycle.
+    /// Returns false and changes nothing if this would close a cycle: if `ix` is `parent` or one of
+    /// its ancestors.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Position::Entry(above) = parent {
             let root = find_root(&mut self.union_parents, above);
@@ -452,8 +460,8 @@ impl<'s> Graph<'s, '_> {
         true
     }
 
-    /// Makes `ix`, which is a root, a child of `parent`, and returns the text of this fix. Like
-    /// [`try_attach`](Self::try_attach), does nothing if this would be a cycle, and returns `None`.
+    /// Makes the root `ix` a child of `parent`, and returns the text of this fix. If this would
+    /// close a cycle, returns `None` and changes nothing, like [`try_attach`](Self::try_attach).
     fn attach_and_describe(&mut self, ix: EntryIx, parent: Position) -> Option<String> {
         let is_attached = self.try_attach(ix, parent);
         if !is_attached {
@@ -462,8 +470,8 @@ impl<'s> Graph<'s, '_> {
         Some(self.describe_parent(parent))
     }
 
-    /// Makes `ix`, which is a root, a child of the first candidate for which this is possible, and
-    /// returns that candidate; `None` if there is none.
+    /// Makes the root `ix` a child of the first candidate that would not close a cycle, and returns
+    /// that candidate. Returns `None` if there is none.
     fn attach_to_first(
         &mut self,
         ix: EntryIx,
@@ -479,8 +487,8 @@ impl<'s> Graph<'s, '_> {
         None
     }
 
-    /// Describes a new parent as the fix of a finding, by the id that the parent has after the
-    /// repair.
+    /// Returns the text of a fix, such as `it becomes a child of ID`, with the id of the parent
+    /// after the repair.
     fn describe_parent(&self, parent: Position) -> String {
         match parent {
             Position::Entry(parent) => {
@@ -491,8 +499,8 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports that the conversation has several roots. The finding is in the second of them: the
-    /// first is as it should be.
+    /// Reports that the conversation has several roots. The finding is in the second root, because
+    /// the first is correct.
     fn report_several_roots(&mut self) {
         let session = self.session;
         let roots: Vec<_> = session
@@ -507,7 +515,7 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(finding);
     }
 
-    /// Whether an entry is a root, and nothing else is reported of its id or parent.
+    /// Whether an entry is a root that no other check of ids and parents reports.
     fn is_unreported_root(&self, ix: EntryIx) -> bool {
         let session = self.session;
         let entry = session.entry(ix);
@@ -517,7 +525,7 @@ impl<'s> Graph<'s, '_> {
         let is_reported = session.dangling_id(ix).is_some()
             || entry.id.is_empty()
             || self.odd_ids_of(ix).is_some();
-        // As the mark of `switch root`, which begins no conversation.
+        // Such as the mark of `switch root`, which begins no conversation.
         let is_mark_at_root =
             entry.kind == Kind::Custom && !entry.flags.contains(Flags::NO_PARENT_KEY);
         !is_reported && !is_mark_at_root
@@ -538,13 +546,13 @@ impl<'s> Graph<'s, '_> {
 
 /// An entry whose parent is not in the file.
 struct Orphan<'s> {
-    /// The id of the parent.
+    /// The id of the missing parent.
     missing_id: Text<'s>,
-    /// What is reported of the entry.
+    /// The finding for the entry, to which a fix may be added.
     finding: Finding,
 }
 
-/// Returns the root of an entry's tree in a union-find forest. Halves the path to the root on the
+/// Returns the root of an entry's tree in a union-find forest. Shortens the path to the root on the
 /// way, so that later calls are fast.
 fn find_root(union_parents: &mut [EntryIx], ix: EntryIx) -> EntryIx {
     let mut current = ix;

@@ -1,4 +1,4 @@
-//! Groups the same finding on many entries into one line, for people.
+//! Groups findings that many entries have in common, so that each group can be printed as one line.
 
 use super::Finding;
 use foldhash::HashMap;
@@ -9,8 +9,9 @@ const MIN_GROUP: usize = 3;
 /// The maximum number of line ranges that are listed before `…`.
 const MAX_RANGES: usize = 8;
 
-/// Groups findings that differ only in line, entry and fix text. A group is at the position of its
-/// first finding. Fewer than `MIN_GROUP` equal findings stay separate, in groups of one.
+/// Groups equal findings: those that differ only in line, entry and fix text. Fewer than
+/// `MIN_GROUP` equal findings stay separate, in groups of one. Groups are ordered by the line and
+/// kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     let mut index_by_key = HashMap::default();
@@ -39,8 +40,8 @@ pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
         }
     }
 
-    // The sort is stable: of a group and a separate finding of one line and kind, the group is
-    // first.
+    // The sort is stable: if a group and a separate finding have the same line and kind, the group
+    // comes first.
     groups.append(&mut separate);
     groups.sort_by_key(|group| (group[0].line, group[0].kind));
     groups
@@ -53,7 +54,8 @@ pub fn describe_lines(findings: &[&Finding]) -> Option<String> {
         return None;
     }
 
-    // Each run is one range: its findings are on adjacent lines, or on one line.
+    // A run is a series of findings on the same or on adjacent lines. Each run is printed as a
+    // range.
     let runs: Vec<_> = findings
         .chunk_by(|one, next| next.line.0 <= one.line.0 + 1)
         .collect();

@@ -1,8 +1,8 @@
-//! Finds the header for a session that has none at its beginning: a later line, or the name and the
-//! folder of the file.
+//! Finds the header for a session that does not begin with one: on a later line, or else from the
+//! name and the folder of the file.
 //!
-//! A session without a header is left by an agent whose file was removed while it ran: it goes on
-//! to append. Its first value is an entry. No agent opens such a file.
+//! Such a file is left when a session is removed while its agent runs: the agent goes on to append
+//! entries, so the first value of the new file is an entry. No agent opens it.
 
 use super::resync::is_entry;
 use crate::load::LoadError;
@@ -15,13 +15,13 @@ use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
 
-/// Where a session is stored, as far as its header should agree with that.
+/// Facts from where a session is stored, with which its header should agree.
 #[derive(Clone, Default)]
 pub struct SessionLocation<'a> {
-    /// The name of its file without `.jsonl`.
+    /// The name of the session's file without `.jsonl`.
     pub name: Option<String>,
-    /// Returns the working directory for a new header, if one can be found. Without this function,
-    /// no header may be made.
+    /// Returns the working directory for a new header, if one can be found. If this function is
+    /// `None`, no header may be added.
     pub find_cwd: Option<&'a dyn Fn() -> Option<FoundCwd>>,
 }
 
@@ -30,7 +30,7 @@ pub struct SessionLocation<'a> {
 pub struct FoundCwd {
     /// Its path.
     pub path: String,
-    /// What it is from, for people.
+    /// Where the path was found, as a phrase for a message.
     pub source: String,
 }
 
@@ -41,13 +41,14 @@ pub(super) struct NamedSession<'n> {
 }
 
 impl<'n> NamedSession<'n> {
-    /// Reads the name of a file without `.jsonl`; `None` if an agent would not give it.
+    /// Parses a file name without `.jsonl`. `None` if the name does not have the agents' form.
     pub fn from_file_name(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
         if !is_time_in_name(time) || id.is_empty() {
             return None;
         }
-        // A file name has `-` for the `:` and `.` of a time. All of it is ASCII.
+        // A file name has `-` for the `:` and `.` of a time. All of `time` is ASCII, so slices
+        // cannot fail.
         let (date, clock) = time.split_at("0000-00-00T".len());
         let hours = &clock[..2];
         let minutes = &clock[3..5];
@@ -83,16 +84,16 @@ fn is_time_in_name(time: &str) -> bool {
 /// A header to put before the first entry.
 pub(super) struct NewHeader {
     pub line: Vec<u8>,
-    /// The line of the source that it is from; `None` if it is made anew.
+    /// The line of the source that contains the header; `None` if the header is new.
     pub source_line: Option<LineNo>,
-    /// What it is made of.
+    /// What the fix of the finding says: where the header comes from.
     pub fix: String,
-    /// Whether it is of version 1.
+    /// Whether the header is of version 1.
     pub is_version_1: bool,
 }
 
-/// Whether an error may mean that only the header is missing: the file begins with another value,
-/// or has none after its title line.
+/// Whether a file that failed to load may be a session that only lacks its header: the file begins
+/// with another value, or has none after its title line.
 pub(super) fn may_lack_header(error: &LoadError) -> bool {
     matches!(
         error,
@@ -106,8 +107,9 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
     )
 }
 
-/// Returns the header for a file without one: a later line, or a new one. `None` if the file is not
-/// a session, if its name is not known, or if no header may be made.
+/// Returns the header for a file that does not begin with one: that of a later line, or else a new
+/// one. `None` if the file is not a session, if its name is not known, or if no header may be
+/// added.
 pub(super) fn find_header(
     source: &dyn ReadAt,
     place: &SessionLocation,
@@ -120,7 +122,7 @@ pub(super) fn find_header(
     };
     let mut seen = HeaderlessFile::default();
     let mut number = LineNo(0);
-    // To the end of the file: a header may be on any line.
+    // The whole file is read, because a header may be on any line.
     for_each_line(source, 0..source.len(), |line| {
         number.0 += 1;
         seen.add_line(number, &line);
@@ -140,21 +142,21 @@ pub(super) fn find_header(
     Ok(Some(seen.build_header(name, find_cwd())))
 }
 
-/// What the lines of a file without a header contain.
+/// What was read so far of a file that does not begin with a header.
 #[derive(Default)]
 struct HeaderlessFile {
     first_value: FirstValue,
     /// Whether the first entry has an id and a parent, as since version 2.
     has_ids: bool,
-    /// Whether a message has a role that version 3 renamed.
+    /// Whether a message has the role `hookMessage`, which version 3 renamed.
     has_old_role: bool,
-    /// The first time of an entry.
+    /// The first timestamp in the file.
     time: Option<String>,
     /// The first header that has an id.
     header: Option<LateHeader>,
 }
 
-/// What the first value of a file is. It decides whether the file is a session.
+/// The kind of the first value of a file. The file is a session only if this is an entry.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum FirstValue {
     #[default]
@@ -174,10 +176,10 @@ impl HeaderlessFile {
         self.first_value == FirstValue::Entry
     }
 
-    /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing.
+    /// Collects the facts of the next line. Blank lines and oh-my-pi's title line are skipped.
     ///
-    /// A first line that is not one value makes the file no session. A header that was not written
-    /// to its end is the exception: the lines after it may be entries.
+    /// If the first line is not exactly one value, the file is not a session. The exception is a
+    /// header whose write was interrupted: the lines after it may be entries.
     fn add_line(&mut self, number: LineNo, line: &Line) {
         let is_blank = Scanner::new(line.bytes).at_end();
         if is_blank || self.first_value == FirstValue::Other {
@@ -198,7 +200,7 @@ impl HeaderlessFile {
         self.add_record(number, &record);
     }
 
-    /// Adds what a value contains that is alone on its line.
+    /// Collects the facts of a value that is alone on its line.
     fn add_record(&mut self, number: LineNo, record: &Record) {
         if self.first_value == FirstValue::NotReadYet {
             self.first_value = if is_entry(record) {
@@ -217,7 +219,7 @@ impl HeaderlessFile {
             });
         }
 
-        // Only a file of an old version has this role.
+        // Only messages of versions before 3 have this role.
         let role = record.message.as_ref().and_then(|message| message.role);
         if role.is_some_and(|role| role.is("hookMessage")) {
             self.has_old_role = true;
@@ -228,9 +230,9 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header, given the file's name and the working directory. The id is from the
-    /// name. The time is from the name as well, or from the first entry. The version follows from
-    /// the ids and roles of the entries.
+    /// Returns a new header. The id is from the file's name, or is that name. The time is from the
+    /// name as well, or else from the first entry. The version follows from the ids and roles of
+    /// the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let named = NamedSession::from_file_name(name);
         let id = named.as_ref().map_or(name, |named| named.id);

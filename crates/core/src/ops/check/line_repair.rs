@@ -1,4 +1,4 @@
-//! The file as it will be with its lines repaired, built line by line.
+//! Builds, line by line, the file with its lines repaired.
 
 use super::finding::{Finding, FindingKind as K};
 use super::header::NewHeader;
@@ -11,7 +11,7 @@ use pisess_json::string::decode;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A value, and where it is in the source.
+/// A value, and its place in the source, which is the file before the repair.
 #[derive(Clone, Copy)]
 pub(super) struct LocatedValue<'l> {
     /// The line of the source.
@@ -20,11 +20,11 @@ pub(super) struct LocatedValue<'l> {
     pub bytes: &'l [u8],
     /// The offset of these bytes in the source.
     pub start: u64,
-    /// Whether no other value or other byte is on its line.
+    /// Whether nothing else is on the line of the value.
     pub is_alone: bool,
-    /// Whether its line ends with a newline.
+    /// Whether the line of the value ends with a newline.
     pub has_newline: bool,
-    /// Whether the bytes may contain some that are not UTF-8.
+    /// Whether a byte is not ASCII: only then, the bytes may be invalid UTF-8.
     pub has_non_ascii: bool,
 }
 
@@ -37,34 +37,35 @@ impl LocatedValue<'_> {
     }
 }
 
-/// The repaired file as far as its lines were checked, and what was found on them.
+/// The repaired file and the findings, for the lines that were checked so far.
 #[derive(Default)]
 pub(super) struct LineRepair {
     /// The repaired file.
     pub file: PieceTable,
     pub findings: Vec<Finding>,
-    /// Findings that count only if the session is one of this agent.
+    /// Findings that are reported only if the session is of this agent.
     pub dialect_findings: Vec<(Dialect, Finding)>,
-    /// The pieces removed or converted to UTF-8, in the order of the source.
+    /// The parts of the source that were removed, or of which a copy was converted to UTF-8. In
+    /// order.
     pub rejected_spans: Vec<Span>,
     /// Entries that were removed, or cannot be read.
     pub lost_entries: Vec<LostEntry>,
     pub odd_ids: Vec<OddIds>,
-    /// The lines of the repaired file with values that shared a line, and have neither an id nor a
-    /// parent.
+    /// The lines of the repaired file whose values shared a line of the source, and have neither an
+    /// id nor a parent.
     pub unlinked_lines: Vec<LineNo>,
-    /// The lines at which the difference between the number in the source and that in the repaired
-    /// file changes, in order.
+    /// The lines from which on source and repaired file number their lines with a different offset
+    /// than before. In order.
     pub line_map: Vec<MappedLine>,
     /// The number of lines of the repaired file so far.
     pub repaired_lines: u32,
-    /// Whether entries refer to each other by number, as in version 1: no record that has a number
-    /// may be removed.
+    /// Whether entries refer to each other by number, as in version 1. Then no record that counts
+    /// may be removed, because this would change all numbers after it.
     pub refers_by_number: bool,
     pub has_header: bool,
     /// The header to put before the first entry.
     pub new_header: Option<NewHeader>,
-    /// The line of the source with a header that was put there.
+    /// The line of the source from which `new_header` was moved.
     pub moved_header: Option<LineNo>,
     /// Whether the session has an older version than the current one.
     pub is_old_format: bool,
@@ -76,7 +77,7 @@ pub(super) struct LineRepair {
     pub last_line: Option<LineNo>,
 }
 
-/// The numbers of one line.
+/// The numbers of a line in both files.
 #[derive(Clone, Copy)]
 pub(super) struct MappedLine {
     /// In the repaired file.
@@ -86,14 +87,14 @@ pub(super) struct MappedLine {
 }
 
 impl MappedLine {
-    /// The first line, as long as no line was removed or added before it.
+    /// The numbers before any line was removed or added.
     const FIRST: MappedLine = MappedLine {
         repaired: 1,
         source: 1,
     };
 }
 
-/// The ids of an entry as stored, if one is invalid.
+/// The invalid ids of an entry, as JSON.
 #[derive(Clone, Debug)]
 pub(super) struct OddIds {
     /// The line of the repaired file.
@@ -105,7 +106,7 @@ pub(super) struct OddIds {
 }
 
 impl LineRepair {
-    /// Returns the line of the source from which a line of the repaired file comes.
+    /// Returns the line of the source that a line of the repaired file comes from.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         let following = self
             .line_map
@@ -117,15 +118,15 @@ impl LineRepair {
         LineNo(line.0 - nearest.repaired + nearest.source)
     }
 
-    /// Keeps the value as a line. Bytes that are not UTF-8 become U+FFFD, as the agents read them,
-    /// and are reported.
+    /// Adds the value as a line of the repaired file. Bytes that are not UTF-8 are reported, and
+    /// become U+FFFD, as which the agents read them.
     pub fn keep_as_utf8(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
         self.keep_or_write(located, line);
     }
 
-    /// Returns the value in UTF-8. If it is not valid UTF-8, reports this, adds the original to the
-    /// rejected pieces, and returns a copy in which invalid bytes are U+FFFD.
+    /// Returns the value in UTF-8. If the value is not valid UTF-8, reports this, adds the original
+    /// to the rejected spans, and returns a copy in which invalid bytes are U+FFFD.
     pub fn report_and_convert_to_utf8<'l>(
         &mut self,
         located: &LocatedValue<'l>,
@@ -145,8 +146,8 @@ impl LineRepair {
         Cow::Owned(converted.into_bytes())
     }
 
-    /// Adds a value that [`LineRepair::report_and_convert_to_utf8`] returned: converted text is
-    /// stored, and an unconverted value is referred to in the source.
+    /// Adds a line that [`LineRepair::report_and_convert_to_utf8`] returned. A converted copy is
+    /// stored; for an unchanged value, the repaired file refers to the source.
     pub fn keep_or_write(&mut self, located: &LocatedValue, line: Cow<[u8]>) {
         match line {
             Cow::Borrowed(_) => self.keep_value(located),
@@ -154,8 +155,8 @@ impl LineRepair {
         }
     }
 
-    /// Keeps a value as a line of its own. Its bytes are not copied: the repaired file refers to
-    /// them in the source.
+    /// Adds a value, unchanged, as a line of its own. The bytes are not copied: the repaired file
+    /// refers to the source.
     pub fn keep_value(&mut self, located: &LocatedValue) {
         self.count_repaired_line(located.number);
         self.report_missing_newline(located);
@@ -170,7 +171,7 @@ impl LineRepair {
         }
     }
 
-    /// Adds a new line, given without its newline, in place of the value.
+    /// Adds `line`, which has no newline, in place of the value.
     pub fn write_line(&mut self, located: &LocatedValue, mut line: Vec<u8>) {
         self.count_repaired_line(located.number);
         self.report_missing_newline(located);
@@ -178,9 +179,9 @@ impl LineRepair {
         self.file.push_new_bytes(&line);
     }
 
-    /// Reports that the value is a last line without a newline. In the repaired file, a newline
-    /// follows every value. One that shares its line is not reported here: that line is broken, and
-    /// is reported as such.
+    /// Reports a value that is the last line and has no newline. In the repaired file, a newline
+    /// follows every value. A value that shares its line is not reported here, because the whole
+    /// line is reported as broken.
     fn report_missing_newline(&mut self, located: &LocatedValue) {
         let lacks_newline = located.is_alone && !located.has_newline;
         if lacks_newline {
@@ -190,8 +191,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports that the file does not begin with a header, and adds the new one before the first
-    /// entry. `located` is that entry. The format of the header applies to all entries after it.
+    /// Reports that the file does not begin with a header, and adds `header` before the first
+    /// entry, `located`. The version of the header applies to all entries.
     pub fn add_header(&mut self, located: &LocatedValue, header: NewHeader) {
         let message = match header.source_line {
             Some(line) => format!(
@@ -212,13 +213,13 @@ impl LineRepair {
         self.file.push_new_bytes(b"\n");
     }
 
-    /// Counts the next line of the repaired file. The line of the source that it comes from is
-    /// recorded, unless it follows from the lines before.
+    /// Counts the next line of the repaired file. Records `source_line`, from which the line comes,
+    /// unless this follows from the lines before.
     pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
         let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
-        // As long as the two numbers differ by the same amount, the last line of the map gives the
-        // source of all that follow it. Lines may be added and removed, so the amount has a sign.
+        // As long as the two numbers differ by the same amount, the last element of the map is
+        // enough. Lines may be added and removed, so the amount has a sign.
         let shift = i64::from(source_line.0) - i64::from(self.repaired_lines);
         let known_shift = i64::from(previous.source) - i64::from(previous.repaired);
         if shift != known_shift {
@@ -229,8 +230,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports an entry and removes it, as `fix` describes. If entries refer to each other by
-    /// number, it stays, because every number after it would change.
+    /// Reports an entry and removes it; `fix` describes this. If entries refer to each other by
+    /// number, the entry is only reported, because every number after it would change.
     pub fn remove_entry(&mut self, located: &LocatedValue, finding: Finding, fix: &str) {
         if self.refers_by_number {
             self.findings.push(finding);
@@ -241,8 +242,8 @@ impl LineRepair {
         self.reject_entry(located, 0..located.bytes.len());
     }
 
-    /// Leaves a range of the value's bytes out of the repaired file, and adds it to the rejected
-    /// pieces.
+    /// Adds a range of the value's bytes to the rejected spans. The caller does not add them to the
+    /// repaired file.
     pub fn reject_part(&mut self, located: &LocatedValue, part: Range<usize>) {
         self.rejected_spans.push(Span {
             start: located.start + part.start as u64,
@@ -250,8 +251,8 @@ impl LineRepair {
         });
     }
 
-    /// Rejects a range of bytes that is, or may have been, an entry. Records what can be read of
-    /// its ids, so that its children get another parent.
+    /// Rejects a range of the value's bytes that is, or may have been, an entry. Records the ids
+    /// that can be read there, so that the children of the entry get another parent.
     pub fn reject_entry(&mut self, located: &LocatedValue, part: Range<usize>) {
         let lost_entry = resync::salvage_ids(&located.bytes[part.clone()], self.repaired_lines);
         self.reject_part(located, part);
@@ -259,7 +260,7 @@ impl LineRepair {
     }
 }
 
-/// Returns a finding in a record, with its id.
+/// Returns a finding in a record, with the id of the record if it has one.
 pub(super) fn finding_in_record(
     located: &LocatedValue,
     record: &Record,

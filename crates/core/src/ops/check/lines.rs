@@ -1,7 +1,7 @@
 //! Checks each line, and derives the file with its lines repaired.
 //!
-//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Loading the
-//! file finds the other lines, which are then checked one by one, in order.
+//! Nearly all lines are plain: entries in which nothing is to be repaired or reported. Loading the
+//! file collects the other lines, called odd, which are then checked one by one, in order.
 //!
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken
 //! line, a value is recovered only if it is an entry beyond doubt; see [`resync::recover_values`].
@@ -25,7 +25,7 @@ use pisess_store::ReadAt;
 use std::io;
 use std::ops::Range;
 
-/// The nesting at which pi's `JSON.stringify` runs out of stack, in open arrays and objects.
+/// The number of nested arrays and objects beyond which pi's `JSON.stringify` runs out of stack.
 const MAX_NESTING: usize = 3000;
 
 /// U+FEFF in UTF-8.
@@ -33,9 +33,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Checks the lines of a file, and derives the file with its lines repaired.
 ///
-/// `session` is the file as it was loaded with [`is_plain`], if it could be loaded. If it has the
-/// current version, only the lines that loading did not find plain are read again. Of any other
-/// file, every line is checked.
+/// `session` is the file as loaded with [`is_plain`] as the test for plain lines; `None` if it
+/// could not be loaded. If the session has the current version, only the odd lines are read again.
+/// Otherwise, every line is read and checked.
 pub(super) fn repair_lines(
     source: &dyn ReadAt,
     session: Option<&Session>,
@@ -57,8 +57,8 @@ pub(super) fn repair_lines(
         _ => repair.check_all_lines(source)?,
     }
 
-    // The last value of the file decides the leaf, so one that is not an entry does most harm
-    // there.
+    // The last value of the file decides the leaf, so a value that is not an entry does most harm
+    // as the last.
     for finding in &mut repair.findings {
         let is_last_value = Some(finding.line) == repair.last_line;
         if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
@@ -75,8 +75,8 @@ pub(super) fn repair_lines(
     Ok(repair)
 }
 
-/// Whether a record that was read without a problem is certainly an entry with nothing to repair or
-/// to report.
+/// Whether a record that was parsed without an error is an entry in which nothing is to be repaired
+/// or reported.
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     let has_valid_parent = match record.get(Member::ParentId) {
         Some(parent) => parent.is_string() || parent.is_null(),
@@ -91,7 +91,7 @@ pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     if is_head || lacks_message {
         return false;
     }
-    // A blob may be missing on the disk.
+    // References to blobs are reported, because a blob may be missing on the disk.
     let has_blobs = blob_hashes(record.bytes).next().is_some();
     !has_blobs && find_missing_fields(record, blocks).is_empty()
 }
@@ -112,7 +112,7 @@ impl LineRepair {
     }
 
     /// Checks the lines up to the header and the odd lines after it, in file order. The lines in
-    /// between are plain: they are kept, and are not read.
+    /// between are plain: they are kept unread.
     fn check_odd_lines(
         &mut self,
         source: &dyn ReadAt,
@@ -141,7 +141,7 @@ impl LineRepair {
             self.keep_plain_lines(passed_line, plain_count, plain);
 
             let bytes = source.read_range(odd.span.range())?;
-            // An odd line ends with a newline or with the file.
+            // The span of an odd line has no newline: unless the file ends there, one follows.
             let has_newline = odd.span.end() < source.len();
             let line = Line {
                 span: odd.span,
@@ -166,23 +166,22 @@ impl LineRepair {
         Ok(())
     }
 
-    /// Keeps the next `count` plain lines of the source, which follow the line `previous`. `span`
-    /// is their bytes, with their newlines.
+    /// Keeps the `count` plain lines of the source that follow the line `previous`. `span` covers
+    /// their bytes, including their newlines.
     fn keep_plain_lines(&mut self, previous: LineNo, count: u32, span: Span) {
         if count == 0 {
             return;
         }
         self.last_line = Some(LineNo(previous.0 + count));
-        // Plain lines are kept in a row, so the numbers of all others follow from that of the
-        // first.
+        // All of these lines are kept, so only the first needs to be looked up in the line map.
         self.count_repaired_line(LineNo(previous.0 + 1));
         self.repaired_lines += count - 1;
         self.file.push_source(span);
     }
 
-    /// Checks any line of the source. A byte order mark before the first line is removed. A blank
-    /// line is kept. A line with exactly one value is checked as that value, and any other as a
-    /// broken line.
+    /// Checks a line of the source, plain or not. A byte order mark before the first line is
+    /// removed. A blank line is kept. A line with exactly one value is checked as that value, and
+    /// any other line as broken.
     fn check_line(&mut self, number: LineNo, line: &Line) {
         let mut bytes = line.bytes;
         let mut start = line.span.start;
@@ -203,7 +202,7 @@ impl LineRepair {
         let mut scanner = Scanner::new(bytes);
         let is_blank = scanner.at_end();
         if is_blank {
-            // Unlike a value, a blank last line gets no newline if it has none.
+            // A blank last line without a newline does not get one, and is not counted.
             let newline_len = u64::from(line.has_newline);
             self.repaired_lines += u32::from(line.has_newline);
             self.file.push_source(Span {
@@ -245,8 +244,8 @@ impl LineRepair {
         });
     }
 
-    /// Checks a line that is not exactly one value. Its entries and headers are put on separate
-    /// lines, and what is between them is removed. If it has neither, the whole line is removed.
+    /// Checks a line that is not exactly one value. Entries and headers on the line are put on
+    /// separate lines, and other bytes are removed. If there is neither, the whole line is removed.
     fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
             may_be_title: located.number.0 == 1,
@@ -275,7 +274,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports a line with several values, or with a value and other bytes. `gaps` are those bytes.
+    /// Reports a line with several values, or with a value and other bytes. `gaps` are the ranges
+    /// of the other bytes.
     fn report_fused_line(
         &mut self,
         located: &LocatedValue,
@@ -284,7 +284,7 @@ impl LineRepair {
     ) {
         let count = values.len();
         let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
-        // All lines of such a file are one: the first.
+        // If lines end with carriage returns only, the whole file is one line: the first.
         let ends_with_returns = located.number.0 == 1 && located.bytes.contains(&b'\r');
         let message = if count == 1 {
             format!("an entry and {junk_len} other bytes are on one line")
@@ -330,8 +330,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports and removes a line in which no entry is recognizable. What can still be read of its
-    /// ids is kept for the entries that name it as their parent.
+    /// Reports and removes a line in which no entry is recognizable. Records the ids that can still
+    /// be read on the line, so that entries that name it as their parent get another.
     fn reject_line(&mut self, located: &LocatedValue) {
         let (kind, message) = if located.bytes.contains(&0) {
             (
@@ -356,8 +356,8 @@ impl LineRepair {
         self.lost_entries.push(lost_entry);
     }
 
-    /// Checks one value, which is a whole line or was recovered from a broken line. Unless it is
-    /// removed, it is added to the repaired file, with its repairs.
+    /// Checks one value, which is a whole line or was recovered from a broken line. Repairs the
+    /// value and adds it to the repaired file, or removes it.
     ///
     /// The order of the cases matters: a title line is not an entry, and a header satisfies the
     /// conditions of an entry.
@@ -400,8 +400,8 @@ impl LineRepair {
         }
 
         self.report_blobs_and_nesting(located, record);
-        // The session's agent decides which of these count. It is known only once the repaired file
-        // is loaded.
+        // Which of these are reported depends on the session's agent, which is known only once the
+        // repaired file is loaded.
         for missing in find_missing_fields(record, blocks) {
             let finding = finding_in_record(located, record, K::MissingField, missing.message);
             self.dialect_findings.push((missing.dialect, finding));
@@ -411,7 +411,7 @@ impl LineRepair {
     }
 
     /// Reports a value that is not an entry, and removes it. In version 1, where an entry's number
-    /// is its position in the file, it stays unless JavaScript takes it for false, such as `null`.
+    /// is its position in the file, a value stays unless it is falsy in JavaScript, such as `null`.
     fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
@@ -431,10 +431,10 @@ impl LineRepair {
         self.reject_part(located, 0..located.bytes.len());
     }
 
-    /// Checks a header, and removes any after the first.
+    /// Checks the first header, and removes every other.
     fn check_header(&mut self, located: &LocatedValue, record: &Record) {
         if self.moved_header == Some(located.number) {
-            // The repaired file has it already, before the first entry.
+            // This header was already added to the repaired file, before the first entry.
             return;
         }
         if self.has_header {
@@ -447,8 +447,8 @@ impl LineRepair {
         self.check_version(located, record);
     }
 
-    /// Checks the version of the first header, and keeps the header. A version that agents read as
-    /// 3 although it is not a number, such as `"3"`, becomes the number 3.
+    /// Checks the version of the first header, and keeps the header. If the version is not a
+    /// number, but the agents read it as 3, it becomes the number 3; an example is `"3"`.
     fn check_version(&mut self, located: &LocatedValue, record: &Record) {
         let header = Raw::from_checked(record.bytes);
         let version = version_number(header);
@@ -480,8 +480,9 @@ impl LineRepair {
         }
     }
 
-    /// Checks oh-my-pi's title line, which the agent overwrites in place: it has exactly 256 bytes
-    /// with its newline. A line of another width is padded, if it is not too long.
+    /// Checks oh-my-pi's title line. The agent overwrites the line in place, so it must have
+    /// exactly 256 bytes including its newline. A line of another width is padded, unless it is too
+    /// long.
     fn check_title(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
         let width = line.len() + 1;
@@ -497,7 +498,7 @@ impl LineRepair {
             format!("the title line is {width} bytes wide, not {TITLE_LINE_BYTES}")
         };
         let finding = Finding::new(located.number, K::TitleWidth, message);
-        // A line that is too long cannot be repaired without a loss: a part of the title would go.
+        // A line that is too long is not repaired, because a part of the title would be lost.
         match pad_title(&line) {
             Some(padded) => {
                 self.findings.push(finding.with_fix("it is padded"));
@@ -510,8 +511,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports references to blobs in an entry. In a file of an old format, reports deep nesting as
-    /// well: pi rewrites such a file, and crashes during the rewrite.
+    /// Reports references to blobs in an entry. In a file of an old format, also reports deep
+    /// nesting: pi rewrites files of an old format, and would crash at such a value.
     fn report_blobs_and_nesting(&mut self, located: &LocatedValue, record: &Record) {
         let count = blob_hashes(record.bytes).count();
         if count > 0 {
@@ -533,10 +534,11 @@ impl LineRepair {
         }
     }
 
-    /// Records the `id` and the `parentId` of an entry, as stored, if one of them is neither a
-    /// string nor `null`. They are needed later to find the children of such an entry.
+    /// Records the `id` and the `parentId` of an entry, as stored, as far as they are neither a
+    /// string nor `null`. With these, the children of such an entry are found later.
     ///
-    /// To be called just before the record is kept: its line is the next of the repaired file.
+    /// Must be called just before the record is kept: it is recorded with the number of the next
+    /// line of the repaired file.
     fn record_odd_ids(&mut self, record: &Record) {
         // An id that is a string is in the record already.
         let odd_id = if record.id.is_some() {
@@ -559,8 +561,8 @@ impl LineRepair {
     }
 }
 
-/// Returns a title line, without its newline, with a `pad` of the length that its width requires.
-/// `None` if the line is too long even with an empty `pad`, or has no `pad`.
+/// Returns a title line, without its newline, in which the member `pad` fills the line to its
+/// required width. `None` if the line has no `pad`, or is too long even with an empty one.
 fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(line).ok()?;
     let pad = edit.get("pad")?.raw_string()?;

@@ -1,4 +1,4 @@
-//! Parents for entries whose own parent was lost with the line that contained it.
+//! Finds parents for entries whose parent was lost with a broken line.
 
 use super::line_repair::LineRepair;
 use super::resync::{LostEntry, LostParent};
@@ -8,12 +8,12 @@ use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
-/// Returns, for the last of several entries without ids that shared a line, the entry after them,
-/// if the conversation continues there.
+/// Finds lines on which several entries without ids were fused. Maps the last entry of each such
+/// line to the entry after the line, if that is to become its child.
 ///
-/// Such a line is from a file of version 1, in which each entry follows the one before. Migration
-/// could not read the line, and made the entry after it a child of the entry before it. The repair
-/// makes the entry after the line a child of the last entry on it.
+/// Such a line is from a file of version 1, in which each entry is the child of the one before.
+/// Migration could not read the line, and made the entry after the line a child of the entry before
+/// the line. Such an entry is to be moved below the last entry of the line.
 pub(super) fn find_continuations(
     session: &Session,
     repair: &LineRepair,
@@ -23,15 +23,15 @@ pub(super) fn find_continuations(
         unlinked.extend(session.entry_on_line(line));
     }
     let mut continuations = BTreeMap::new();
-    // Each run is the entries of one line, or of several lines next to each other.
+    // A run has the entries of one fused line, or of several adjacent ones.
     for run in unlinked.chunk_by(|one, next| next.previous() == Some(*one)) {
         let last = run[run.len() - 1];
         let next = EntryIx::new(last.index() + 1);
         let Some(entry) = session.entries.get(next.index()) else {
             continue;
         };
-        // An entry that was migrated has a `parentId`. Cycles and missing parents are repaired by
-        // other rules.
+        // A migrated entry has a `parentId`. Cycles and missing parents are repaired by other
+        // rules.
         let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
             || entry.flags.contains(Flags::IN_CYCLE)
             || session.dangling_id(next).is_some();
@@ -43,8 +43,8 @@ pub(super) fn find_continuations(
     continuations
 }
 
-/// Returns the parents for the children of lost entries, by the id of the lost entry. The parent
-/// is that of the lost entry, or else the entry before it in the file.
+/// Maps the id of each lost entry to the new parent of its children. This is the parent of the lost
+/// entry or, if it is unknown or missing, the entry before the lost one in the file.
 pub(super) fn find_replacement_parents(
     session: &Session,
     repair: &LineRepair,
@@ -70,7 +70,8 @@ pub(super) fn find_replacement_parents(
             LostParent::Unknown => next_entry.previous().into(),
             LostParent::Id(parent_id) => {
                 let mut parent = session.find_entry(parent_id);
-                // The parent may be a lost entry before this one, which has a replacement itself.
+                // The parent may be an earlier lost entry, for which a replacement is known
+                // already.
                 if parent.is_none()
                     && let Some(replacement) = replacements.get(parent_id.as_bytes())
                 {
@@ -84,11 +85,11 @@ pub(super) fn find_replacement_parents(
     replacements
 }
 
-/// Returns the id of a lost entry, as read from its line or concluded from the entry after it;
-/// `None` if it is not known.
+/// Returns the id of a lost entry, read from its line or inferred from the entry after it; `None`
+/// if both fail.
 ///
-/// The next entry is taken for a child of the lost one, if its parent is not in the file, and is
-/// none of the other lost entries. The lost entry then has the id of that parent.
+/// If the parent of the next entry is not in the file, and is not another lost entry, it must be
+/// the lost entry: each entry is usually a child of the one before.
 fn id_of_lost_entry(
     session: &Session,
     lost: &LostEntry,

@@ -1,8 +1,7 @@
-//! Determines the fields that a stored entry lacks although an agent reads them without checking
-//! that they exist.
+//! Finds missing fields of a stored entry that an agent reads without checking that they exist.
 //!
-//! The walk over a line collects the members of its message, so that the text of a message is not
-//! walked again.
+//! The names of a message's members were collected when its line was scanned, so that the text of a
+//! message is not scanned again.
 
 use crate::ops::required::{COST, USAGE, block_fields};
 use crate::session::dialect::Dialect;
@@ -13,18 +12,20 @@ use crate::session::read::record::{
 use crate::session::schema::{FieldSchema, FieldType, Requirement};
 use pisess_json::Raw;
 
-/// The fields whose absence is reported as a defect of its own.
+/// The fields whose absence other checks report.
 const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptEntryId"];
 
-/// The first field that an entry lacks for one agent.
+/// The first of the fields that one agent requires and the entry lacks.
 pub(super) struct MissingField {
     pub dialect: Dialect,
-    /// The field, and the part of the entry in which it is missing.
+    /// The missing field and its place, such as `` assistant message: `usage`: `cost` is missing
+    /// ``.
     pub message: String,
 }
 
-/// Returns the first field that an entry lacks, for each agent that writes such entries. If the
-/// entry is complete for one of them, returns nothing: both agents may have written the session.
+/// Returns the first missing field of an entry, for each agent that writes such entries. If the
+/// entry is complete for one of the agents, returns nothing, because that agent may have written
+/// it.
 pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<MissingField> {
     let mut missing = Vec::new();
     for dialect in Dialect::ALL {
@@ -37,17 +38,17 @@ pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<Miss
     missing
 }
 
-/// What an agent would find of the fields that it reads in an entry.
+/// The fields of an entry as one agent would find them.
 enum AgentFields {
-    /// It does not write such entries.
+    /// The agent does not write such entries.
     NotWritten,
     Complete,
     /// The first field that is missing, with the type of the entry or the role of its message.
     Missing(String),
 }
 
-/// Looks for the fields that one agent reads without checking that they exist: in the message of a
-/// message entry, or in any other entry itself.
+/// Checks the fields that one agent reads without checking that they exist. For a message entry,
+/// these are the fields of its message; for any other entry, its own.
 fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) -> AgentFields {
     let kind = Kind::from_string(record.kind);
     if kind == Kind::Message
@@ -82,8 +83,8 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
     }
 }
 
-/// Returns what a message lacks first, in the order of `fields`. `message` and `blocks` are what
-/// the walk over its line collected.
+/// Returns the first missing field of a message, in the order of `fields`. `message` and `blocks`
+/// were collected when the line was scanned.
 fn find_missing_in_message(
     dialect: Dialect,
     fields: &[FieldSchema],
@@ -103,7 +104,7 @@ fn find_missing_in_message(
     )
 }
 
-/// Returns what an entry other than a message lacks first, in the order of `fields`.
+/// Returns the first missing field of an entry that is not a message, in the order of `fields`.
 fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
     find_first_missing(
         fields,
@@ -121,15 +122,15 @@ fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -
     )
 }
 
-/// Returns what a block in the `content` of an object lacks. The walk over the line does not
-/// collect the blocks of objects other than the message, so the object is walked again.
+/// Returns the first missing field in the blocks of an object's `content`. The scan of the line
+/// collected only the blocks of the message, so this object is scanned again.
 fn find_missing_in_blocks_of(dialect: Dialect, object: Raw) -> Option<String> {
     let mut blocks = Vec::new();
     let facts = scan_message_facts(object, &mut blocks);
     find_missing_in_blocks(dialect, &facts, &blocks)
 }
 
-/// Returns what the first incomplete block of a message lacks.
+/// Returns the first missing field in the blocks of a message, with the number of the block from 1.
 fn find_missing_in_blocks(
     dialect: Dialect,
     message: &MessageFacts,
@@ -146,7 +147,7 @@ fn find_missing_in_blocks(
     None
 }
 
-/// Returns what a block lacks first, by the table of its type.
+/// Returns the first missing field of a block, by the table of the block's type.
 fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     if !has_member(block.members, "type") {
         return Some("`type` is missing".to_owned());
@@ -158,8 +159,8 @@ fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     )
 }
 
-/// Returns what the usage of a turn lacks first, or the cost in it. A usage that is not an object
-/// is not examined.
+/// Returns the first missing field of a turn's usage or of the cost in it. `None` if the usage is
+/// not an object.
 fn find_missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
@@ -185,11 +186,11 @@ fn has_member(members: MemberSet, name: &str) -> bool {
     members.contains(Member::named(name.as_bytes()))
 }
 
-/// Returns the first field of a table that an object lacks, or what is missing inside the field.
-/// Optional fields may be missing, and those in [`REPORTED`] are defects of their own.
+/// Returns the first field of a table that is missing in an object, or inside one of its fields.
+/// Optional fields may be missing, and fields in [`REPORTED`] are left to other checks.
 ///
-/// `has_field` is whether the object has a field. `find_inside` returns what a field of this type
-/// lacks.
+/// `has_field` returns whether the object has a field. `find_inside` returns what is missing inside
+/// an existing field of this type.
 fn find_first_missing(
     fields: &[FieldSchema],
     has_field: impl Fn(&str) -> bool,

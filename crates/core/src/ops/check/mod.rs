@@ -1,10 +1,10 @@
-//! Checks a session file: what is wrong, the consequence, and what can be repaired.
+//! Checks a session file for defects, their consequences, and repairs.
 //!
-//! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks
-//! these one by one, and derives a file with repaired lines, of which only the changes are stored
-//! (`PieceTable`). If there are any, that file is loaded like any other. `graph` and `conversation`
-//! check the entries. A finding is reported as repairable exactly if the repair fixes it, because
-//! both are derived in the same walk.
+//! The file is loaded once, which also collects the odd lines: those that are not plain entries.
+//! `lines` checks these one by one, and derives a file with repaired lines, of which only the
+//! changes are stored (`PieceTable`). If there are changes, the repaired file is loaded like any
+//! other. `graph`, `turns` and `conversation` then check the entries. A finding and its repair are
+//! derived together, so a finding is reported as repairable exactly if the repair fixes it.
 //!
 //! ```text
 //!   source ── load ──> session, odd lines ── lines ──> repaired file ── load ──> session ── graph, conversation
@@ -49,21 +49,21 @@ use pisess_store::{ReadAt, copy_range};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// The findings in a file, and what a repair would do.
+/// The findings in a file, and the planned repair.
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
     repair: LineRepair,
-    /// The session as it loads with its lines repaired.
+    /// The session as loaded after the repair of its lines.
     pub session: Session,
     links: LinkRepair,
     /// The findings, by line.
     pub findings: Vec<Finding>,
 }
 
-/// Checks a session file, which is at `place`.
+/// Checks the session file that is stored at `place`.
 ///
 /// # Errors
-/// If it cannot be read, or is not a session even with its lines repaired.
+/// If the file cannot be read, or is not a session even after the repair of its lines.
 pub fn check_session<'a>(
     source: &'a dyn ReadAt,
     options: &LoadOptions,
@@ -84,7 +84,7 @@ pub fn check_session<'a>(
     let mut links = graph::plan_link_repair(&session, &repair, &is_active, &mut entry_findings);
     turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
     conversation::check_content(&reader, &is_active, &mut entry_findings)?;
-    // The lines of these findings are those of the repaired file so far.
+    // So far, the line numbers of these findings are those of the repaired file.
     for finding in &mut entry_findings {
         finding.line = repair.source_line(finding.line);
     }
@@ -113,7 +113,8 @@ pub fn check_session<'a>(
     })
 }
 
-/// Loads a file, repairs its lines, and returns the repair with the session as it loads after it.
+/// Loads a file and repairs its lines. Returns the repair, and the session as loaded after the
+/// repair.
 fn load_with_repaired_lines(
     source: &dyn ReadAt,
     options: &LoadOptions,
@@ -143,7 +144,7 @@ fn load_with_repaired_lines(
     let file = repair.file.with_source(source);
     match load(&file, options) {
         Ok(session) => Ok((repair, session)),
-        // The error of the original file describes it better.
+        // If both loads failed, the error of the original file describes the file better.
         Err(error) => Err(load_error.unwrap_or(error)),
     }
 }
@@ -163,8 +164,8 @@ fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
     ));
 }
 
-/// Reports a header whose id differs from the id in the file's name. A name that no agent would
-/// give is not compared.
+/// Reports a header whose id differs from the id in the file's name. Names that do not have the
+/// agents' form are not compared.
 fn report_header_id(session: &Session, place: &SessionLocation, findings: &mut Vec<Finding>) {
     let name = place.name.as_deref().unwrap_or_default();
     let Some(named) = NamedSession::from_file_name(name) else {
@@ -187,14 +188,13 @@ impl Checkup<'_> {
         self.findings.iter().any(Finding::is_repairable)
     }
 
-    /// Returns the pieces that a repair removes or converts to UTF-8, in file order.
+    /// Returns the parts of the source that a repair removes or converts to UTF-8, in file order.
     pub fn rejected_spans(&self) -> &[Span] {
         &self.repair.rejected_spans
     }
 
-    /// Writes the repaired file: the file with repaired lines, in which some entries are edited. If
-    /// the conversation no longer ends at the leaf of the file, a mark follows that makes its end
-    /// the leaf.
+    /// Writes the repaired file: its lines repaired, and the lines of some entries edited. If the
+    /// last entry of the result would not be the right leaf, a mark that sets the leaf is appended.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -204,8 +204,8 @@ impl Checkup<'_> {
         let contentless = session
             .entry_indexes()
             .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
-        // A set, because one entry may have several changes, and ordered like the file, because the
-        // parts in between are copied.
+        // A set, because one entry may have several changes. It is in file order, because the parts
+        // between the entries are copied.
         let changed_entries: BTreeSet<_> =
             self.links.changed_entries().chain(contentless).collect();
 
@@ -231,14 +231,14 @@ impl Checkup<'_> {
         copy_all(&repaired.with_source(&file), out)
     }
 
-    /// Returns the line, with its newline, of a mark that makes an entry the leaf although it is
-    /// not the last of the file. The mark is under that entry.
+    /// Returns the line, with its newline, of a mark that makes `leaf` the leaf although it is not
+    /// the last entry of the file. The mark is a child of `leaf`.
     fn mark_line(&self, leaf: EntryIx) -> Vec<u8> {
         let session = &self.session;
         let from = session
             .leaf
             .map(|from| self.links.repaired_id(session, from));
-        // The repair may give entries new ids, and the mark is read after it.
+        // The mark is read after the repair, which may have given entries new ids.
         let to = self.links.repaired_id(session, leaf);
         let id = self.links.free_id(session, session.record_count, |_| false);
         let mut line = new_mark(from.as_ref(), Some(&to), &[])
@@ -250,7 +250,7 @@ impl Checkup<'_> {
         line
     }
 
-    /// Returns the line of an entry after the repair. These changes are made where they apply:
+    /// Returns the line of an entry after the repair, with those of these changes that apply:
     ///
     /// - An entry with neither an id nor a parent is rewritten in the current version.
     /// - A new id or a new parent replaces the one in the line.
@@ -258,7 +258,7 @@ impl Checkup<'_> {
     fn build_repaired_line(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let mut line = file.read_range(session.entry(ix).span.range())?;
-        // First, because it rewrites the line: the edits below apply to the result.
+        // This comes first, because it rewrites the line: the edits below apply to the result.
         if is_of_version_1(session.entry(ix)) {
             let id_of = |ix| encode_to_vec(&self.links.repaired_id(session, ix));
             line = session.modernize_line(ix, &line, &id_of)?;
@@ -284,8 +284,8 @@ impl Checkup<'_> {
         Ok(edit.finish())
     }
 
-    /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline
-    /// after each.
+    /// Writes the original bytes of each part that a repair removes or converts to UTF-8, each
+    /// followed by a newline.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
         for &span in self.rejected_spans() {
             copy_range(self.source, span.range(), out)?;

@@ -1,4 +1,4 @@
-//! Recovers values from a line that is not one value.
+//! Recovers entries from a line that is not exactly one JSON value.
 
 use crate::session::entry::Kind;
 use crate::session::read::header::is_title_slot;
@@ -10,15 +10,15 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, Scanner};
 use std::ops::Range;
 
-/// How entries and headers of each agent start.
+/// The first bytes of entries and headers, as both agents write them.
 const START: &[u8] = b"{\"type\":\"";
 
-/// What decides which values of a broken line are entries.
+/// What may be expected on a broken line.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     /// Whether the line may begin with a title line.
     pub may_be_title: bool,
-    /// Whether the entries of the file have no ids, as in version 1 and in the draft tree.
+    /// Whether the entries of the file have no ids, as in version 1 and in the draft format.
     pub without_ids: bool,
 }
 
@@ -27,18 +27,18 @@ pub(super) struct Expected {
 enum Beginning {
     /// At the start of the line, or directly behind another value.
     OfRecord,
-    /// Behind bytes that are not a value. It may have been inside of another value.
+    /// Behind bytes that are not a value. Such a value may have been inside of another value.
     BehindGap,
 }
 
 /// Returns the values of a broken line that are entries or headers beyond doubt, in order.
 ///
-/// An entry has a type, an id and a parent (a block of a message has no parent); a header has a
-/// type and an id. An entry without an id, as in version 1, is recognized by its type and its
-/// place: see [`is_numbered`]. A value counts only if it is followed by nothing, by white space, or
-/// by something that cannot continue an enclosing value.
+/// An entry has a type, an id and a parent, unlike a block of a message, which has no parent. A
+/// header has a type and an id. An entry without an id, as in version 1, is recognized by its type
+/// and its place: see [`is_numbered`]. A value is ignored if the byte after it, such as `,` or `}`,
+/// shows that it is part of another value.
 ///
-/// When the budget of [`BudgetedScan`] is used up, the rest of the line counts as unreadable.
+/// When the budget of [`BudgetedScan`] is used up, no more values are recovered.
 pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
     let mut scan = BudgetedScan::new(line);
     let start_finder = memmem::Finder::new(START);
@@ -55,8 +55,8 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
             may_be_title: expected.may_be_title && values.is_empty(),
             ..expected
         };
-        // Values that were written onto one line follow each other directly. Where something else
-        // is between them, the next beginning of an entry is searched for.
+        // Values that were written onto one line follow each other directly. If there is something
+        // else here, the next recoverable value is searched for.
         let mut value = scan.scan_entry(position, Beginning::OfRecord, expected_here);
         if value.is_none() {
             value = scan.find_entry_after(position, &start_finder, expected.without_ids);
@@ -69,8 +69,8 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
     }
 }
 
-/// Returns the offset of the first byte from `start` on that is not white space, or the length of
-/// the line.
+/// Returns the offset of the first byte at or after `start` that is not white space; the length of
+/// the line if there is none.
 fn skip_white_space(line: &[u8], start: usize) -> usize {
     let skipped = line[start..]
         .iter()
@@ -92,9 +92,9 @@ struct BudgetedScan<'l> {
 }
 
 impl<'l> BudgetedScan<'l> {
-    /// How often, on average, each byte of a line may be scanned.
+    /// How many times each byte of a line may be scanned, on average.
     const SCANS_PER_BYTE: usize = 8;
-    /// What may be scanned of a short line in addition, in bytes.
+    /// The number of bytes that may be scanned in addition, so that short lines are hardly limited.
     const MIN_BUDGET: usize = 1 << 16;
 
     fn new(line: &'l [u8]) -> Self {
@@ -105,8 +105,8 @@ impl<'l> BudgetedScan<'l> {
         }
     }
 
-    /// Returns the first entry or header that begins after `position`, where no value begins that
-    /// could be recovered. `start_finder` finds [`START`].
+    /// Returns the first recoverable entry or header that begins after `position`. `start_finder`
+    /// finds [`START`].
     fn find_entry_after(
         &mut self,
         position: usize,
@@ -131,8 +131,8 @@ impl<'l> BudgetedScan<'l> {
     }
 
     /// Returns the range of the value that begins at `start`, if it is an entry, a header or an
-    /// expected title line. A value is passed over if the byte after it shows that it is part of
-    /// another one.
+    /// expected title line. `None` if the byte after the value shows that it is part of another
+    /// value, or if the budget is used up.
     fn scan_entry(
         &mut self,
         start: usize,
@@ -146,7 +146,7 @@ impl<'l> BudgetedScan<'l> {
         scanner.seek(start);
         let scanned = scan_record(&mut scanner, &mut Vec::new());
         let end = scanner.pos();
-        // Also for a value that is not complete: its bytes were scanned.
+        // The bytes of an incomplete value were scanned, too, so they count.
         self.budget = self.budget.saturating_sub(end - start);
         let record = scanned.ok()?;
 
@@ -166,8 +166,8 @@ impl<'l> BudgetedScan<'l> {
     }
 }
 
-/// Whether a record at the beginning of a line is an entry beyond doubt, of a session of any
-/// version.
+/// Whether a record at the beginning of a line is an entry beyond doubt, in a session whose version
+/// is not known.
 pub(super) fn is_entry(record: &Record) -> bool {
     let expected = Expected {
         may_be_title: false,
@@ -186,13 +186,14 @@ fn is_linked(record: &Record) -> bool {
     record.kind.is_some() && record.id.is_some() && (has_parent || is_header)
 }
 
-/// Whether a record is an entry of version 1 or of the draft tree, which refer to each other by
-/// number: its type is known, and a message has a message.
+/// Whether a record is an entry of version 1 or of the draft format, whose entries refer to each
+/// other by number. Its type must be known, and a `message` entry must have a message.
 ///
-/// In a file of these formats, a record that begins a line, or follows another value, can be
-/// nothing else. Elsewhere it must also have a time or a parent's number: a value inside of an
-/// entry may have such a type, too. A file of a later format has such a line if a migration kept
-/// the line as it was.
+/// In a file of these formats, such a record at the beginning of a line, or directly behind another
+/// value, is certainly an entry. In one other case, it must also have a time or a parent's number,
+/// because a value inside of an entry may have such a type, too: if it is behind a gap, or if the
+/// file has a later format, into which a migration may have copied the line unchanged. If both
+/// apply, it is not taken for an entry.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::from_string(record.kind);
     if matches!(kind, Kind::Other | Kind::Missing) {
@@ -204,7 +205,8 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
     let has_parent_number = record.get(Member::Parent).is_some_and(Raw::is_number);
     let has_time_or_parent = record.timestamp.is_some() || has_parent_number;
 
-    // Two signs are certain: the place and the format. If one is missing, the members decide.
+    // Two signs together are certain: the place and the format. If one is missing, the members
+    // decide.
     let begins_record = beginning == Beginning::OfRecord;
     if begins_record && expected.without_ids {
         true
@@ -215,7 +217,7 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
     }
 }
 
-/// Returns the ranges between the values, except those of white space only.
+/// Returns the ranges before, between and after the values, except those that are only white space.
 pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
     let ends = values.iter().map(|value| value.start).chain([line.len()]);
@@ -224,17 +226,17 @@ pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize
         .collect()
 }
 
-/// An entry that is removed, or that cannot be read as a whole.
+/// An entry that the repair removes, or that cannot be read as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LostEntry {
-    /// The number of lines of the repaired file before it.
+    /// The number of lines of the repaired file before the entry.
     pub lines_before: u32,
-    /// Its id, if that could still be read.
+    /// The id of the entry, if it could still be read.
     pub id: Option<Text<'static>>,
     pub parent: LostParent,
 }
 
-/// What could still be read of the parent of a lost entry.
+/// The parent of a lost entry, as far as it could still be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum LostParent {
     /// Nothing.
@@ -246,9 +248,9 @@ pub(super) enum LostParent {
     Id(Text<'static>),
 }
 
-/// Returns what can be read of a lost entry: from its readable members, or from the place where
-/// the agents write the id and the parent side by side. `lines_before` is the number of lines of
-/// the repaired file before it.
+/// Reads the id and the parent of a lost entry from its readable members or, if they have no id,
+/// from the place where the agents write both side by side. `lines_before` is the number of lines
+/// of the repaired file before the entry.
 pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     let mut lost = LostEntry {
         lines_before,
@@ -256,7 +258,7 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     };
     let mut is_header = false;
     let mut scanner = Scanner::new(bytes);
-    // The error is where the entry breaks; what was read before it is valid.
+    // The error is ignored: it is where the entry breaks, and the members before it are valid.
     let _ = scanner.walk_object(|scanner, key: RawString| {
         let value = Raw::from_checked(scanner.read_value()?);
         if key.is("type") {
@@ -281,7 +283,7 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     lost
 }
 
-/// Reads the value of `parentId`. Like the agents, takes an empty id for none.
+/// Reads the value of `parentId`. To the agents, an empty id is none, so it means a root.
 fn read_parent(value: Raw) -> LostParent {
     match value.text() {
         Some(parent) if parent.is_empty() => LostParent::Root,
@@ -297,12 +299,12 @@ struct AdjacentIds {
     parent: LostParent,
 }
 
-/// Reads the ids from `"id":"…","parentId":…`, wherever this is in the bytes. An id with an escape
-/// or a control character is not read.
+/// Reads the ids from the first `"id":"…","parentId":…` in the bytes. `None` if there is none, or
+/// if the id contains an escape or a control character.
 fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     const BEFORE_ID: &[u8] = b"\"id\":\"";
     const BETWEEN_IDS: &[u8] = b"\",\"parentId\":";
-    /// How far before its end the key of the id is looked for, in bytes.
+    /// The longest distance, in bytes, from the start of `"id":` to the end of the id.
     const MAX_KEY_DISTANCE: usize = 256;
 
     let id_end = memmem::find(bytes, BETWEEN_IDS)?;
@@ -327,7 +329,7 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     })
 }
 
-/// Returns the maximum number of arrays and objects open at a time in a value that was validated.
+/// Returns the maximum number of nested arrays and objects in a value that was validated.
 pub(super) fn nesting_depth(bytes: &[u8]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;

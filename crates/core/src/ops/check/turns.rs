@@ -2,15 +2,16 @@
 //! to its call.
 //!
 //! Providers refuse a conversation in which a call is not directly followed by its result. The
-//! message between them is not removed. Three entries get other parents: the first result, the
-//! first message, and what follows the last result.
+//! message between them is kept. Three kinds of entries get other parents: the results, the first
+//! message, and what follows the last result.
 //!
 //! ```text
 //!   before    turn: calls a, b ── result a ── message ── result b ── reply
 //!   after     turn: calls a, b ── result a ── result b ── message ── reply
 //! ```
 //!
-//! Results that oh-my-pi would move by itself are moved, too, so that pi can continue the session.
+//! Some results would be moved by oh-my-pi when it builds the context. They are moved in the file
+//! nevertheless, so that pi can continue the session.
 
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::graph::LinkRepair;
@@ -34,7 +35,7 @@ pub(super) fn check_result_order(
     if session.collected.tool_results.is_empty() {
         return Ok(());
     }
-    // Few files have separated results, so each step returns if it finds nothing.
+    // Few files have separated results, so the function returns early where nothing is found.
     let messages = MessageTree::read(reader, links)?;
     let separated = find_separated_answers(session, &messages);
     if separated.is_empty() {
@@ -51,8 +52,8 @@ pub(super) fn check_result_order(
     Ok(())
 }
 
-/// Moves the late results of all gaps that are certain. In a file whose entries have no `parentId`
-/// to change, nothing is moved, and the gaps are only reported.
+/// Plans the moves of the late results of all certain gaps. In a file whose entries have no
+/// `parentId` to change, nothing is moved.
 fn plan_moves<'s, 'p>(
     session: &'s Session,
     parents: &'p [Option<EntryIx>],
@@ -75,8 +76,8 @@ fn has_parent_ids(session: &Session) -> bool {
     matches!(session.format, Format::V2 | Format::V3)
 }
 
-/// Reports each gap, with the new parents of the entries around it. All moves must have been made:
-/// a later one may change the parent of an entry around an earlier gap.
+/// Reports each gap, with the new parents of the entries around it. `moves` must be complete,
+/// because a later move may change the parent of an entry around an earlier gap.
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
@@ -85,7 +86,7 @@ fn report_gaps(
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
-    // A gap in what is sent to the model makes the next request fail.
+    // A gap in the context that is sent to the model makes the next request fail: the worst case.
     let sent_entries = find_sent_entries(reader)?;
     for gap in gaps {
         let is_sent = gap
@@ -103,12 +104,12 @@ fn report_gaps(
     Ok(())
 }
 
-/// The tree after the repair of its links, as far as the model sees it.
+/// The tree after the repair of its links, reduced to the messages that the model sees.
 struct MessageTree {
     /// The parent of each entry.
     parents: Vec<Option<EntryIx>>,
-    /// For each entry, the nearest entry at or above it that the model sees as a message. Tool
-    /// results are passed over, because they may follow a call.
+    /// For each entry, the nearest entry at or above it that must not be between a call and its
+    /// result: see [`is_seen_by_model`]. Tool results do not count.
     nearest_messages: Vec<Option<EntryIx>>,
 }
 
@@ -124,7 +125,7 @@ impl MessageTree {
 
         let mut nearest_messages = vec![None; parents.len()];
         let tree = Tree::from_parents(&session.entries, |ix| parents[ix.index()]);
-        // Each entry comes after its parent, whose message it inherits.
+        // Each entry comes after its parent, so the nearest message of the parent is known.
         for ix in tree.walk_oldest_first() {
             nearest_messages[ix.index()] = if is_seen_by_model(reader, ix)? {
                 Some(ix)
@@ -138,15 +139,15 @@ impl MessageTree {
         })
     }
 
-    /// Returns the nearest message above an entry that the model sees.
+    /// Returns the nearest message above an entry that the model sees, without tool results.
     fn message_above(&self, ix: EntryIx) -> Option<EntryIx> {
         let parent = self.parents[ix.index()]?;
         self.nearest_messages[parent.index()]
     }
 }
 
-/// Whether an entry becomes a message of the user or of the model, so that it must not be between a
-/// call and its result. A system message may be: pi sends it elsewhere.
+/// Whether an entry is sent as a message of the user or of the model, which must not be between a
+/// call and its result. A system message may be there, because pi sends it elsewhere.
 fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = reader.session().entry(ix);
     match entry.kind {
@@ -161,7 +162,7 @@ fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
         Role::User | Role::Assistant | Role::Custom | Role::Developer | Role::FileMention => {
             Ok(true)
         }
-        // The user can run a command without showing it to the model.
+        // The user can run a command whose output is not sent to the model.
         Role::BashExecution | Role::PythonExecution => reader.with_message(ix, |message| {
             !content::has_truthy(message, "excludeFromContext")
         }),
@@ -179,15 +180,16 @@ struct Answer<'s> {
 /// A tool call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Call<'s> {
-    /// The message of the model that makes it.
+    /// The message of the model that makes the call.
     turn: EntryIx,
     id: &'s [u8],
 }
 
-/// Returns the results that do not directly follow the message with their call: the nearest entry
-/// above them that the model sees is another one, or none.
+/// Returns the results that do not directly follow their call: the nearest message above such a
+/// result does not make its call, or there is none.
 fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> Vec<Answer<'s>> {
-    // With the message of each call: on another branch, a call may have the same id.
+    // Calls are compared with their messages, because a call on another branch may have the same
+    // id.
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
         calls.insert(Call {
@@ -220,20 +222,22 @@ fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
     })
 }
 
-/// The messages between a call, or several of one message, and their late results.
+/// The messages between the calls of one message and their late results.
 struct Gap<'s> {
     /// The first message after the one with the calls.
     first_message: EntryIx,
-    /// The results after that, in the order of the path.
+    /// The results below `first_message`, in the order of the path.
     results: Vec<EntryIx>,
     /// The id of the first result's call.
     call_id: &'s [u8],
-    /// Whether each of the calls has only one late result. Only then, the results are moved.
+    /// Whether each of the calls has only one late result. If a call has several, it is not certain
+    /// which is right, so nothing is moved.
     is_certain: bool,
 }
 
-/// Returns the gaps in front of separated results. A result is passed over if its call is not
-/// above it, or has a result in its place above it already. Gaps nearer to a root come first.
+/// Returns the gaps in front of separated results. A result is ignored if its call is not above it,
+/// or if another result directly follows the call on the path to it. Gaps nearer to a root come
+/// first.
 fn find_gaps<'s>(
     session: &'s Session,
     messages: &MessageTree,
@@ -249,10 +253,10 @@ fn find_gaps<'s>(
     let results_in_place = find_results_in_place(session, messages, &late_counts);
 
     let mut gaps: Vec<Gap> = Vec::new();
-    // The indexes of the gaps of each group: on each branch below the turn, there may be one.
+    // The indexes of the gaps of each group. There may be one gap per branch below the turn.
     let mut gaps_by_group: HashMap<GapGroup, Vec<usize>> = HashMap::default();
     for LateResult { call, result } in late_results {
-        // The call has a result in its place already.
+        // A late result is ignored if the call already has a result in its place on the same path.
         let in_place = results_in_place.get(&call).map_or(&[][..], Vec::as_slice);
         let is_answered_above = in_place
             .iter()
@@ -261,7 +265,7 @@ fn find_gaps<'s>(
             continue;
         }
 
-        // Of several late results, none is certainly the right one.
+        // If a call has several late results, it is not certain which is right.
         let is_certain = late_counts[&call] == 1;
         let group = GapGroup {
             turn: call.turn,
@@ -288,7 +292,7 @@ fn find_gaps<'s>(
     gaps
 }
 
-/// What the results of one gap have in common, besides their branch.
+/// The properties that the results of one gap have in common. They are also on the same branch.
 #[derive(PartialEq, Eq, Hash)]
 struct GapGroup {
     /// The message with the calls.
@@ -297,14 +301,14 @@ struct GapGroup {
     is_certain: bool,
 }
 
-/// A separated result and its call, which is above it.
+/// A separated result, and its call above.
 struct LateResult<'s> {
     call: Call<'s>,
     result: EntryIx,
 }
 
-/// Returns the separated results whose call is above them, each with the nearest such call, in
-/// drawing order: an ancestor before its descendants.
+/// Returns the separated results that have their call above them, each with the nearest such call.
+/// They are in drawing order: an ancestor comes before its descendants.
 fn find_late_results<'s>(
     session: &Session,
     separated: &[Answer<'s>],
@@ -328,8 +332,8 @@ fn find_late_results<'s>(
     late_results
 }
 
-/// Returns, for each call with a late result, its results that directly follow it. They are on
-/// another branch than the late result, or above it.
+/// Maps each call that has a late result to those of its results that directly follow it. Such a
+/// result is above the late one, or on another branch.
 fn find_results_in_place<'s>(
     session: &'s Session,
     messages: &MessageTree,
@@ -354,8 +358,8 @@ fn find_results_in_place<'s>(
     results_in_place
 }
 
-/// Returns, by result, the nearest message above it with its call. Messages that the agents omit
-/// from the context are passed over.
+/// Maps each separated result to the nearest message above it that makes its call. Messages that
+/// the agents omit from the context are ignored.
 fn find_callers(
     session: &Session,
     separated: &[Answer],
@@ -394,7 +398,7 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the topmost message that the model sees between a turn and a result below it. The result
-/// has to move to directly above this message.
+/// has to move directly above this message. If there is no such message, returns `result`.
 fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) -> EntryIx {
     let mut first = result;
     let mut above = messages.message_above(result);
@@ -408,8 +412,8 @@ fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) ->
 }
 
 impl Gap<'_> {
-    /// Returns the finding. It is in the first message between call and result, and its text names
-    /// the line of the last result: where to look from, and how far.
+    /// Returns the finding for a gap. It is in the first message of the gap, and its text names the
+    /// line of the last result, so that a reader knows where the gap begins and ends.
     fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
         let line = session.shown_line(last).0;
@@ -447,14 +451,14 @@ struct ResultMoves<'s, 'p> {
     session: &'s Session,
     old_parents: &'p [Option<EntryIx>],
     new_parents: Vec<Option<EntryIx>>,
-    /// The children of each result that may be moved, before anything is moved.
+    /// The children, before any move, of each result that may be moved.
     children: HashMap<EntryIx, Vec<EntryIx>>,
     moved_results: HashSet<EntryIx>,
 }
 
 impl<'s, 'p> ResultMoves<'s, 'p> {
-    /// Returns the parents before any move. `gaps` has the results that may be moved: of these, the
-    /// children are collected, because a move changes their parents.
+    /// Returns a state in which nothing was moved. `gaps` has the results that may be moved. Their
+    /// children are collected, because a move gives them another parent.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let mut children: HashMap<EntryIx, Vec<EntryIx>> = HashMap::default();
         for gap in gaps {
@@ -478,12 +482,12 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         }
     }
 
-    /// Moves a result up to directly above the message `first`, below that message's parent. The
-    /// children of the result become children of its old parent.
+    /// Moves a result up, between the message `first` and the parent of `first`. The children of
+    /// the result become children of its old parent.
     fn move_up(&mut self, result: EntryIx, first: EntryIx) {
         let old_parent = self.new_parents[result.index()];
         for &child in &self.children[&result] {
-            // A child that was moved itself has another parent by now.
+            // A child that is a result may have been moved before, and then has another parent.
             if self.new_parents[child.index()] == Some(result) {
                 self.new_parents[child.index()] = old_parent;
             }
@@ -493,8 +497,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         self.moved_results.insert(result);
     }
 
-    /// Returns the entries around a gap that have another parent now: results first, then the
-    /// message, then what followed the results.
+    /// Returns the entries around a gap whose parent has changed: first the results, then the
+    /// message, then the entries that followed the results.
     fn changed_entries(&self, gap: &Gap) -> Vec<EntryIx> {
         let mut around = gap.results.clone();
         around.push(gap.first_message);
@@ -506,8 +510,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         around
     }
 
-    /// Describes the moves of a gap by the new parents of the `changed` entries around it. At most
-    /// [`MOST_NAMED`] of them are listed.
+    /// Returns the text of the fix for a gap, with the new parents of the `changed` entries around
+    /// it. At most [`MOST_NAMED`] of these are listed.
     fn describe_fix(&self, gap: &Gap, changed: &[EntryIx], links: &LinkRepair) -> String {
         let id = |ix| links.repaired_id(self.session, ix).to_string();
         let mut new_links = Vec::new();
@@ -531,8 +535,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         format!("{results}: {}", new_links.join(", "))
     }
 
-    /// Adds the new parents to the links. If the leaf was a moved result, the conversation ends at
-    /// the nearest entry above its old position that was not moved.
+    /// Adds the new parents to the links. If the leaf is a moved result, its nearest former
+    /// ancestor that was not moved becomes the new leaf.
     fn apply_to(self, links: &mut LinkRepair) {
         for ix in self.session.entry_indexes() {
             let new_parent = self.new_parents[ix.index()];

@@ -1,7 +1,7 @@
-//! Compares what a model would see at the ends of two paths, line by line.
+//! Compares, line by line, the contexts that a model would see at the ends of two paths.
 //!
-//! Messages are compared first, by a digest of their text. Lines are compared only in messages that
-//! differ, so that only these, and those with the lines around them, are kept in memory.
+//! Messages are compared first, by digests of their texts. Lines are compared only in messages that
+//! differ. So only the texts of these messages and of their neighbours are kept in memory.
 
 use super::ComparedPath;
 use crate::format::changes::{
@@ -15,22 +15,22 @@ use sha2::{Digest, Sha256};
 use std::io;
 use std::ops::Range;
 
-/// A range of lines that contains changes.
+/// A group of changed lines, with the common lines around them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// Its lines on the left, counted from 0.
+    /// The range of lines in the left context, counted from 0.
     pub left: Range<usize>,
-    /// Its lines on the right, counted from 0.
+    /// The range of lines in the right context, counted from 0.
     pub right: Range<usize>,
     /// The lines, without newlines.
     pub lines: Vec<(DiffSign, String)>,
 }
 
-/// Returns the hunks in which the contexts at the ends of two paths differ, in order; none if their
-/// texts are equal.
+/// Returns the differences of the contexts at the ends of two paths, in order. Empty if the
+/// contexts have the same text.
 ///
-/// The messages are read twice: first to find those that differ by their digests, then to compare
-/// the lines of these, with the lines around them.
+/// The messages are read twice: first to find the different messages by digests, then to compare
+/// the lines of these.
 pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
@@ -38,7 +38,8 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
 
-    // Lines around a change are the same on both sides, and are taken from the left.
+    // The common lines around a change are taken from the left, so the right side needs no
+    // neighbours.
     let mut is_left_needed = vec![false; left_messages.len()];
     let mut is_right_needed = vec![false; right_messages.len()];
     for change in &changes {
@@ -62,12 +63,12 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     Ok(hunks)
 }
 
-/// Returns the range of messages of the left context whose lines a hunk may show: the changed
-/// messages and their neighbours. `starts` has the number of lines before each message, and in all.
+/// Returns the range of messages whose lines a hunk may show: the changed messages and their
+/// neighbours. `starts` is the result of [`line_starts`] for the left context.
 ///
-/// A hunk shows all lines between two changes, which are up to `2 * CONTEXT_LINES`. So that many
-/// lines are needed below a change. Above it, `CONTEXT_LINES` suffice: the lines after the previous
-/// change are needed for that change already.
+/// Changes that share a hunk have up to `2 * CONTEXT_LINES` lines between them, all of which are
+/// shown. So this number of lines is needed below a change. Above it, `CONTEXT_LINES` suffice,
+/// because the lines below the previous change are included already.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
     let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
     let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
@@ -79,19 +80,19 @@ fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
     first_message..end_message
 }
 
-/// The two contexts, as far as they are in memory.
+/// The lines of both contexts that are kept in memory.
 struct Contexts<'t> {
-    /// The lines by their numbers in the context, counted from 0; only those of needed messages.
+    /// The lines of needed messages, by their numbers in the context, counted from 0.
     left_lines: HashMap<usize, &'t str>,
     right_lines: HashMap<usize, &'t str>,
-    /// The number of lines before each message, and in all.
+    /// See [`line_starts`].
     left_starts: Vec<usize>,
     right_starts: Vec<usize>,
 }
 
 impl Contexts<'_> {
     /// Returns the ranges of lines that differ, given the ranges of messages that differ. Two
-    /// changes without a common line between them, as at the border of two messages, become one.
+    /// changes without a common line between them, as at the border of two messages, are merged.
     fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
         let mut line_changes: Vec<ChangedRanges> = Vec::new();
         for ChangedRanges { removed, added } in message_changes {
@@ -100,7 +101,7 @@ impl Contexts<'_> {
             let old_lines: Vec<&str> = old.clone().map(|line| self.left_lines[&line]).collect();
             let new_lines: Vec<&str> = new.clone().map(|line| self.right_lines[&line]).collect();
             for mut change in diff_ranges(&old_lines, &new_lines) {
-                // From indexes in these messages to line numbers in the context.
+                // Converts indexes in these messages to line numbers in the context.
                 change.removed = old.start + change.removed.start..old.start + change.removed.end;
                 change.added = new.start + change.added.start..new.start + change.added.end;
                 if let Some(last) = line_changes.last_mut()
@@ -117,8 +118,8 @@ impl Contexts<'_> {
         line_changes
     }
 
-    /// Returns the hunk of changes that are near each other: their lines, those between them, and
-    /// up to [`CONTEXT_LINES`] common lines before and after.
+    /// Returns the hunk for changes that are near each other. It has the changed lines, the lines
+    /// between them, and up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
         let line_count = *self.left_starts.last().unwrap_or(&0);
         let ChangedRanges {
@@ -140,10 +141,10 @@ impl Contexts<'_> {
     }
 }
 
-/// What is kept of a message to find out whether it changed, and where its lines are.
+/// The digest and the length of a message, which are kept instead of its text.
 struct MeasuredMessage {
     digest: [u8; 32],
-    /// The number of its lines.
+    /// The number of lines of the message.
     line_count: usize,
 }
 
@@ -176,7 +177,8 @@ fn read_texts(side: &ComparedPath, is_needed: &[bool]) -> io::Result<HashMap<usi
     Ok(texts)
 }
 
-/// Returns the number of lines before each message, and in all.
+/// Returns the number of lines before each message. One more element at the end is the number of
+/// all lines.
 fn line_starts(messages: &[MeasuredMessage]) -> Vec<usize> {
     let mut starts = vec![0];
     let mut end = 0;
@@ -204,7 +206,7 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
 }
 
-/// Calls `visit` with the index of each message of a context, and the message as it is sent to a
+/// Calls `visit` for each message of a context, with its index and its JSON as it is sent to a
 /// model.
 fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
@@ -217,8 +219,8 @@ fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::R
     })
 }
 
-/// Returns the text of a message as it is compared: a line with its role and, of a tool result, the
-/// tool and the id of the call, then its content, indented.
+/// Returns the text by which a message is compared: a line with its role, then its content,
+/// indented. For a tool result, the first line also has the tool and the id of the call.
 fn message_text(message: Raw) -> String {
     let role = message.get_text("role").unwrap_or_default();
     let mut out = role.to_string_lossy().into_owned();

@@ -1,8 +1,8 @@
-//! Compares two paths: the entries that only one of them has, from the point where they diverge.
+//! Compares two paths: finds the entries that only one of them has, or that differ.
 //!
-//! Within a session, each line is a different entry. Entries of two sessions are the same if they
-//! have the same id, or else the same content, as in copies that an agent gave new ids. Links to
-//! other entries are ignored, because forks change them.
+//! Within a session, each line is a different entry. Entries of two sessions are the same entry if
+//! they have the same id, or else the same content, because an agent may give copies new ids. Links
+//! to other entries are not part of the content, because forks change them.
 
 pub mod context;
 
@@ -21,14 +21,15 @@ pub struct ComparedPath<'a> {
     pub session: &'a Session,
     /// The entries, starting at the root.
     pub path: Vec<EntryIx>,
-    /// The lines of its entries.
+    /// Reads the lines of the entries.
     pub reader: &'a EntryReader<'a>,
 }
 
 /// The differences of two paths. Entries are those of the left session, unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The last entry before the first difference, in the left session; `None` for the root.
+    /// The last entry before the first difference, in the left session; `None` if the first entries
+    /// differ.
     pub ancestor: Option<EntryIx>,
     /// The number of entries that both paths have, including changed ones.
     pub common_count: usize,
@@ -50,14 +51,14 @@ pub struct ChangedEntry {
 }
 
 impl Difference {
-    /// Whether there are no differences.
+    /// Whether the paths have the same entries with the same content.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.only_left.is_empty() && self.only_right.is_empty()
     }
 }
 
-/// Compares two paths of the same session, both from the root: they have the same entries up to the
-/// point where they diverge, and none in common after it.
+/// Compares two paths of the same session, both from the root. Such paths have the same entries up
+/// to the point where they diverge, and no common entry after it.
 pub fn compare_paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     let common_count = left
         .iter()
@@ -73,8 +74,8 @@ pub fn compare_paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     }
 }
 
-/// Compares the paths of two sessions. Each entry of the left path has at most one partner on the
-/// right, which is the same entry. It is changed if its content differs from its partner's.
+/// Compares the paths of two sessions. The partner of a left entry is the same entry on the right
+/// path; each entry has at most one. An entry is changed if its content differs from its partner's.
 pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result<Difference> {
     let left_digests = entry_digests(left)?;
     let right_digests = entry_digests(right)?;
@@ -120,9 +121,8 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     Ok(difference)
 }
 
-/// Returns, for each entry of the left path, the index of the same entry on the right path. That is
-/// the entry with the same id or, among those that have no partner by id, one with the same
-/// content.
+/// Returns, for each entry of the left path, the index of its partner on the right path. This is
+/// the entry with the same id or, among entries without a partner by id, one with the same content.
 fn find_partners(
     left: &ComparedPath,
     right: &ComparedPath,
@@ -135,8 +135,8 @@ fn find_partners(
     for partner in partners.iter().flatten() {
         is_taken[*partner] = true;
     }
-    // Of several entries with the same content, the first on the left gets the first on the right,
-    // the second gets the second, and so on.
+    // If several entries have the same content, they are paired in order: the first on the left
+    // with the first on the right, and so on.
     let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
     for (index, &digest) in right_digests.iter().enumerate() {
         if !is_taken[index] {
@@ -154,7 +154,7 @@ fn find_partners(
 }
 
 /// Returns, for each entry of the left path, the index of the entry with the same id on the right
-/// path. An entry of the right path is the partner of one entry only.
+/// path. An entry of the right path is returned only once.
 fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<usize>> {
     let mut right_by_id: HashMap<&[u8], usize> = HashMap::default();
     for (index, &ix) in right.path.iter().enumerate() {
@@ -164,7 +164,7 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
     for &ix in &left.path {
         let id = left.session.bytes(left.session.entry(ix).id);
         let partner = if id.is_empty() {
-            // Entries without an id are not the same for that.
+            // Two entries are not the same only because neither has an id.
             None
         } else {
             right_by_id.remove(id)
@@ -174,9 +174,9 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
     partners
 }
 
-/// Removes partners whose order differs between the sides: such entries are not the same. The
-/// longest increasing subsequence of partners is kept, so that as few as possible are removed.
-/// Notes are exempt, because a fork moves its labels to the end.
+/// Removes the partners of entries whose order differs between the sides: such entries are not the
+/// same. The longest increasing subsequence of partners is kept, so that as few as possible are
+/// removed. Notes keep their partners, because a fork moves labels to the end.
 fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
     let mut compared = Vec::new();
@@ -202,11 +202,12 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
 /// Returns the indexes of a longest subsequence of `(index, partner)` pairs whose partners ascend,
 /// from the last to the first.
 fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<usize> {
-    // Patience sorting, because comparing all pairs would take quadratic time. For each length, counted from 1: the position of the pair with which a subsequence of that
-    // length can end, with the lowest partner. These partners ascend, so a binary search finds the
-    // longest subsequence that a pair continues.
+    // Patience sorting, because comparing all pairs would take quadratic time. The element at index
+    // `n` is the best end of a subsequence of length `n + 1`: the position of the pair with the
+    // lowest partner. These partners ascend, so a binary search finds the longest subsequence that
+    // a pair can continue.
     let mut best_ends: Vec<usize> = Vec::new();
-    // For each position, the one before it in the longest subsequence that ends with it.
+    // For each position, the position before it in the longest subsequence that ends there.
     let mut predecessors: Vec<Option<usize>> = vec![None; pairs.len()];
     for (position, &(_, partner)) in pairs.iter().enumerate() {
         let continued_length = best_ends.partition_point(|&end| pairs[end].1 < partner);
@@ -245,12 +246,12 @@ fn entry_digests(side: &ComparedPath) -> io::Result<Vec<ContentDigest>> {
     Ok(digests)
 }
 
-/// Returns a digest of the content of an entry, which is the same for a copy in another file.
+/// Returns a digest of the content of an entry. A copy in another file has the same digest:
 ///
-/// - Members are sorted by name, and values formatted as JavaScript does: an agent that rewrites a
-///   file may change both.
-/// - The id, and the links `parentId`, `fromId` and `firstKeptEntryId` are ignored: a copy may have
-///   others.
+/// - Members are sorted by name, and values are formatted as JavaScript does, because an agent that
+///   rewrites a file may change the order and the format.
+/// - The id, and the links `parentId`, `fromId` and `firstKeptEntryId` are ignored, because a copy
+///   may have others.
 /// - The times of labels are ignored, because oh-my-pi's forks set labels again.
 fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
     let mut members: BTreeMap<Vec<u8>, Raw> = BTreeMap::new();
@@ -271,7 +272,7 @@ fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
     for (key, value) in members {
         let value = js::stringify(value);
         for part in [&*key, value.as_bytes()] {
-            // The lengths keep apart parts that are the same when joined: `ab`, `c` and `a`, `bc`.
+            // The lengths are included so that `ab`, `c` has another digest than `a`, `bc`.
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
