@@ -1,9 +1,10 @@
-//! Changes what the model sees of an entry without changing the entry: pi's `context_edit`.
+//! Edits the content of an entry as the model sees it, without changing the entry: pi's
+//! `context_edit`.
 //!
-//! An edit is appended under the leaf and applies on its branch; the last edit of an entry counts.
-//! The format has no way to remove an edit, so an undo is an edit with the entry's own content. A
-//! tool call and its result are kept or omitted together, because a model's API accepts neither
-//! alone.
+//! An edit is appended under the leaf, and applies on the branch of the leaf. If an entry has
+//! several edits, the last counts. The format has no way to remove an edit, so an undo is an edit
+//! with the stored content of the entry. A tool call and its result are kept or omitted together,
+//! because a model's API accepts neither alone.
 
 use super::chain::Chain;
 use super::{IdSource, Refusal, list_ids};
@@ -23,25 +24,27 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::io;
 
-/// The content of an entry as JSON; `None` if the entry is omitted from the context.
+/// The content of an entry that the model sees, as JSON; `None` if the entry is omitted from the
+/// context.
 type SeenContent = Option<Vec<u8>>;
 
 /// How to edit an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum EditAction<'a> {
-    /// Omit it from the context.
+    /// Omit the entry from the context.
     Omit,
-    /// Show this text instead.
+    /// Show this text instead of the content.
     Replace(&'a Text<'a>),
-    /// Show the original.
+    /// Show the stored content again.
     Undo,
 }
 
-/// Returns edits of the entries, in path order; none if nothing changes.
+/// Returns the edits that apply `action` to the entries, in path order. An entry that would not
+/// change gets no edit.
 ///
 /// # Errors
-/// If an entry is not on the path to the leaf, cannot be edited by pi, or is not in the context. If
-/// the edits would separate a tool call from its result.
+/// If an entry is not on the path to the leaf, is of a kind that pi cannot edit, or is not in the
+/// context. Also if the edits would separate a tool call from its result.
 pub fn edit_entries(
     reader: &EntryReader,
     targets: &[EntryIx],
@@ -79,8 +82,8 @@ pub fn edit_entries(
     Ok(chain.change)
 }
 
-/// Refuses targets that are not on the path to the leaf, or of a kind that pi cannot edit. An edit
-/// applies on its own branch only, so an edit of any other entry would have no effect.
+/// Refuses targets that are not on the path to the leaf, because an edit has no effect on other
+/// branches. Also refuses targets of a kind that pi cannot edit.
 fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Result<(), Refusal> {
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -104,8 +107,7 @@ fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Re
     Ok(())
 }
 
-/// Refuses targets on the path that are not in the context, because a compaction replaced them: no
-/// model would see the edit.
+/// Refuses targets that a compaction replaced in the context: no model would see the edit.
 fn check_in_context(
     session: &Session,
     context: &[EntryIx],
@@ -124,8 +126,8 @@ fn check_in_context(
     Ok(())
 }
 
-/// Adds an edit that replaces what the model sees of an entry by this content. `None` omits the
-/// entry.
+/// Adds an edit that makes the model see `content` instead of the content of `target`. `None` omits
+/// the entry.
 pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
@@ -135,8 +137,8 @@ pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u
     chain.add_entry(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
 }
 
-/// Whether pi can edit an entry of this type and role. An entry without an id cannot be referred
-/// to.
+/// Whether pi can edit an entry, by its type and role. An entry without an id cannot be edited,
+/// because the edit could not refer to it.
 fn is_editable(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     let has_content = match entry.kind {
@@ -147,7 +149,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// Returns the content of an entry that the model currently sees; `None` if an edit omits the
+/// Returns the content of an entry as the model currently sees it; `None` if an edit omits the
 /// entry. `edits` are the edits in effect, by the id of the edited entry.
 fn seen_content(
     reader: &EntryReader,
@@ -161,7 +163,7 @@ fn seen_content(
     }
 }
 
-/// Returns the content that an edit shows instead of that of its target.
+/// Returns the content that an edit gives to its target; `None` if it omits the target.
 pub(super) fn replacement_content(reader: &EntryReader, edit: EntryIx) -> io::Result<SeenContent> {
     reader.with_entry(edit, |edit| match edit.get("replacement") {
         Some(replacement) if replacement.is_null() => None,
@@ -169,7 +171,7 @@ pub(super) fn replacement_content(reader: &EntryReader, edit: EntryIx) -> io::Re
     })
 }
 
-/// Returns the content of an entry without edits.
+/// Returns the content of an entry as stored, without any edit.
 pub(super) fn stored_content(reader: &EntryReader, ix: EntryIx) -> io::Result<SeenContent> {
     reader.with_entry(ix, |entry| {
         // A custom message has its content in the entry itself.
@@ -177,7 +179,8 @@ pub(super) fn stored_content(reader: &EntryReader, ix: EntryIx) -> io::Result<Se
     })
 }
 
-/// Returns content as JSON. pi treats missing content and `null` as an empty list.
+/// Returns content as JSON. Missing content and `null` become an empty array, as which pi treats
+/// them.
 pub(super) fn content_json(content: Option<Raw>) -> SeenContent {
     match content {
         Some(content) if !content.is_null() => Some(content.bytes().to_vec()),
@@ -185,8 +188,8 @@ pub(super) fn content_json(content: Option<Raw>) -> SeenContent {
     }
 }
 
-/// Returns the content that the model sees of an entry after an action. The content of an assistant
-/// message and of a tool result is an array of blocks, so for these a text becomes a block.
+/// Returns the content of an entry as the model sees it after an action. Assistant messages and
+/// tool results have arrays of blocks as their content, so for these, a text becomes a block.
 fn content_after(reader: &EntryReader, ix: EntryIx, action: EditAction) -> io::Result<SeenContent> {
     let takes_blocks = matches!(
         reader.session().entry(ix).role,
@@ -200,12 +203,12 @@ fn content_after(reader: &EntryReader, ix: EntryIx, action: EditAction) -> io::R
     }
 }
 
-/// Messages with calls that a change would separate from their results, and all results of these
-/// messages.
+/// Messages with tool calls that a change would separate from their results, together with all
+/// results of these messages.
 struct SeparatedCalls {
-    /// Those that the change is of, in file order.
+    /// Those of these entries that the change edits, in file order.
     changed: Vec<EntryIx>,
-    /// The others, in file order.
+    /// The other entries, in file order.
     unchanged: Vec<EntryIx>,
 }
 
@@ -215,7 +218,7 @@ struct SeenCalls {
     after: HashSet<Text<'static>>,
 }
 
-/// A tool call and its result, both in the context.
+/// A tool call and its result, which are both in the context.
 struct CallPair {
     /// The message with the call.
     call: EntryIx,
@@ -225,9 +228,9 @@ struct CallPair {
     id: Text<'static>,
 }
 
-/// Returns the calls that a change would separate from their results; `None` if there are none.
-/// `changes` has the new content of each entry to change. A pair of which the model already sees
-/// only one half is not separated by the change.
+/// Returns the messages whose calls a change would separate from their results; `None` if there are
+/// none. `changes` has the new content of each edited entry. If the model sees only one half of a
+/// pair already before the change, the pair is ignored.
 fn find_separated_calls(
     reader: &EntryReader,
     context: &[EntryIx],
@@ -235,7 +238,7 @@ fn find_separated_calls(
     changes: &HashMap<EntryIx, SeenContent>,
 ) -> io::Result<Option<SeparatedCalls>> {
     let pairs = find_call_pairs(reader, context)?;
-    // Computed once for all results of a message.
+    // Cached, so that a message with many results is read once.
     let mut seen_calls: HashMap<EntryIx, SeenCalls> = HashMap::default();
     let mut separated: HashSet<EntryIx> = HashSet::default();
     for pair in &pairs {
@@ -256,7 +259,8 @@ fn find_separated_calls(
         let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
 
-        // Whether the model sees both halves, or neither: providers refuse a request with only one.
+        // A pair is whole if the model sees both halves or neither. Providers refuse a request with
+        // only one half.
         let is_whole_before = calls.before.contains(&pair.id) == result_before.is_some();
         let is_whole_after = calls.after.contains(&pair.id) == result_after.is_some();
         if is_whole_before && !is_whole_after {
@@ -269,8 +273,7 @@ fn find_separated_calls(
     Ok(Some(collect_with_results(&pairs, &separated, changes)))
 }
 
-/// Returns the entries with these calls, and all entries with their results: the two must be kept
-/// or omitted together.
+/// Returns these messages and all results of their calls, which must be kept or omitted together.
 fn collect_with_results(
     pairs: &[CallPair],
     messages: &HashSet<EntryIx>,
@@ -297,14 +300,15 @@ fn collect_with_results(
 }
 
 /// Returns the refusal of a change that would separate calls from their results. The hint lists all
-/// entries that must be changed together.
+/// entries that must be edited together.
 fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: EditAction) -> Refusal {
     let SeparatedCalls { changed, unchanged } = separated;
     let only_results = changed
         .iter()
         .all(|&ix| session.is_message(ix, Role::ToolResult));
     let (what, hint) = match action {
-        // Replacing a result whose call is omitted would make the model see the result again.
+        // A replaced result is seen again even if it was omitted. So if only results are replaced,
+        // the hint is that for restoring.
         EditAction::Replace(_) if !only_results => (
             "be replaced without losing tool calls that have results",
             "omit them together, and append the new text",
@@ -336,7 +340,8 @@ fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<
         if session.is_message(ix, Role::Assistant) {
             reader.with_message(ix, |message| {
                 for id in call_ids(message.get("content")) {
-                    // Some models count their ids anew in each turn: the last call counts.
+                    // Some models start numbering their calls anew in each turn, so the last call
+                    // with an id counts.
                     messages_by_call.insert(id.into_owned(), ix);
                 }
             })?;
@@ -369,7 +374,7 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> Vec<Text<'_>> {
     ids
 }
 
-/// Returns the ids of the calls in what the model sees of a message.
+/// Returns the ids of the tool calls in the content of a message as the model sees it.
 fn seen_call_ids(content: &SeenContent) -> HashSet<Text<'static>> {
     let ids = call_ids(content.as_deref().map(Raw::from_checked));
     ids.into_iter().map(Text::into_owned).collect()

@@ -1,4 +1,4 @@
-//! A part of a session as a session of its own.
+//! Writes a part of a session as a separate session.
 
 use crate::ops::plan::write_line;
 use crate::session::entry::EntryIx;
@@ -7,9 +7,9 @@ use foldhash::HashSet;
 use pisess_json::edit::Edit;
 use std::io::{self, Write};
 
-/// Writes the title line, the header and some entries of a session, given in file order. An entry
-/// whose parent is not written becomes a root entry. Lines in an older format are written as
-/// `migrate` would; all others as they are in the file.
+/// Writes the title line, the header and these entries of a session, which are in file order. An
+/// entry whose parent is not among them becomes a root. Lines in an older format are migrated;
+/// other lines are written unchanged.
 pub fn write_part(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -28,7 +28,7 @@ pub fn write_part(
             .entry(ix)
             .parent
             .is_some_and(|parent| !written.contains(&parent));
-        // With its stored parent, the entry would have one that is not in the file.
+        // The stored parent would be missing in the new file.
         if is_cut_off {
             let mut edit = Edit::new(line.trim_ascii()).map_err(io::Error::from)?;
             edit.set("parentId", b"null");

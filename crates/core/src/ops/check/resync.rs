@@ -190,10 +190,10 @@ fn is_linked(record: &Record) -> bool {
 /// other by number. Its type must be known, and a `message` entry must have a message.
 ///
 /// In a file of these formats, such a record at the beginning of a line, or directly behind another
-/// value, is certainly an entry. In one other case, it must also have a time or a parent's number,
-/// because a value inside of an entry may have such a type, too: if it is behind a gap, or if the
-/// file has a later format, into which a migration may have copied the line unchanged. If both
-/// apply, it is not taken for an entry.
+/// value, is certainly an entry. If only the format or only the place is right, the record must
+/// also have a time or a parent's number, because a value inside of an entry may have such a type,
+/// too. (A file of a later format has such a line if a migration copied the line unchanged.) If
+/// neither is right, the record is not taken for an entry.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::from_string(record.kind);
     if matches!(kind, Kind::Other | Kind::Missing) {

@@ -1,20 +1,21 @@
-//! The content of a file, as far as the calls of a session show it.
+//! Reconstructs the content of a file from the tool calls of a session.
 
 use super::operations::{FileChange, ReadPart, RecordedEdit, TextEdits};
 use super::text_edits::{apply_diff_to_whole, apply_to_lines, apply_to_whole, normalize_line_ends};
 use crate::session::entry::EntryIx;
 
-/// What is known of the content of a file.
+/// The known content of a file, after the operations that were applied so far.
 #[derive(Debug, Default)]
 pub struct FileContent {
     known: Known,
-    /// The number of edits that do not fit what is known: something else changed the file before.
+    /// The number of edits whose old text is not in the known content, because something else
+    /// changed the file before.
     pub unfit_edits: usize,
-    /// The entry with the first change that is not stored in a known form.
+    /// The entry with the first change that is not stored in a form that can be applied.
     pub unknown_from: Option<EntryIx>,
 }
 
-/// The known content.
+/// The known part of a file's content.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Known {
     /// Nothing.
@@ -22,36 +23,37 @@ pub enum Known {
     Nothing,
     /// All of it.
     Whole(String),
-    /// Runs of lines, in order, with the number of the first line of each. The numbers are missing
-    /// after an edit whose place is not known, except if it keeps the number of lines.
+    /// Runs of lines, in order, each with the number of its first line. The numbers are missing
+    /// after an edit at an unknown place, unless the edit keeps the number of lines.
     Parts(Vec<KnownLines>),
 }
 
-/// Known lines of a file.
+/// Consecutive known lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownLines {
-    /// The number of the first line, from 1.
+    /// The number of the first line, from 1; `None` if it is not known.
     pub first_line: Option<usize>,
     /// The lines, joined by line feeds.
     pub text: String,
-    /// Whether they are the new text of an edit whose place is not known.
+    /// Whether the lines are the new text of an edit at an unknown place.
     pub is_of_edit: bool,
-    /// The number of lines of the file, if it is known.
+    /// The number of lines of the whole file, if it is known.
     line_count: Option<usize>,
 }
 
 impl KnownLines {
-    /// Returns the number of lines, where a line feed at the end begins one.
+    /// Returns the number of lines. A line feed at the end begins another, empty line.
     pub fn count(&self) -> usize {
         self.text.split('\n').count()
     }
 
-    /// Returns the number of the last line, from 1.
+    /// Returns the number of the last line, from 1; `None` if it is not known.
     pub fn last_line(&self) -> Option<usize> {
         Some(self.first_line? + self.count() - 1)
     }
 
-    /// Returns the lines from a number on; none if they end before it, or their place is not known.
+    /// Returns the lines from the line with this number on. Empty if the lines end before it, or if
+    /// their numbers are not known.
     fn lines_from(&self, number: usize) -> impl Iterator<Item = &str> {
         let skipped = match self.first_line {
             Some(first_line) => number.saturating_sub(first_line),
@@ -60,8 +62,9 @@ impl KnownLines {
         self.text.split('\n').skip(skipped)
     }
 
-    /// Whether two runs of lines can be of the same content of the file. They cannot if a line that
-    /// both contain differs, or if they were read from files of different length.
+    /// Whether two runs of lines can be from the same content of the file. They cannot if they
+    /// differ in a line that both contain, or if the file had different lengths when they were
+    /// read.
     fn agrees_with(&self, other: &KnownLines) -> bool {
         if let Some(own_count) = self.line_count
             && let Some(other_count) = other.line_count
@@ -70,11 +73,11 @@ impl KnownLines {
             return false;
         }
 
-        // The later start: only from there on can both have a line.
+        // Both runs can have a line only from the later start on.
         let first_shared = self.first_line.max(other.first_line).unwrap_or(1);
         let own_lines = self.lines_from(first_shared);
         let other_lines = other.lines_from(first_shared);
-        // The shorter run ends the comparison.
+        // `zip` ends with the shorter run.
         own_lines
             .zip(other_lines)
             .all(|(own_line, other_line)| own_line == other_line)
@@ -82,12 +85,13 @@ impl KnownLines {
 }
 
 impl FileContent {
-    /// Returns what is known.
+    /// Returns the known part of the content.
     pub fn known(&self) -> &Known {
         &self.known
     }
 
-    /// Returns the whole content; `None` if not all of it is known, or a change was not applied.
+    /// Returns the whole content. `None` if a part is not known, or if a change could not be
+    /// applied.
     pub fn exact_text(&self) -> Option<&str> {
         match &self.known {
             Known::Whole(text) if self.unfit_edits == 0 && self.unknown_from.is_none() => {
@@ -111,33 +115,35 @@ impl FileContent {
         }
     }
 
-    /// Applies the next operation on the file; to be called in the order of the conversation.
+    /// Applies the next operation on the file. Operations must be applied in the order of the
+    /// conversation.
     ///
-    /// `entry` has the call of the operation. If the change is not stored in a form that can be
-    /// applied, the content is unknown from this entry on: see [`Self::unknown_from`].
+    /// `entry` contains the call of the operation. If the change is not stored in a form that can
+    /// be applied, the content is unknown from this entry on: see [`Self::unknown_from`].
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
             FileChange::Write(text) | FileChange::ReadWhole(text) => self.set_whole(text),
             FileChange::ReadPart(part) => self.add_read_lines(part),
-            // The arguments of the call have the replaced and the new texts.
+            // The arguments of the call contain the old and the new texts.
             FileChange::Edit(edits) => self.apply_edits(&edits),
-            // The result has the new content, or a diff.
+            // The result contains the new content, or a diff.
             FileChange::Recorded(edit) => self.apply_recorded(entry, edit),
             FileChange::UnknownChange => self.add_unknown_change(entry),
-            // It changes nothing, and what it printed cannot be used.
+            // A read changes nothing, and the form of what it printed is not known.
             FileChange::UnknownRead => {}
         }
     }
 
-    /// Sets the whole content. It is newer than every change that could not be applied.
+    /// Sets the whole content, which includes all changes before, also those that could not be
+    /// applied.
     fn set_whole(&mut self, text: String) {
         self.forget_changes();
         self.known = Known::Whole(text);
     }
 
-    /// Applies an edit of which the tool recorded the new text or a diff. A diff shows only some
-    /// lines, so it needs the exact content before. Where that is not known or does not fit, the
-    /// change counts as unknown.
+    /// Applies an edit for which the tool recorded the new text or a diff. A diff shows only some
+    /// lines, so it can be applied only to the exact content before. If that is not known, or the
+    /// diff does not fit it, the change counts as unknown.
     fn apply_recorded(&mut self, entry: EntryIx, edit: RecordedEdit) {
         if let Some(text) = edit.new_text {
             self.set_whole(text);
@@ -153,8 +159,8 @@ impl FileContent {
         }
     }
 
-    /// Records a change that cannot be applied. It may have moved the lines of which only a part is
-    /// known.
+    /// Records a change that cannot be applied. If only some lines are known, the change may have
+    /// moved them, so their numbers are forgotten.
     fn add_unknown_change(&mut self, entry: EntryIx) {
         self.unknown_from = self.unknown_from.or(Some(entry));
         if let Known::Parts(parts) = &mut self.known {
@@ -162,14 +168,14 @@ impl FileContent {
         }
     }
 
-    /// Forgets the changes that were not applied: what is known from now on is newer.
+    /// Forgets the changes that could not be applied, because newer content was read or written.
     fn forget_changes(&mut self) {
         self.unfit_edits = 0;
         self.unknown_from = None;
     }
 
-    /// Adds lines that a tool read from the file to those that are known. If they differ from what
-    /// is known, something else has changed the file, and only the new lines remain known.
+    /// Adds lines that a tool read from the file to the known lines. If they contradict the known
+    /// lines, something else has changed the file, and only the new lines remain known.
     fn add_read_lines(&mut self, part: ReadPart) {
         let read_lines = KnownLines {
             first_line: Some(part.first_line),
@@ -178,13 +184,14 @@ impl FileContent {
             line_count: part.line_count,
         };
         match &mut self.known {
-            // Nothing new: the file is still as it was.
+            // The lines are known already, and the file has not changed.
             Known::Whole(text) if contains_lines(text, &read_lines) => {}
             Known::Parts(parts) if have_numbers(parts) => {
                 add_to_parts(parts, read_lines);
                 self.complete_parts();
             }
-            // Lines without numbers cannot be compared with those that were read.
+            // Nothing is known, the whole text is out of date, or there are lines without numbers,
+            // which cannot be compared with the lines that were read.
             Known::Nothing | Known::Whole(_) | Known::Parts(_) => {
                 self.forget_changes();
                 self.known = Known::Parts(vec![read_lines]);
@@ -193,7 +200,7 @@ impl FileContent {
         }
     }
 
-    /// If the known lines turn out to be all lines of the file, makes them its content.
+    /// If the known lines are all lines of the file, changes `known` to the whole content.
     fn complete_parts(&mut self) {
         if let Known::Parts(parts) = &mut self.known
             && let [part] = &mut parts[..]
@@ -204,9 +211,9 @@ impl FileContent {
         }
     }
 
-    /// Applies an edit, which names the texts that it replaces but not their lines. If the whole
-    /// content is known and lacks these texts, something else has changed the file before, and the
-    /// edit is counted as unfit.
+    /// Applies an edit, which contains the texts that it replaces but not their line numbers. If
+    /// the whole content is known and lacks these texts, something else has changed the file
+    /// before, and the edit is counted as unfit.
     fn apply_edits(&mut self, edits: &TextEdits) {
         match &mut self.known {
             Known::Nothing => self.known = Known::Parts(unplaced_parts(edits)),
@@ -224,8 +231,8 @@ impl FileContent {
     }
 }
 
-/// Adds the new texts of an edit of lines that are not known. Unless it keeps the number of lines,
-/// it may have moved the known ones.
+/// Adds the new texts of an edit at an unknown place. Unless the edit keeps the number of lines, it
+/// may have moved the known lines, so their numbers are forgotten.
 fn add_edit_elsewhere(parts: &mut Vec<KnownLines>, edits: &TextEdits) {
     if !keeps_line_count(edits) {
         forget_numbers(parts);
@@ -233,12 +240,13 @@ fn add_edit_elsewhere(parts: &mut Vec<KnownLines>, edits: &TextEdits) {
     parts.extend(unplaced_parts(edits));
 }
 
-/// Whether the place of each part in the file is known.
+/// Whether the line numbers of all parts are known.
 fn have_numbers(parts: &[KnownLines]) -> bool {
     parts.iter().all(|part| part.first_line.is_some())
 }
 
-/// Returns the new texts of an edit as lines without numbers: their place in the file is not known.
+/// Returns the new texts of an edit as known lines without numbers, because their place in the file
+/// is not known.
 fn unplaced_parts(edits: &TextEdits) -> Vec<KnownLines> {
     let mut parts = Vec::new();
     for replacement in &edits.replacements {
@@ -252,7 +260,7 @@ fn unplaced_parts(edits: &TextEdits) -> Vec<KnownLines> {
     parts
 }
 
-/// Whether a text has these lines at their numbers.
+/// Whether a text contains these lines at their line numbers.
 fn contains_lines(text: &str, lines: &KnownLines) -> bool {
     let Some(first_line) = lines.first_line else {
         return false;
@@ -273,7 +281,7 @@ fn keeps_line_count(edits: &TextEdits) -> bool {
     })
 }
 
-/// Forgets the numbers of lines: an edit whose place is not known may have moved them.
+/// Forgets the numbers of known lines, which an edit at an unknown place may have moved.
 fn forget_numbers(parts: &mut [KnownLines]) {
     for part in parts {
         part.first_line = None;
@@ -281,15 +289,15 @@ fn forget_numbers(parts: &mut [KnownLines]) {
     }
 }
 
-/// Adds lines that were read to the known parts, which all have numbers. If one part contradicts
-/// the new lines, something else has changed the file, so no older part can be trusted.
+/// Adds lines that were read to the known parts, all of which have numbers. If one part contradicts
+/// the new lines, something else has changed the file, so all older parts are dropped.
 fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     let all_agree = parts.iter().all(|part| part.agrees_with(&read_lines));
     if !all_agree {
         parts.clear();
     }
 
-    // The newest read knows best how long the file is.
+    // The newest read has the current length of the file.
     for part in parts.iter_mut() {
         part.line_count = read_lines.line_count;
     }
@@ -298,8 +306,8 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     join_parts(parts);
 }
 
-/// Joins parts that overlap or touch, given in the order of their lines. Lines that two parts have
-/// in common are the same: [`add_to_parts`] has dropped all others.
+/// Joins parts that overlap or touch. They are in the order of their lines. Lines that two parts
+/// share are equal, because [`add_to_parts`] has dropped parts that contradict.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {
@@ -315,7 +323,7 @@ fn join_parts(parts: &mut Vec<KnownLines>) {
     *parts = joined;
 }
 
-/// Appends the lines of the next part that follow those of this one.
+/// Appends those lines of the next part that come after the last line of this part.
 fn append_lines(part: &mut KnownLines, next: &KnownLines) {
     let Some(last_line) = part.last_line() else {
         return;
@@ -326,8 +334,8 @@ fn append_lines(part: &mut KnownLines, next: &KnownLines) {
     }
 }
 
-/// Applies an edit to the one part that contains all texts that it replaces. Returns `false`, and
-/// changes nothing, if no part does or several do: then it is not known where the edit was.
+/// Applies an edit to the only part that contains all texts that it replaces. Returns false and
+/// changes nothing if no part or several parts do: then the place of the edit is not known.
 fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     let mut edited = None;
     for (index, part) in parts.iter().enumerate() {
@@ -344,7 +352,7 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
         return false;
     };
 
-    // Lines below the edit have moved by the lines that it added or removed.
+    // The edit has moved the lines below it by the number of lines that it added or removed.
     let count_before = parts[index].count();
     parts[index].text = text;
     let count_after = parts[index].count();
@@ -354,8 +362,8 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     true
 }
 
-/// Updates the line numbers of all parts after an edit of the part at `edited_index` added
-/// `added_lines` to the file, or removed them if negative.
+/// Updates the line numbers of all parts after an edit of the part at `edited_index`. `added_lines`
+/// is the number of lines that the edit added; negative if it removed lines.
 fn shift_line_numbers(parts: &mut [KnownLines], edited_index: usize, added_lines: isize) {
     // If the place of the edited part is not known, it may precede any other part.
     if parts[edited_index].first_line.is_none() {
@@ -363,7 +371,7 @@ fn shift_line_numbers(parts: &mut [KnownLines], edited_index: usize, added_lines
         return;
     }
 
-    // Each part has the length of the whole file, which changed for all of them.
+    // Each part stores the length of the whole file, which has changed.
     for part in parts.iter_mut() {
         if let Some(file_line_count) = &mut part.line_count {
             *file_line_count = file_line_count.saturating_add_signed(added_lines);

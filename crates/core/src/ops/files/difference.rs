@@ -1,4 +1,4 @@
-//! What the calls of a range did to one file, from its first to its last change.
+//! Determines how the tool calls of a range of entries changed one file.
 
 use super::content::FileContent;
 use super::operations::FileChange;
@@ -6,20 +6,20 @@ use super::patch::recorded_hunks;
 use crate::format::changes::unified_hunks;
 use crate::session::entry::EntryIx;
 
-/// What differs in a file between the start and the end of a range.
+/// The difference of a file between the start and the end of a range.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FileDifference {
-    /// Nothing.
+    /// The content is the same.
     Unchanged,
     /// The whole content is known on both sides.
     Contents {
-        /// The content before; `None` if the first call wrote the file.
+        /// The content before; `None` if the file did not exist.
         old: Option<String>,
         /// The content after.
         new: String,
     },
-    /// The whole content is not known on both sides, but each edit recorded a diff. They apply one
-    /// after the other.
+    /// The whole content is not known on both sides, but each edit recorded a diff. The hunks of
+    /// these diffs are in order: each applies to the result of the one before.
     Recorded(Vec<String>),
     /// The content before is not known, and not every edit recorded a diff.
     UnknownBefore,
@@ -28,8 +28,8 @@ pub enum FileDifference {
 }
 
 impl FileDifference {
-    /// Returns the hunks of unified diffs, each as one text. More than one apply one after the
-    /// other.
+    /// Returns the hunks of each unified diff as one text. Each diff applies to the result of the
+    /// one before.
     pub fn hunks(&self) -> Vec<String> {
         match self {
             FileDifference::Contents { old, new } => {
@@ -43,31 +43,32 @@ impl FileDifference {
     }
 }
 
-/// Follows one file over the calls before a range, and then over those of the range.
+/// Tracks the content of one file over the calls before a range, and then over the calls in the
+/// range.
 #[derive(Debug, Default)]
 pub struct FileComparison {
     content: FileContent,
-    /// Whether a call read the file: then it existed, even if its content is not known.
+    /// Whether a call read the file, which proves that the file existed.
     was_read: bool,
-    /// The content before the first change in the range; `None` until there is one.
+    /// The content before the first change in the range; `None` until there is such a change.
     before: Option<ContentBefore>,
-    /// The hunks that the changes in the range recorded; `None` for a change without any.
+    /// The hunks that each change in the range recorded; `None` for a change that recorded none.
     recorded: Vec<Option<String>>,
 }
 
 /// The content of a file before the first change in a range.
 #[derive(Debug)]
 enum ContentBefore {
-    /// There is no sign that the file existed, and the first call writes it.
+    /// No earlier call shows that the file existed, and the first change writes the whole file.
     Missing,
     Whole(String),
     Unknown,
 }
 
 impl FileComparison {
-    /// Follows the next call on the file, in the order of the conversation. `entry` has the call.
-    /// `is_in_range` is whether the call is in the compared range: calls before it only show what
-    /// the file contained at its start.
+    /// Applies the next call on the file, in the order of the conversation. `entry` contains the
+    /// call. If `is_in_range` is false, the call is before the range, and only shows the content at
+    /// the start.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange, is_in_range: bool) {
         let is_read = matches!(
             change,
@@ -76,13 +77,14 @@ impl FileComparison {
         if is_read {
             self.was_read = true;
         } else if is_in_range {
-            // Before the change is applied, since its old content is what is compared.
+            // Recorded before the change is applied, because the content before is needed.
             self.record_change(&change);
         }
         self.content.apply(entry, change);
     }
 
-    /// Keeps the diff that a change in the range recorded and, for the first, the content before.
+    /// Keeps the diff that a change in the range recorded. For the first change, also keeps the
+    /// content before.
     fn record_change(&mut self, change: &FileChange) {
         if self.before.is_none() {
             self.before = Some(self.content_before(change));
@@ -94,13 +96,13 @@ impl FileComparison {
         self.recorded.push(hunks);
     }
 
-    /// Returns what is known of the file right before `change`, its first change in the range.
+    /// Returns the content of the file right before `change`, the first change in the range.
     fn content_before(&self, change: &FileChange) -> ContentBefore {
         if let Some(text) = self.content.exact_text() {
             return ContentBefore::Whole(text.to_owned());
         }
         match change {
-            // No earlier call found a file that the call could have overwritten.
+            // No earlier call shows that the file existed.
             FileChange::Write(_) if self.content.is_unknown() && !self.was_read => {
                 ContentBefore::Missing
             }
@@ -113,7 +115,7 @@ impl FileComparison {
         }
     }
 
-    /// Returns what the calls of the range changed.
+    /// Returns the difference that the calls of the range made.
     pub fn finish(self) -> FileDifference {
         let Some(before) = self.before else {
             return FileDifference::Unchanged;
@@ -133,8 +135,9 @@ impl FileComparison {
             };
         }
 
-        // The recorded diffs are the second choice, and of use only if no change lacks one. Those
-        // that pi records have no carriage returns, so they are wrong for a file that has some.
+        // The recorded diffs are the second choice. They are used only if every change has one. The
+        // diffs that pi records have no carriage returns, so they are wrong for a file with
+        // carriage returns.
         let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
         if let Some(diffs) = diffs
             && !self.content.has_carriage_returns()

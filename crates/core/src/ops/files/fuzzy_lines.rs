@@ -1,20 +1,21 @@
 //! Finds the lines that pi's `edit` rewrites where a text does not occur exactly.
 //!
-//! pi then compares without white space at the ends of lines, and without the differences between
-//! kinds of quotes, dashes and spaces. It writes the lines that a match touches anew, also those
-//! that stay the same, with the line end of the first of them. The recorded diff does not tell
-//! which lines these are; this matters if a file has several kinds of line ends.
+//! pi then ignores white space at line ends, and the differences between kinds of quotes, dashes
+//! and spaces. It rewrites all lines that a match touches, even if they stay the same, with the
+//! line end of the first of them. The recorded diff does not show which lines these are. This
+//! matters in a file with several kinds of line ends.
 //!
-//! pi also compares compatible characters (NFKC) as equal. What matches only so is not found here.
+//! pi also treats compatible characters (NFKC) as equal. Texts that match only in this way are not
+//! found here.
 
 use super::text_edits::{PlacedText, normalize_line_ends};
 use crate::session::file_calls::TextReplacement;
 use pisess_json::text::is_js_space;
 use std::ops::Range;
 
-/// Returns the lines of a text with line feeds that its replacements touch, each group with its new
-/// text, taken from `edited`: the text as the recorded diff changes it. `None` if a replaced text
-/// is not found, or not where `edited` has enough lines.
+/// Returns the groups of lines that replacements touch in `text`, which has line feeds only.
+/// `edited` is `text` after the recorded diff; the new text of each group is taken from there.
+/// `None` if a replaced text is not found, or if `edited` has too few lines.
 pub fn find_rewritten_lines(
     text: &str,
     edited: &str,
@@ -23,8 +24,8 @@ pub fn find_rewritten_lines(
     let old_lines = LineRanges::new(text);
     let new_lines = LineRanges::new(edited);
     let mut found = Vec::new();
-    // The number of lines that the groups so far have added: by so much, a line of `text` is
-    // further down in `edited`.
+    // The number of lines that the groups so far have added. A line of `text` is further down in
+    // `edited` by this number.
     let mut shift = 0;
     for group in find_touched_lines(text, replacements)? {
         let new_start = group.lines.start.checked_add_signed(shift)?;
@@ -42,10 +43,10 @@ pub fn find_rewritten_lines(
     Some(found)
 }
 
-/// Where the lines of a text are. What follows its last line feed is a line, too, even if it is
-/// empty.
+/// The byte ranges of the lines of a text. The text after the last line feed is a line, too, even
+/// if it is empty.
 struct LineRanges {
-    /// The offset of each line, and at the end that of the end of the text.
+    /// The offset of each line, followed by the length of the text.
     starts: Vec<usize>,
 }
 
@@ -57,7 +58,7 @@ impl LineRanges {
         LineRanges { starts }
     }
 
-    /// Returns the range of these lines in bytes; `None` if there are not so many.
+    /// Returns the byte range of these lines; `None` if the text has fewer lines.
     fn bytes_of(&self, lines: Range<usize>) -> Option<Range<usize>> {
         let start = *self.starts.get(lines.start)?;
         let end = *self.starts.get(lines.end)?;
@@ -65,16 +66,16 @@ impl LineRanges {
     }
 }
 
-/// Lines that belong together because replacements touch them.
+/// A group of lines that one or several overlapping replacements touch.
 struct TouchedLines {
     /// The indexes of the lines.
     lines: Range<usize>,
-    /// How many more lines there are after the replacements.
+    /// The number of lines that the replacements add; negative if they remove lines.
     added_lines: isize,
 }
 
-/// Finds the lines that each replacement touches, in order; lines that several touch are one group.
-/// `None` if a replaced text is not found.
+/// Returns the lines that the replacements touch, in order. Replacements that touch the same line
+/// share a group. `None` if a replaced text is not found.
 fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Vec<TouchedLines>> {
     let comparable = comparable_form(text);
     let mut matches = Vec::new();
@@ -87,7 +88,7 @@ fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Ve
         let first_line = count_feeds(&comparable[..start]);
         let mut last_line = first_line + old_feeds;
         if old.ends_with('\n') {
-            // The match ends with its line, and does not touch the next one.
+            // The match ends with the line feed, so it does not touch the next line.
             last_line -= 1;
         }
         matches.push(TouchedLines {
@@ -115,9 +116,9 @@ fn count_feeds(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Returns the form of a text in which pi compares it if an edit does not fit as it is: without
-/// white space at line ends, and with plain quotes, dashes and spaces. The number of lines is the
-/// same, so that a match shows which lines it touches.
+/// Returns a text without white space at line ends, and with ASCII quotes, dashes and spaces. pi
+/// compares texts in this form if an edit does not fit exactly. The number of lines stays the same,
+/// so a match shows which lines it touches.
 fn comparable_form(text: &str) -> String {
     let mut form = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -131,7 +132,7 @@ fn comparable_form(text: &str) -> String {
     form
 }
 
-/// Returns the ASCII character for a kind of quote, dash or space.
+/// Returns the ASCII character for any kind of quote, dash or space; other characters unchanged.
 fn comparable_char(c: char) -> char {
     match c {
         '\u{2018}'..='\u{201b}' => '\'',

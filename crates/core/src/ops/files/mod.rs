@@ -1,12 +1,11 @@
-//! What the tool calls of a session did to files: who read and wrote which, and the content that
-//! they left.
+//! Determines which calls of a session read and wrote which files, and the content that they left.
 //!
 //! ```text
 //! entries ── list_operations ──> FileOperation ── read_change ──> FileChange ──> FileContent
 //! ```
 //!
-//! Only the tools that read, write and edit files are followed. What a command changed is seen only
-//! where a later edit no longer fits, or a later read shows it.
+//! Only the tools that read, write and edit files are tracked. A change by a shell command is
+//! noticed only if a later edit no longer fits, or if a later read shows it.
 
 mod content;
 mod difference;

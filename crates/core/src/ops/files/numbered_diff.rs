@@ -1,5 +1,6 @@
-//! Applies the diffs that oh-my-pi's `edit` records. Each line has a sign, a number, `|` and the
-//! text; lines that stay or are removed have their old numbers, new lines their new ones:
+//! Applies the diffs that oh-my-pi's `edit` records. Each line has a sign, a line number, `|` and
+//! the text. The number of an added line is its number in the new text. Other lines have their
+//! number in the old text:
 //!
 //! ```text
 //!  1|one
@@ -8,11 +9,11 @@
 //!  3|three
 //! ```
 //!
-//! In its patch mode, a heading such as `@@ -1,3 +1,3 @@` precedes each hunk.
+//! If the tool is in its patch mode, a heading such as `@@ -1,3 +1,3 @@` precedes each hunk.
 
 use crate::session::file_calls::TextReplacement;
 
-/// What a diff does with a line.
+/// The change that a line of a diff shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineChange {
     Kept,
@@ -28,25 +29,25 @@ struct DiffLine<'a> {
     text: &'a str,
 }
 
-/// Returns the text that a diff makes of a text with line feeds.
+/// Applies a diff to a text with line feeds only, and returns the new text.
 ///
-/// Returns `None` if the diff does not fit the text: a line differs, or the numbers do not ascend.
-/// Also if the diff shows the last line and the text has no line feed after it: the diff does not
-/// show whether the new text has one.
+/// Returns `None` if the diff does not fit the text: if a line differs, or the numbers do not
+/// ascend. Also returns `None` if the diff shows the last line of a text that does not end with a
+/// line feed, because the diff does not show whether the new text does.
 pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     let old_lines: Vec<&str> = text.split('\n').collect();
     let mut new_lines: Vec<&str> = Vec::new();
     // The number of old lines that were copied or removed so far.
     let mut used_count = 0;
     for line in parse_hunks(diff)?.iter().flatten() {
-        // Lines that stay and are not shown precede this one. The number of an added line is that
-        // in the new text, the number of any other line that in the old text.
+        // Copies the unchanged lines before this one that the diff does not show. The number of an
+        // added line counts lines of the new text; any other number counts lines of the old text.
         let index = line.number - 1;
         let hidden_end = match line.change {
             LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
             LineChange::Kept | LineChange::Removed => index,
         };
-        // There is no such range if the numbers do not ascend.
+        // `get` fails if the numbers do not ascend.
         new_lines.extend(old_lines.get(used_count..hidden_end)?);
         used_count = hidden_end;
 
@@ -61,8 +62,8 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
         }
     }
 
-    // After a line feed at the end, there is an empty line that no diff shows. So if no line is
-    // left, the text did not end with a line feed, and the diff shows its last line.
+    // If the text ends with a line feed, `old_lines` ends with an empty line that no diff shows. So
+    // if no line is left, the text does not end with a line feed, and the diff shows its last line.
     let rest = old_lines.get(used_count..)?;
     if rest.is_empty() {
         return None;
@@ -71,8 +72,9 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     Some(new_lines.join("\n"))
 }
 
-/// Returns the changed runs of lines of a diff, each with what it replaces; empty if the diff has
-/// another form. A run ends at a line that stays and at the end of a hunk.
+/// Returns a replacement for each run of changed lines in a diff: the removed lines and the added
+/// ones. A run ends at an unchanged line or at the end of a hunk. Empty if the diff has another
+/// form.
 pub fn read_replacements(diff: &str) -> Vec<TextReplacement> {
     let mut replacements = Vec::new();
     for hunk in parse_hunks(diff).unwrap_or_default() {
@@ -85,7 +87,8 @@ pub fn read_replacements(diff: &str) -> Vec<TextReplacement> {
     replacements
 }
 
-/// Joins the removed lines of a run to the old text, and its added lines to the new one.
+/// Joins the removed lines of a run to the old text of a replacement, and the added lines to the
+/// new text.
 fn replacement_of_run(run: &[DiffLine]) -> TextReplacement {
     let mut replacement = TextReplacement {
         old: String::new(),
@@ -104,8 +107,8 @@ fn replacement_of_run(run: &[DiffLine]) -> TextReplacement {
     replacement
 }
 
-/// Parses the lines of a diff. Each heading begins a hunk, whose lines need not follow those of the
-/// hunk before in the file; a diff without headings is one hunk. `None` if a line has another form.
+/// Parses a diff into hunks. Each heading begins a hunk, and a diff without headings is one hunk.
+/// `None` if a line has another form.
 fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
     let mut hunks = Vec::new();
     let mut hunk = Vec::new();
@@ -120,8 +123,7 @@ fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
     Some(hunks)
 }
 
-/// Parses a line of a diff: its sign, its number and, after `|`, its text. `None` if it has another
-/// form.
+/// Parses a line of a diff, such as `+2|zwei`. `None` if it has another form.
 fn parse_line(line: &str) -> Option<DiffLine<'_>> {
     let (numbered, text) = line.split_once('|')?;
     let change = match numbered.bytes().next()? {

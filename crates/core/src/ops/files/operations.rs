@@ -1,4 +1,4 @@
-//! The calls that read, write or edit files, and succeeded.
+//! Lists the successful tool calls that read, write or edit files.
 
 use super::numbered_diff::read_replacements;
 use super::tool_output::ToolOutput;
@@ -17,38 +17,40 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
 
-/// A call that read, wrote or edited a file, and succeeded.
+/// A successful tool call that read, wrote or edited a file. A call with several files is one
+/// operation per file.
 #[derive(Clone, Debug)]
 pub struct FileOperation {
-    /// The entry with the call: a reply, or the result of a tool that made the call itself.
+    /// The entry that contains the call: a reply or, for a call that a tool made itself, the result
+    /// of that tool.
     pub entry: EntryIx,
-    /// The result; `None` for a call that a tool made itself, whose result is not stored.
+    /// The result. `None` for a call that a tool made itself, because its result is not stored.
     pub result: Option<EntryIx>,
-    /// What the tool did.
+    /// Whether the tool read, wrote or edited the file.
     pub action: FileAction,
     /// The absolute path of the file.
     pub path: String,
-    /// The index of the call among those of its entry.
+    /// The index of the call among the calls of its entry.
     call_index: usize,
 }
 
-/// What an operation did to its file.
+/// The change that an operation made to its file, or the content that it read.
 #[derive(Debug)]
 pub enum FileChange {
-    /// It wrote all of the file.
+    /// It wrote this as the whole file.
     Write(String),
-    /// It replaced texts.
+    /// It replaced these texts.
     Edit(TextEdits),
-    /// It changed lines, and recorded which.
+    /// It edited the file, and recorded a diff or the new text.
     Recorded(RecordedEdit),
-    /// It printed all of the file.
+    /// It printed the whole file.
     ReadWhole(String),
     /// It printed some lines of the file.
     ReadPart(ReadPart),
-    /// It changed the file, in a way that is not stored in a known form, such as an edit by hashes
-    /// of lines whose result records nothing.
+    /// It changed the file, but the change is not stored in a known form. An example is an edit by
+    /// line hashes whose result records nothing.
     UnknownChange,
-    /// What it printed is not stored in a known form.
+    /// It read the file, but what it printed is not stored in a known form.
     UnknownRead,
 }
 
@@ -57,26 +59,26 @@ pub enum FileChange {
 pub struct TextEdits {
     /// The replacements, in the order of the call.
     pub replacements: Vec<TextReplacement>,
-    /// Whether each replacement applies to the text that the one before left, as in Claude Code.
+    /// Whether each replacement applies to the result of the one before, as in Claude Code.
     /// Otherwise, all apply to the text before the call.
     pub is_sequential: bool,
     /// The unified diff that the tool recorded.
     pub patch: Option<String>,
 }
 
-/// What oh-my-pi's `edit` recorded of a file that it changed, in any of its modes.
+/// The texts and the diff that oh-my-pi's `edit` recorded of a file that it changed.
 #[derive(Debug)]
 pub struct RecordedEdit {
     /// The file before the edit; `None` if it is too long to be recorded.
     pub old_text: Option<String>,
     /// The file after the edit; `None` if it is too long to be recorded.
     pub new_text: Option<String>,
-    /// The diff. Each line has a sign, a number, `|` and the text.
+    /// The diff, in which each line has a sign, a number, `|` and the text.
     pub diff: String,
 }
 
 impl RecordedEdit {
-    /// Returns the changed runs of lines, each with what it replaces.
+    /// Returns a replacement for each run of changed lines in the diff.
     pub fn replacements(&self) -> Vec<TextReplacement> {
         read_replacements(&self.diff)
     }
@@ -93,16 +95,16 @@ pub struct ReadPart {
     pub line_count: Option<usize>,
 }
 
-/// How the paths in calls are resolved.
+/// Resolves the paths in calls to absolute ones.
 #[derive(Clone, Copy)]
 pub struct RecordedPaths<'a> {
-    /// The directories that they are relative to.
+    /// The home and the working directory.
     pub folders: Folders<'a>,
 }
 
 impl RecordedPaths<'_> {
-    /// Returns the absolute path that a call names. As in pi, `~` is the home directory, and an `@`
-    /// at the start does not count.
+    /// Returns the absolute form of a path. As in pi, `~/` is the home directory, and an `@` at the
+    /// start is removed.
     pub fn resolve(&self, path: &Text) -> String {
         let written = path.as_bytes();
         let named = written.strip_prefix(b"@").unwrap_or(written);
@@ -116,8 +118,8 @@ impl RecordedPaths<'_> {
         collapse_dots(&String::from_utf8_lossy(&absolute))
     }
 
-    /// Returns the absolute path of the file that a call of the agent names. A read of oh-my-pi may
-    /// name lines after it, as in `a.rs:20-40`.
+    /// Returns the absolute path of the file that a call names. In a read of oh-my-pi, line numbers
+    /// may follow the path, as in `a.rs:20-40`; these are removed.
     pub fn resolve_call(&self, agent: &dyn Agent, tool: FileTool, path: Text) -> String {
         match tool.action {
             FileAction::Read => self.resolve(&agent.strip_read_selector(path)),
@@ -127,8 +129,8 @@ impl RecordedPaths<'_> {
 }
 
 /// Returns the operations on files for which `is_wanted` is true, in the order of their calls.
-/// `entries` are those of a path, or all of a session, which was loaded with its file calls and
-/// tool calls. Calls that failed, and calls without a result, are left out.
+/// `entries` are the entries of a path or of the whole session. The session must have been loaded
+/// with file calls and tool calls. Calls that failed or have no result are left out.
 pub fn list_operations(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -144,7 +146,7 @@ pub fn list_operations(
             operations.add_result(ix, call_id, has_failed);
         }
 
-        // The paths are known without reading the line, which most entries need not be.
+        // The paths were collected when the session was loaded, so most lines need not be read.
         let file_calls = session.file_calls(ix).unwrap_or_default();
         let has_wanted_file = file_calls
             .iter()
@@ -156,7 +158,8 @@ pub fn list_operations(
         }
     }
 
-    // A call that a tool made itself is stored with its outcome.
+    // A call in a tool result was made by that tool. It has no result of its own, but is known to
+    // have succeeded: `read_calls` leaves out the others.
     let mut operations = operations.operations;
     operations.retain(|operation| {
         operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
@@ -164,18 +167,18 @@ pub fn list_operations(
     Ok(operations)
 }
 
-/// Operations in the order of their calls, while results are assigned to them.
+/// The operations in the order of their calls, to which results are assigned as they are found.
 #[derive(Default)]
 struct OperationList {
     operations: Vec<FileOperation>,
-    /// The indexes of the operations whose result was not seen yet, by the ids of their calls. A
-    /// call may name several files.
+    /// The indexes of the operations without a result so far, by call id. A call with several files
+    /// has several operations.
     unanswered: HashMap<Vec<u8>, Vec<usize>>,
 }
 
 impl OperationList {
-    /// Assigns a result to the operations of its call. A result that failed answers its call, too,
-    /// so that no later result is taken for the answer.
+    /// Assigns a result to the operations of its call. If the call failed, its operations get no
+    /// result, and no later result with the same id is assigned to them.
     fn add_result(&mut self, result: EntryIx, call_id: &[u8], has_failed: bool) {
         let answered = self.unanswered.remove(call_id).unwrap_or_default();
         if has_failed {
@@ -186,10 +189,11 @@ impl OperationList {
         }
     }
 
-    /// Adds the calls of one entry. The next result with the id of a call answers it. If a call of
-    /// an earlier entry with the same id still waits for its result, that one gets none.
+    /// Adds the calls of one entry. The next result with the id of a call is assigned to that call.
+    /// If an earlier entry has a call with the same id and without a result, the earlier call never
+    /// gets one.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<NamedCall>) {
-        // A call that names several files is one operation for each, all with the same id.
+        // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
         for call in calls {
             if let Some(id) = call.id {
@@ -223,16 +227,16 @@ fn answered_call_id(session: &Session, ix: EntryIx) -> Option<&[u8]> {
 
 /// A call, with one of the files that it names.
 struct NamedCall {
-    /// Its index among the calls of the entry.
+    /// The index of the call among the calls of the entry.
     index: usize,
-    /// The id that its result has; `None` for a call that a tool made itself.
+    /// The call id, by which the result is found; `None` for a call that a tool made itself.
     id: Option<Vec<u8>>,
     action: FileAction,
     path: String,
 }
 
-/// Returns the calls of a message, in their order, one for each file that it names. A call that a
-/// tool made itself has a `status`, and is left out unless that is `ok`.
+/// Returns the file calls of a message in order, with one element per file. A call that a tool made
+/// itself has a `status`, and is left out unless the status is `ok`.
 fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<NamedCall> {
     let mut calls = Vec::new();
     for (index, call) in stored_calls(message).into_iter().enumerate() {
@@ -255,7 +259,7 @@ fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<Name
     calls
 }
 
-/// Returns the calls of a reply, or those that a tool made itself, as its result lists them.
+/// Returns the tool calls of a reply or, for a tool result, the calls that the tool made itself.
 fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     if let Some(nested) = message.get("nestedCalls") {
         let calls = nested.get("calls").unwrap_or(Raw::NULL);
@@ -270,8 +274,7 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     calls
 }
 
-/// Reads what an operation did: from the arguments of its call and, what these do not say, from the
-/// output of the tool.
+/// Reads the change of an operation from the arguments of its call and the output of the tool.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
     let output = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,
@@ -286,7 +289,7 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
 
         // Only the names of Claude Code's tools begin with a capital letter.
         let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
-        // Those of OpenCode have the names of pi's, and other arguments.
+        // OpenCode's tools have the same names as pi's, but different arguments.
         let is_of_opencode = arguments.get("filePath").is_some();
 
         match operation.action {
@@ -305,7 +308,7 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
     })
 }
 
-/// Returns what an edit did: what the tool recorded of the file, or else the replacements in its
+/// Returns the change of an edit: as the tool recorded it or, failing that, the replacements in its
 /// arguments.
 fn read_edit(
     arguments: Raw,
@@ -313,7 +316,7 @@ fn read_edit(
     path: &str,
     is_sequential: bool,
 ) -> FileChange {
-    // The repair itself is not recorded.
+    // oh-my-pi changed the file again to repair its syntax, but did not record this change.
     if output.is_repaired {
         return FileChange::UnknownChange;
     }

@@ -6,39 +6,40 @@ struct Hunk {
     heading: HunkHeading,
     old_lines: Vec<String>,
     new_lines: Vec<String>,
-    /// Whether the last line of the old text, or of the new one, has no line feed.
+    /// Whether the last line of the old text is in the hunk, and has no line feed.
     old_lacks_newline: bool,
     new_lacks_newline: bool,
 }
 
 impl Hunk {
-    /// Whether the hunk has as many lines as its heading says. A program that applies the diff
-    /// takes a line that follows for the start of another one, perhaps of another file.
+    /// Whether the hunk has as many lines as its heading states. If it had more, a program that
+    /// applies the diff would take the next line for the start of another diff, perhaps of another
+    /// file.
     fn is_complete(&self) -> bool {
         self.old_lines.len() == self.heading.old_count
             && self.new_lines.len() == self.heading.new_count
     }
 }
 
-/// The heading of a hunk, `@@ -1,3 +1,4 @@`.
+/// The heading of a hunk, such as `@@ -1,3 +1,4 @@`.
 #[derive(Default)]
 struct HunkHeading {
-    /// The number of its first line in the old text, from 1; 0 if the old text is empty.
+    /// The number of the hunk's first line in the old text, from 1; 0 if the old text is empty.
     old_start: usize,
-    /// The number of its lines in the old text.
+    /// The number of the hunk's lines in the old text.
     old_count: usize,
-    /// The number of its lines in the new text.
+    /// The number of the hunk's lines in the new text.
     new_count: usize,
 }
 
 impl HunkHeading {
-    /// Parses what follows `@@ -` in a heading. A range without a count has one line.
+    /// Parses the part of a heading after `@@ -`. A range without a count has one line.
     fn parse(ranges: &str) -> Option<HunkHeading> {
-        // `12,5 +13,6 @@ fn main() {`: what follows is a line of the file, for the reader.
+        // An example is `12,5 +13,6 @@ fn main() {`. The part after `@@` is only for the reader.
         let (ranges, _section) = ranges.split_once(" @@")?;
         let (old_range, new_range) = ranges.split_once(" +")?;
         let (old_start, old_count) = old_range.split_once(',').unwrap_or((old_range, "1"));
-        // The new start follows from the hunks before.
+        // The new start is not needed: it follows from the hunks before.
         let (_new_start, new_count) = new_range.split_once(',').unwrap_or((new_range, "1"));
         Some(HunkHeading {
             old_start: old_start.parse().ok()?,
@@ -48,15 +49,15 @@ impl HunkHeading {
     }
 }
 
-/// Returns the text that a unified diff makes of a text with line feeds. `None` if the text does
-/// not have the lines that the diff removes or shows around a change.
+/// Applies a unified diff to a text with line feeds only, and returns the new text. `None` if the
+/// text does not have the lines that the diff removes or shows around a change.
 pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let hunks = parse_hunks(patch)?;
     if hunks.is_empty() {
         return None;
     }
-    // From the end, so that the numbers of earlier lines stay the same.
+    // The last hunk is applied first, so that the numbers of earlier lines stay the same.
     for hunk in hunks.iter().rev() {
         let start = hunk.heading.old_start.saturating_sub(1);
         let end = start + hunk.old_lines.len();
@@ -73,8 +74,9 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns the hunks of a recorded diff as text, without the names of the file; `None` if it has
-/// none, has another form, or if lines follow a hunk that do not belong to it.
+/// Returns the hunks of a recorded diff as text, without the lines with the file's name. `None` if
+/// there are no hunks, if the diff has another form, or if a hunk has other numbers of lines than
+/// its heading states.
 pub fn recorded_hunks(patch: &str) -> Option<String> {
     let start = if patch.starts_with("@@ -") {
         0
@@ -91,7 +93,7 @@ pub fn recorded_hunks(patch: &str) -> Option<String> {
     Some(hunks)
 }
 
-/// Returns the hunks of a diff of one file; `None` if it has another form.
+/// Parses the hunks of a diff of one file; `None` if the diff has another form.
 fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut last_sign = ' ';
@@ -104,7 +106,7 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
             continue;
         }
         let Some(hunk) = hunks.last_mut() else {
-            // Lines before the first hunk have the names of the file.
+            // The lines before the first hunk have the file's name.
             continue;
         };
         let sign = line.chars().next().unwrap_or(' ');
@@ -116,7 +118,8 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
             }
             '-' => hunk.old_lines.push(content.to_owned()),
             '+' => hunk.new_lines.push(content.to_owned()),
-            // `\ No newline at end of file` is about the line above it: of one side, or of both.
+            // `\ No newline at end of file` refers to the line above it, which is of the old text,
+            // of the new text, or of both.
             '\\' => {
                 hunk.old_lacks_newline |= last_sign != '+';
                 hunk.new_lacks_newline |= last_sign != '-';

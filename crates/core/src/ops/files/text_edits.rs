@@ -1,5 +1,5 @@
-//! Applies edits to texts. The tools edit texts with line feeds only; in a file with carriage
-//! returns, the line ends stay as they are.
+//! Applies edits to texts. The texts in a call have line feeds only; in a file with carriage
+//! returns, the line ends are preserved.
 
 use super::fuzzy_lines::find_rewritten_lines;
 use super::numbered_diff::apply_numbered_diff;
@@ -8,12 +8,13 @@ use super::patch::apply_patch;
 use crate::format::changes::{DiffSign, diff_lines};
 use crate::session::file_calls::TextReplacement;
 
-/// Returns known lines after an edit; `None` if the edit does not fit.
+/// Applies an edit to consecutive lines of a file; `None` if a replaced text does not occur.
 pub fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
         return replace_in_sequence(text, &edits.replacements);
     }
-    // The line feed after the last line is not in the text, but the carriage return before it is.
+    // The text lacks the line feed after its last line, but has the carriage return before it. The
+    // line feed is added for the edit, so that both are treated as one line end.
     if text.ends_with('\r') {
         let edited = replace_at_once(&format!("{text}\n"), &edits.replacements)?;
         return edited.strip_suffix('\n').map(str::to_owned);
@@ -21,33 +22,34 @@ pub fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
     replace_at_once(text, &edits.replacements)
 }
 
-/// Returns a file's content after an edit; `None` if the edit does not fit.
+/// Applies an edit to the whole content of a file; `None` if the edit does not fit.
 pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
         return replace_in_sequence(text, &edits.replacements);
     }
-    // pi finds texts without the byte order mark.
+    // pi ignores the byte order mark when it searches texts.
     let (mark, unmarked) = split_byte_order_mark(text);
     if let Some(edited) = replace_at_once(unmarked, &edits.replacements) {
         return Some(format!("{mark}{edited}"));
     }
 
-    // pi also accepts texts that differ in white space, quotes or dashes. Then it rewrites the
-    // lines of such a text as a whole, and the recorded diff shows the result.
+    // pi also accepts old texts that differ in white space, quotes or dashes. It then rewrites
+    // whole lines, and the recorded diff shows the result.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
     let rewritten_lines = find_rewritten_lines(&with_feeds, &patched, &edits.replacements);
     let rewritten_lines = match rewritten_lines {
         Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
-        // The diff is certain, and which lines pi rewrote only matters for their ends.
+        // Which lines pi rewrote matters only for their line ends. If they are not found, the
+        // changed lines of the diff are used.
         _ => changed_lines(&with_feeds, &patched),
     };
     let edited = replace_in_original(unmarked, &rewritten_lines);
     Some(format!("{mark}{edited}"))
 }
 
-/// Returns a file's content after an edit of which a diff was recorded; `None` if the diff does not
-/// fit. It has neither the byte order mark nor carriage returns.
+/// Applies a recorded diff to the whole content of a file; `None` if the diff does not fit. The
+/// diff contains neither the byte order mark nor carriage returns.
 pub fn apply_diff_to_whole(text: &str, diff: &str) -> Option<String> {
     let (mark, unmarked) = split_byte_order_mark(text);
     let with_feeds = normalize_line_ends(unmarked);
@@ -67,8 +69,8 @@ fn split_byte_order_mark(text: &str) -> (&str, &str) {
     text.split_at(text.len() - unmarked.len())
 }
 
-/// Replaces texts of which each occurs in the text before the edit, up to the kind of line ends;
-/// `None` if one does not. The line ends of the text stay, and new lines get the same.
+/// Applies all replacements to the same text. Line ends are not compared; the text keeps its own,
+/// and new lines get the same. `None` if an old text does not occur, or if two places overlap.
 fn replace_at_once(text: &str, replacements: &[TextReplacement]) -> Option<String> {
     let with_feeds = normalize_line_ends(text);
     let found = find_replacements(&with_feeds, replacements)?;
@@ -79,7 +81,7 @@ fn replace_at_once(text: &str, replacements: &[TextReplacement]) -> Option<Strin
     }
 }
 
-/// Replaces texts of which each occurs in what the replacement before left; `None` if one does not.
+/// Applies each replacement to the result of the one before; `None` if an old text does not occur.
 fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<String> {
     let mut edited = text.to_owned();
     for replacement in replacements {
@@ -95,10 +97,10 @@ fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<S
     Some(edited)
 }
 
-/// Returns the lines in which two texts differ, as replacements in the first.
+/// Returns the lines in which two texts differ, as replacements in `old`.
 fn changed_lines(old: &str, new: &str) -> Vec<PlacedText> {
     let mut changed: Vec<PlacedText> = Vec::new();
-    // Where the next line of `old` begins.
+    // The offset of the next line of `old`.
     let mut offset = 0;
     for (sign, line) in diff_lines(old, new) {
         if sign == DiffSign::Common {
@@ -133,8 +135,8 @@ pub struct PlacedText {
     pub new: String,
 }
 
-/// Finds each old text in a text with line feeds, sorted by place; `None` if one does not occur, or
-/// if two overlap.
+/// Returns the place of each old text in a text with line feeds only, sorted. `None` if an old text
+/// does not occur, or if two places overlap.
 fn find_replacements(text: &str, replacements: &[TextReplacement]) -> Option<Vec<PlacedText>> {
     let mut found = Vec::new();
     for replacement in replacements {
@@ -154,7 +156,7 @@ fn find_replacements(text: &str, replacements: &[TextReplacement]) -> Option<Vec
     if overlaps { None } else { Some(found) }
 }
 
-/// Puts each new text in place of its range. The ranges are sorted, and do not overlap.
+/// Replaces each range by its new text. The ranges are sorted, and do not overlap.
 fn replace_ranges(text: &str, found: &[PlacedText]) -> String {
     let mut edited = String::with_capacity(text.len());
     let mut copied_end = 0;
@@ -167,13 +169,14 @@ fn replace_ranges(text: &str, found: &[PlacedText]) -> String {
     edited
 }
 
-/// Returns a text with line feeds in place of carriage returns, alone or before a line feed.
+/// Replaces `\r\n` and `\r` by `\n`.
 pub fn normalize_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Replaces texts, found in the normalized text, in the original. The lines around them keep their
-/// ends, and the new lines get the end of the line in which the replaced text starts.
+/// Makes replacements in the original text whose places were found in the normalized one. Other
+/// lines keep their line ends. New lines get the line end of the line in which the replaced text
+/// starts.
 fn replace_in_original(original: &str, found: &[PlacedText]) -> String {
     let offsets = OriginalOffsets::new(original);
     let mut joined = SeamedText::default();
@@ -193,10 +196,9 @@ fn replace_in_original(original: &str, found: &[PlacedText]) -> String {
     joined.text
 }
 
-/// Converts offsets of the normalized text to those of the original.
+/// Converts offsets in the normalized text to offsets in the original.
 struct OriginalOffsets {
-    /// The offset in the normalized text of each line feed that follows a carriage return in the
-    /// original.
+    /// The offsets, in the normalized text, of the line feeds that were `\r\n` in the original.
     joined_feeds: Vec<usize>,
 }
 
@@ -215,8 +217,8 @@ impl OriginalOffsets {
     }
 }
 
-/// A text that is joined from pieces. A carriage return at the end of a piece and a line feed at
-/// the start of the next stay two line ends: another line feed is put between them.
+/// A text that is joined from pieces. If a piece ends with `\r` and the next begins with `\n`,
+/// these are two line ends, so another `\n` is inserted to keep them from becoming one `\r\n`.
 #[derive(Default)]
 struct SeamedText {
     text: String,
@@ -231,9 +233,8 @@ impl SeamedText {
     }
 }
 
-/// Returns what ends the line at an offset: `\n`, `\r\n` or `\r`. A last line without an end is
-/// treated as the line before. A carriage return alone ends a line only in a text without line
-/// feeds.
+/// Returns the line end of the line at an offset: `\n`, `\r\n` or `\r`. A last line without a line
+/// end gets that of the line before. A lone `\r` counts as a line end only in a text without `\n`.
 fn line_end_at(text: &str, offset: usize) -> &'static str {
     let feed = match text[offset..].find('\n') {
         Some(distance) => Some(offset + distance),

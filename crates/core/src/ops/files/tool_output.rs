@@ -1,40 +1,40 @@
-//! What the tools that read and edit files printed, and what they recorded beside it.
+//! Reads the output of the tools that read and edit files, and the details that they recorded.
 
 use super::operations::{FileChange, ReadPart, RecordedEdit};
 use crate::session::content::{find_members, join_text, member_is};
 use crate::session::paths::collapse_dots;
 use pisess_json::Raw;
 
-/// What a tool printed and recorded.
+/// The output of a tool, and the details that it recorded.
 #[derive(Default)]
 pub struct ToolOutput {
     text: String,
-    /// Whether it is one text block, without an image.
+    /// Whether the output is one text, without an image.
     is_one_text: bool,
     is_truncated: bool,
     /// The unified diff that pi's `edit` recorded.
     pub patch: Option<String>,
-    /// What oh-my-pi's `edit` recorded, with the path of each file.
+    /// The files that oh-my-pi's `edit` changed, as it recorded them.
     recorded_edits: Vec<RecordedFile>,
-    /// Whether oh-my-pi changed the file again after its edit, to repair the syntax.
+    /// Whether oh-my-pi changed the file again after the edit, to repair its syntax.
     pub is_repaired: bool,
-    /// The lines that oh-my-pi's `read` printed, without the numbers that it printed before them.
+    /// The lines that oh-my-pi's `read` printed, without their line numbers.
     displayed: Option<ReadPart>,
 }
 
-/// A file that one edit changed.
+/// A file that an edit changed, as the tool recorded it.
 struct RecordedFile {
-    /// Its absolute path at that time, after the edit.
+    /// The absolute path of the file after the edit, as it was then.
     path: String,
-    /// Whether the edit gave it this path.
+    /// Whether the edit moved the file to this path.
     is_renamed: bool,
     edit: RecordedEdit,
 }
 
-/// The notice in place of the end of a text that oh-my-pi does not store.
+/// The notice by which oh-my-pi replaces the end of a long text.
 const CUT_NOTICE: &str = "[Session persistence truncated large content]";
 
-/// The words with which oh-my-pi reports that it changed a file again, to repair its syntax.
+/// A part of the notice that oh-my-pi changed a file again to repair its syntax.
 const REPAIR_NOTICE: &str = "an automatic syntax repair (";
 
 /// Whether the content of a message is a string, or one block of text.
@@ -48,8 +48,8 @@ fn is_one_text(content: Raw) -> bool {
 }
 
 impl ToolOutput {
-    /// Reads the output from the message of a result: what the tool printed, and what it recorded
-    /// in the `details`.
+    /// Reads the output of a tool, and the `details` that it recorded, from the message of a
+    /// result.
     pub fn read(message: Raw) -> ToolOutput {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);
@@ -66,8 +66,9 @@ impl ToolOutput {
         }
     }
 
-    /// Takes what was recorded of a file. A session that was moved may have another directory now:
-    /// the only edit is that of the file in any case, unless it gave the file a new name.
+    /// Removes and returns the recorded edit of a file. If no path fits, but only one edit was
+    /// recorded, that edit is returned, because the working directory of a moved session may differ
+    /// from the recorded path. An edit that moved its file is not returned in this way.
     pub fn take_recorded_edit(&mut self, path: &str) -> Option<RecordedEdit> {
         let files = &mut self.recorded_edits;
         let index = match files.iter().position(|file| file.path == path) {
@@ -78,8 +79,8 @@ impl ToolOutput {
         Some(files.swap_remove(index).edit)
     }
 
-    /// Returns the lines of a file that `read` printed, without the notice that more follow.
-    /// `arguments` are those of the call.
+    /// Returns the lines of a file that `read` printed, without the notice that there are more
+    /// lines. `arguments` are the arguments of the call.
     pub fn read_lines(self, arguments: Raw) -> FileChange {
         if let Some(displayed) = self.displayed {
             return displayed.into_change();
@@ -90,8 +91,8 @@ impl ToolOutput {
 
         let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
         let first_line = if offset >= 1.0 { offset as usize } else { 1 };
-        // Only a read that was cut, by its limit or by the tool, ends in a notice. Elsewhere, a
-        // text that looks like one is a part of the file.
+        // Only a read that was cut, by its limit or by the tool, ends in a notice. In any other
+        // read, a text that looks like a notice is a part of the file.
         let has_limit = arguments.get("limit").and_then(Raw::number).is_some();
         let may_have_notice = self.is_truncated || has_limit;
         if may_have_notice && let Some(notice) = split_notice(&self.text) {
@@ -103,7 +104,7 @@ impl ToolOutput {
         }
 
         if self.is_truncated {
-            // What is missing is not said in a known form.
+            // Without a notice in a known form, it is not known what was cut off.
             return FileChange::UnknownRead;
         }
         if first_line == 1 {
@@ -119,8 +120,8 @@ impl ToolOutput {
     }
 }
 
-/// Returns the unified diff that an edit recorded. In `patch` it is one; `diff` is mostly made for
-/// the screen, but some tools record a unified diff there.
+/// Returns the unified diff that an edit recorded. The member `patch` is always a unified diff. The
+/// member `diff` is mostly a diff for the screen, but a unified one for some tools.
 fn read_patch(details: Raw) -> Option<String> {
     if let Some(patch) = details.get_text("patch") {
         return Some(patch.into_string_lossy());
@@ -129,8 +130,8 @@ fn read_patch(details: Raw) -> Option<String> {
     diff.starts_with("--- ").then_some(diff)
 }
 
-/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or
-/// got a new name has no text any more, and none of it is recorded.
+/// Reads what oh-my-pi's `edit` recorded of each file that it changed. Files that were deleted are
+/// left out, and also files that were moved without a recorded new text.
 fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
     let mut files = Vec::from_iter(details.get("perFileResults").unwrap_or(Raw::NULL).items());
     if files.is_empty() {
@@ -140,7 +141,7 @@ fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
 }
 
 impl ReadPart {
-    /// Returns the lines as what a read printed: all of the file, if they are all of its lines.
+    /// Returns the lines as the result of a read: as the whole file if they are all of its lines.
     fn into_change(self) -> FileChange {
         let printed_count = self.text.split('\n').count();
         let is_whole = self.first_line == 1 && self.line_count == Some(printed_count);
@@ -152,7 +153,8 @@ impl ReadPart {
     }
 }
 
-/// Reads what was recorded of one file; `None` if that is not usable.
+/// Reads what was recorded of one file. `None` if members are missing, if the file was deleted, or
+/// if it was moved and its new text is not recorded.
 fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
     let [path, diff, old_text, new_text, operation, move_to] =
         find_members(file, ["path", "diff", "oldText", "newText", "op", "move"]);
@@ -165,10 +167,10 @@ fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
     let is_renamed = move_to.is_some();
     let new_text = new_text.and_then(read_whole_text);
     if is_renamed && new_text.is_none() {
-        // The diff is of the text that the file had under its old name.
+        // The diff alone is of no use: it applies to the text at the old path.
         return None;
     }
-    // The old text of a file with a new name was that of another path.
+    // The old text of a moved file was the text at another path.
     let old_text = if is_renamed {
         None
     } else {
@@ -185,7 +187,7 @@ fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
     })
 }
 
-/// Returns a recorded text; `None` if its end was cut off.
+/// Returns a recorded text; `None` if oh-my-pi cut off its end.
 fn read_whole_text(value: Raw) -> Option<String> {
     let text = value.text()?.into_string_lossy();
     if text.ends_with(CUT_NOTICE) {
@@ -195,10 +197,12 @@ fn read_whole_text(value: Raw) -> Option<String> {
     }
 }
 
-/// Reads the part of a file that oh-my-pi's `read` printed; `None` if lines are left out in it.
+/// Reads the lines of a file that oh-my-pi's `read` printed; `None` if lines between them are
+/// missing.
 ///
-/// A line feed at the end of the file is not printed, and `totalLines` does not count the empty
-/// line after it, which counts here. Only the size of the file shows that there is one.
+/// A line feed at the end of the file is not printed. The empty line after it counts as a line
+/// here, but not in `totalLines`. Only the size of the file shows whether there is such a line
+/// feed.
 fn read_displayed(details: Raw) -> Option<ReadPart> {
     let PrintedLines {
         first_line,
@@ -210,7 +214,7 @@ fn read_displayed(details: Raw) -> Option<ReadPart> {
 
     let is_whole_file = first_line == 1 && total_lines == Some(count as f64);
     let printed_size = text.len() as f64;
-    // One byte more than was printed is the line feed at the end.
+    // If the file has one byte more than was printed, this is the line feed at the end.
     let (text, line_count) = if is_whole_file && file_size == Some(printed_size + 1.0) {
         (text + "\n", Some(count + 1))
     } else if is_whole_file && file_size == Some(printed_size) {
@@ -227,21 +231,21 @@ fn read_displayed(details: Raw) -> Option<ReadPart> {
 
 /// Consecutive lines of a file that a tool printed.
 struct PrintedLines {
-    /// The number of the first of them, from 1.
+    /// The number of the first line, from 1.
     first_line: usize,
     /// The lines, without a line feed after the last.
     text: String,
-    /// How many they are.
+    /// The number of lines.
     count: usize,
 }
 
-/// Reads the lines that oh-my-pi's `read` printed; `None` if lines are left out between them, or
-/// cut off behind them.
+/// Reads the lines that oh-my-pi's `read` printed; `None` if lines between them are missing, or if
+/// their end was cut off.
 fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
     let text = displayed.get_text("text")?.into_string_lossy();
     let first_line = displayed.get("startLine")?.number()? as usize;
     let count = text.split('\n').count();
-    // The numbers must be those of consecutive lines, one for each printed line.
+    // There must be one number per printed line, and the numbers must be consecutive.
     let mut next_line = first_line;
     for number in displayed.get("lineNumbers")?.items() {
         if number.number() != Some(next_line as f64) {
@@ -259,15 +263,16 @@ fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
     })
 }
 
-/// The notice at the end of printed lines that the file has more.
+/// The text that `read` printed, split at the notice that the file has more lines.
 struct MoreNotice<'a> {
     text_before: &'a str,
     /// The number of lines of the file.
     line_count: Option<usize>,
 }
 
-/// Splits the notice from the end of what `read` printed: `[Showing lines 1-20 of 90. …]`, or
-/// `[70 more lines in file. Use offset=21 to continue.]`.
+/// Splits the notice from the end of a text that `read` printed. `None` if there is no notice.
+/// Notices are `[Showing lines 1-20 of 90. … to continue.]` and `[70 more lines in file. Use
+/// offset=21 to continue.]`.
 fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     let (text_before, notice) = text.rsplit_once("\n\n[")?;
     if !notice.ends_with("to continue.]") {
@@ -278,7 +283,7 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     } else if let Some(more_lines) = number_after(notice, "")
         && let Some(next_line) = number_after(notice, "offset=")
     {
-        // `next_line` is the first of the further lines, counted from 1.
+        // `next_line` is the number, from 1, of the first line that was not printed.
         Some((next_line + more_lines).saturating_sub(1))
     } else {
         None
@@ -289,7 +294,7 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     })
 }
 
-/// Returns the number that follows a word in a text.
+/// Returns the number directly after the first occurrence of `word` in a text.
 fn number_after(text: &str, word: &str) -> Option<usize> {
     let (_, after_word) = text.split_once(word)?;
     let digits = after_word.split(|c: char| !c.is_ascii_digit()).next()?;
