@@ -1,10 +1,11 @@
-//! Creates a new session file from a path of another (pi's `createBranchedSession`), with or
-//! without the descendants of its end, or from all of it (`forkFrom`).
+//! Builds a new session from another one: from a path (pi's `createBranchedSession`), from a
+//! subtree, or from the whole file (`forkFrom`).
 //!
-//! Labels are entries of the tree, so they can have children. They are left out and written again
-//! at the end; their children become children of the nearest ancestor that is copied, and a
-//! `firstKeptEntryId` that refers to a label moves to the entry after it. oh-my-pi does not do this
-//! and loses the entries after a label; pisess follows pi in both dialects.
+//! Labels are entries of the tree, so they can have children. A fork leaves labels out, and writes
+//! those in effect again at the end. The children of a label become children of the nearest copied
+//! ancestor, and a `firstKeptEntryId` that refers to a label is changed to the entry after it.
+//! oh-my-pi does not do this, and loses the entries after a label; pisess follows pi for both
+//! agents.
 
 use super::chain::Chain;
 use super::switch::new_mark;
@@ -30,23 +31,24 @@ use std::io;
 pub struct ForkOptions<'a> {
     /// The new session's id.
     pub session_id: String,
-    /// The absolute path of the source, for `parentSession`; `None` if it is a pipe.
+    /// The absolute path of the source, which becomes `parentSession`; `None` if the source is a
+    /// pipe.
     pub source: Option<Text<'a>>,
-    /// The working directory of the new session; the source's if `None`.
+    /// The working directory of the new session. If `None`, that of the source is kept.
     pub cwd: Option<Text<'a>>,
 }
 
-/// What becomes of the ancestors of a subtree.
+/// Whether a fork of a subtree includes the ancestors of its top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ancestors {
-    /// They are copied.
+    /// The ancestors are copied.
     Kept,
-    /// They are left out: the top of the subtree becomes the root.
+    /// The ancestors are left out, and the top of the subtree becomes a root.
     LeftOut,
 }
 
-/// Returns a new session with the entries on the path to `end`, without labels and leaf records.
-/// The labels in effect for copied entries are written again at its end.
+/// Returns a new session with the entries on the path to `end`, without labels and leaf records. At
+/// its end, the labels in effect for these entries are written again.
 pub fn fork(
     reader: &EntryReader,
     end: Position,
@@ -65,12 +67,12 @@ pub fn fork(
     ))
 }
 
-/// Returns a new session with the entry `top` and its descendants, in file order; at the root, with
-/// all entries. The ancestors of `top` precede them, unless they are left out.
+/// Returns a new session with the entry `top` and its descendants, in file order. If `top` is the
+/// root, it has all entries. `ancestors` decides whether the ancestors of `top` are copied, too.
 ///
-/// The new leaf is the leaf of the source if that is in the subtree, else the last copied entry of
-/// the subtree. A compaction whose first kept entry is left out keeps the copied part of
-/// its path.
+/// The new leaf is the leaf of the source if this is in the subtree, or else the last copied entry
+/// of the subtree. If the first kept entry of a compaction is left out, the compaction keeps the
+/// copied part of its path.
 pub fn fork_subtree(
     reader: &EntryReader,
     top: Position,
@@ -107,7 +109,7 @@ pub fn fork_subtree(
         }
         Ancestors::LeftOut => copy_without_labels(reader, &subtree, is_in_subtree)?,
     };
-    // An ancestor may be after its descendants in the file.
+    // An ancestor may be after its descendants in the file, so the order is restored.
     copies.sort_by_key(|copy| copy.entry);
     Ok(finish_fork(session, copies, leaf, options, id_source))
 }
@@ -118,12 +120,12 @@ struct EntryCopy {
     piece: NewSessionEntry,
 }
 
-/// Returns a new session of these copies, in which `leaf` is the leaf or, if it is not copied, its
-/// nearest ancestor that is.
+/// Returns a new session that consists of these copies. Its leaf is `leaf` or, if that is not
+/// copied, the nearest copied ancestor.
 ///
-/// The last entry of a file is its leaf. So the labels in effect are written again below the leaf,
-/// as the last entries. Without labels, a mark ([`super::switch`]) is appended below the leaf if
-/// that is not the last entry.
+/// The agents take the last entry of a file for its leaf. The labels in effect are written again
+/// below the leaf, and so are the last entries. If there are no labels, and the leaf is not the
+/// last entry, a mark ([`super::switch`]) is appended below the leaf.
 fn finish_fork(
     session: &Session,
     copies: Vec<EntryCopy>,
@@ -154,8 +156,8 @@ fn finish_fork(
     }
 }
 
-/// Adds the labels in effect for the copied entries. pi gives such a label the time at which it was
-/// set, oh-my-pi the current time.
+/// Adds the labels in effect for the copied entries. As in the agents, a label keeps its time in a
+/// session of pi, and gets the current time in a session of oh-my-pi.
 fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<EntryIx>) {
     for (target, change) in Labels::new(session).iter() {
         if !copied.contains(&target) {
@@ -171,8 +173,8 @@ fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<E
     }
 }
 
-/// Returns a new session with every line after the header of the source: all entries and branches,
-/// and also labels and leaf records as they are.
+/// Returns a new session with every line after the header of the source, unchanged: all entries and
+/// branches, and also labels and leaf records.
 pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) -> NewSession {
     let timestamp = id_source.timestamp();
     NewSession {
@@ -184,12 +186,11 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
     }
 }
 
-/// Returns copies of these entries, without labels and leaf records, each under its nearest
-/// ancestor that is copied. If the first kept entry of a compaction is not copied, the next copied
-/// entry after it on the path takes its place.
+/// Returns copies of these entries, without labels and leaf records. Each copy is a child of the
+/// nearest copied ancestor. If the first kept entry of a compaction is not copied, the next copied
+/// entry on the path replaces it.
 ///
-/// For each entry in `entries`, all its ancestors for which `is_wanted` is true must be in
-/// `entries`, too.
+/// `entries` must contain, for each of its entries, all ancestors for which `is_wanted` is true.
 fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -197,7 +198,7 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // In this case, no compaction refers to an entry that is not copied, so none has to be read.
+    // If so, every first kept entry is copied, and no compaction has to be read.
     let all_are_copied = entries
         .iter()
         .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));
@@ -210,7 +211,8 @@ fn copy_without_labels(
         }
         let entry = session.entry(ix);
         let parent = match find_upwards(session, entry.parent, &mut known_parents, is_copied) {
-            // A root may be stored with the parent `""`, or with one that is not in the file.
+            // Written as `null`, because the stored parent of a root may be `""`, or missing in the
+            // file.
             None => CopyParent::Root,
             Some(parent) if entry.parent == Some(parent) => CopyParent::Unchanged,
             Some(parent) => CopyParent::Id(session.id(parent).into_owned()),
@@ -244,8 +246,8 @@ fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// Returns the first kept entry of a compaction. A native snapshot refers to the last entry that it
-/// covers instead, and that entry is returned.
+/// Returns the entry that a compaction refers to: the first kept one or, for a native snapshot, the
+/// last covered one. `None` if it names none, or one that is not in the file.
 fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<EntryIx>> {
     reader.with_entry(ix, |line| {
         let kept = native::last_covered_id(line).or_else(|| line.get_text("firstKeptEntryId"))?;
@@ -268,7 +270,7 @@ fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<
     let title = stored_title.filter(|title| title.is_truthy());
     let mut title_source = None;
     if title.is_some() {
-        // The agent rejects a title line with another source.
+        // The agent rejects a title line with any other source.
         title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
     }
     build_head_for(
@@ -282,12 +284,12 @@ fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<
 }
 
 /// Returns the first lines of a new session as an agent writes them: the header, with its members
-/// in that agent's order. For oh-my-pi, a title line precedes it: every file of that agent has one,
-/// and is recognized by it.
+/// in the order of that agent. For oh-my-pi, a title line precedes the header: every file of that
+/// agent has one, by which it is recognized.
 ///
-/// `title_source` is who set the title: `auto` or `user`. `source_header` is the header of the
-/// session that the new one is made from, or `null`. It supplies the working directory, unless
-/// `options` have one, and oh-my-pi's additional directories.
+/// `title_source` is `auto` or `user`, depending on who set the title. `source_header` is the
+/// header of the source session, or `null`. Its working directory is used if `options` has none,
+/// and so are oh-my-pi's additional directories.
 pub fn build_head_for(
     agent: &dyn Agent,
     title: Option<Raw>,

@@ -1,12 +1,13 @@
-//! Joins two copies of a session that grew apart: all entries of both, each once.
+//! Joins two copies of a session that have diverged: the result has all entries of both, each once.
 //!
 //! Entries are the same if they have the same id, and must then have the same bytes. The result has
-//! the lines of the first copy in their order. A line that only the second copy has follows the
-//! same line as there. So the conversation continues where the first copy ends, unless the second
-//! only goes on from there: then it continues where the second ends.
+//! the lines of the first copy in their order. A line that only the second copy has is inserted
+//! after the line that precedes it there. So the last line, and thus the leaf, is that of the first
+//! copy. The exception: if the second copy has lines after this last line, its own last line
+//! becomes the leaf.
 //!
-//! The first copy can also get what it lacks in place. Its bytes then stay as they are: the lines
-//! that only the second has follow at the end, and a mark moves the leaf back.
+//! The missing lines can also be added to the first copy in place. They are then appended, so that
+//! its bytes stay unchanged, and a mark restores the leaf.
 
 use crate::ops::chain::Chain;
 use crate::ops::plan::{Change, NewEntry, write_line};
@@ -23,9 +24,9 @@ use std::io::{self, Write};
 /// One of two copies of a session.
 #[derive(Clone, Copy)]
 pub struct SessionCopy<'a> {
-    /// Its name in messages.
+    /// The name of the copy in messages.
     pub name: &'a str,
-    /// Reads its lines.
+    /// Reads the lines of the copy.
     pub reader: &'a EntryReader<'a>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> SessionCopy<'a> {
         self.reader.session()
     }
 
-    /// Reads the line of an entry as it is in the copy. The error names the copy.
+    /// Reads the stored line of an entry. The error names the copy.
     fn read_line(self, ix: EntryIx) -> Result<Vec<u8>, Refusal> {
         let span = self.session().entry(ix).span;
         let line = self.reader.read_stored(span);
@@ -50,7 +51,7 @@ enum JoinedLine {
     Second(EntryIx),
 }
 
-/// The lines of two copies, joined.
+/// The result of joining two copies: their lines in the new order.
 #[derive(Debug)]
 pub struct Join {
     lines: Vec<JoinedLine>,
@@ -60,10 +61,11 @@ pub struct Join {
     pub only_second: usize,
 }
 
-/// What the first copy lacks, as a change of it.
+/// The change that adds the missing lines to the first copy.
 #[derive(Debug)]
 pub struct Addition {
-    /// The entries that only the second copy has, and the mark, if there is one.
+    /// The entries that only the second copy has, and the mark that restores the leaf, if it is
+    /// needed.
     pub change: Change,
     /// The number of entries that only the first copy has.
     pub only_first: usize,
@@ -71,11 +73,11 @@ pub struct Addition {
     pub only_second: usize,
 }
 
-/// Returns what the first copy lacks, to be appended to it. The conversation then continues where
-/// that of [`join`] does.
+/// Returns the change that appends to the first copy the entries it lacks. The leaf is then the
+/// same as in the result of [`join`].
 ///
 /// # Errors
-/// As [`join`].
+/// As for [`join`].
 pub fn add_to_first(
     first: SessionCopy,
     second: SessionCopy,
@@ -95,8 +97,8 @@ pub fn add_to_first(
         }
     }
 
-    // Appended entries are the last of the file, and so would be the leaf. In the joined file, the
-    // last line may be of the first copy: then a mark sets the leaf back.
+    // The last appended entry would be the leaf. If the last line of the joined file is from the
+    // first copy, the leaf must stay there, so a mark restores it.
     let ends_with_second = matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
     let last_added = change.entries.last().map(|entry| entry.id.clone());
     if let Some(last_added) = last_added
@@ -113,7 +115,7 @@ pub fn add_to_first(
     })
 }
 
-/// Returns a mark below the leaf, which moves the leaf back from the last entry that is added.
+/// Returns a mark below the current leaf, which restores that leaf after `last_added` was appended.
 fn mark_leaf(session: &Session, last_added: &Text, id_source: &mut IdSource) -> Vec<NewEntry> {
     let leaf = session.leaf.into();
     let mut chain = Chain::with_parent(session, leaf, id_source);
@@ -122,11 +124,11 @@ fn mark_leaf(session: &Session, last_added: &Text, id_source: &mut IdSource) -> 
     chain.change.entries
 }
 
-/// Joins two copies.
+/// Joins two copies of a session.
 ///
 /// # Errors
-/// If they are not copies of one session, if an entry has two contents, or if a copy has lines that
-/// are no entries with an id.
+/// If they are not copies of the same session, if an entry has different contents, or if a copy has
+/// lines that are not entries with an id.
 pub fn join(first: SessionCopy, second: SessionCopy) -> Result<Join, Refusal> {
     let id = &first.session().header.id;
     if id.is_empty() {
@@ -155,8 +157,8 @@ pub fn join(first: SessionCopy, second: SessionCopy) -> Result<Join, Refusal> {
     Ok(interleave(first.session(), second.session()))
 }
 
-/// Refuses a copy unless each line is an entry, and has an id that no other line has. Any other
-/// line cannot be found in the other copy, and the result might have it twice.
+/// Refuses a copy unless each line is an entry with an id of its own. Any other line could not be
+/// found in the other copy, so the result might contain it twice.
 fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
     let session = copy.session();
     if session.format != Format::V3 {
@@ -194,7 +196,7 @@ fn unsound(copy: SessionCopy, line: LineNo, what: &str) -> Refusal {
     Refusal::with_hint(what, "`pisess check --repair` it first")
 }
 
-/// Refuses copies that have an entry with different contents: the result can have only one of them.
+/// Refuses copies in which an entry has different contents, because the result can have only one.
 fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal> {
     for second_ix in second.session().entry_indexes() {
         let id = second.session().id(second_ix);
@@ -220,25 +222,25 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
     Ok(())
 }
 
-/// Returns the lines of the first copy, in which the lines that only the second has are inserted:
-/// each after the line that precedes it in the second copy. A parent precedes its children if it
-/// does so in both copies.
+/// Inserts the lines that only the second copy has into the lines of the first copy, each after the
+/// line that precedes it in the second copy. If parents precede their children in both copies, they
+/// do so in the result.
 fn interleave(first: &Session, second: &Session) -> Join {
     let mut join = Join {
         lines: Vec::with_capacity(first.entries.len()),
         only_first: 0,
         only_second: 0,
     };
-    // The lines that only the second copy has, by the line of the first copy that they follow;
-    // `None` is the header.
+    // The lines that only the second copy has, by the entry of the first copy after which they are
+    // inserted; `None` is the header.
     let mut added_after: HashMap<Option<EntryIx>, Vec<EntryIx>> = HashMap::default();
     let mut insert_after = None;
     for ix in second.entry_indexes() {
         match first.find_entry(&second.id(ix)) {
-            // The place never moves up, so that the lines of the second copy keep their order.
+            // `max`, because the place must not move up: the added lines keep their order.
             Some(common) => insert_after = insert_after.max(Some(common)),
             None => {
-                // The parent is further down if the second copy has the child before it.
+                // The parent may be further down, if the second copy has it after the child.
                 let parent = second
                     .entry(ix)
                     .parent

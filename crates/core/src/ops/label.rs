@@ -1,4 +1,4 @@
-//! Setting and clearing labels.
+//! Sets, clears and moves labels.
 
 use super::chain::Chain;
 use super::{IdSource, Refusal};
@@ -9,11 +9,11 @@ use crate::session::labels::Labels;
 use crate::session::reference::is_reference_form;
 use pisess_json::text::Text;
 
-/// Labels `target`, or clears its label if `name` is `None`. The change is empty if the label is as
-/// wanted. The new entry is under the leaf and becomes the leaf, as in both agents.
+/// Sets the label of `target`, or clears it if `name` is `None`. The change is empty if nothing
+/// would change. As in both agents, the new entry is a child of the leaf, and becomes the leaf.
 ///
 /// # Errors
-/// If the name reads as a reference, or another entry has it.
+/// If the name has the form of a reference, or if another entry has this label.
 pub fn label(
     session: &Session,
     target: EntryIx,
@@ -30,10 +30,10 @@ pub fn label(
     ))
 }
 
-/// Labels `target`, after clearing this label on the entries that have it.
+/// Sets the label of `target`, after clearing this label on all other entries that have it.
 ///
 /// # Errors
-/// If the name reads as a reference.
+/// If the name has the form of a reference.
 pub fn move_label(
     session: &Session,
     target: EntryIx,
@@ -58,14 +58,14 @@ pub fn move_label(
     Ok(append_labels(session, &settings, id_source))
 }
 
-/// The label that an entry is to have; `None` clears it.
+/// A label to set on an entry; `None` clears the label.
 struct LabelSetting<'a> {
     target: EntryIx,
     name: Option<&'a Text<'a>>,
 }
 
-/// Returns a chain of label entries below the leaf, one for each setting that changes something: a
-/// label that its target has already is not set again.
+/// Returns a chain of label entries below the leaf, one for each setting. Settings that change
+/// nothing are left out.
 fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
@@ -77,10 +77,10 @@ fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut I
     chain.change
 }
 
-/// Returns a label as the user gives it, trimmed as in the dialogs of both agents.
+/// Validates a label that the user gave, and returns it trimmed, as the dialogs of both agents do.
 ///
 /// # Errors
-/// If no entry can have it: it is empty, has a control character, or reads as a reference.
+/// If the label is empty, contains a control character, or has the form of a reference.
 pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
     if trimmed.is_empty() {
@@ -100,10 +100,11 @@ pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     Ok(name)
 }
 
-/// Checks that `target` can have the label. `None` is an entry that is not written yet.
+/// Checks that `target` can have the label. `None` stands for an entry that is not written yet.
 ///
 /// # Errors
-/// If the name reads as a reference, or another entry has it: a label names one entry.
+/// If the name has the form of a reference, or if another entry has this label, which must be
+/// unique.
 pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
     refuse_reference(name)?;
     for holder in Labels::new(session).entries_with_label(name) {
@@ -121,7 +122,8 @@ pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> R
     Ok(())
 }
 
-/// Refuses a name that reads as a reference: as a label, it would refer to something else.
+/// Refuses a name that has the form of a reference, such as `@` or `root~2`, because it could not
+/// be used to refer to the labelled entry.
 fn refuse_reference(name: &Text) -> Result<(), Refusal> {
     if !is_reference_form(&name.to_string_lossy()) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! The data that a list shows of each session, and its order.
+//! Reads the data of each session in a list, and sorts and arranges its rows.
 //!
-//! Fields that are in pi's list, too, have the same meaning: `modified` is the newest time of a
-//! user or assistant message, `firstMessage` is the first user message with text, and the name is
-//! that of the last `session_info`.
+//! Fields that pi's list also has are defined as there: `modified` is the newest time of a user or
+//! assistant message, `firstMessage` is the first user message with text, and the name is that of
+//! the last `session_info`.
 
 mod copies;
 mod order;
@@ -41,19 +41,19 @@ use std::sync::Arc;
 /// A session in a list.
 #[derive(Clone, Debug)]
 pub struct ListedSession {
-    /// Its file.
+    /// The session file.
     pub path: PathBuf,
-    /// The size of the session in bytes; of an archived session, before compression.
+    /// The size of the session in bytes; for an archived session, before compression.
     pub bytes: u64,
-    /// When its file last changed, in milliseconds since 1970.
+    /// The time of the last change of the file, in milliseconds since 1970.
     pub file_modified_ms: i64,
-    /// The session that it is a sub-agent or advisor of.
+    /// The file of the session that owns this one, if it is of a sub-agent or advisor.
     pub owner: Option<Arc<Path>>,
-    /// Its id.
+    /// The id of the session.
     pub id: Text<'static>,
-    /// The agent that it belongs to.
+    /// The agent that writes the session.
     pub agent: Dialect,
-    /// The version in its header; 1 if there is none.
+    /// The version in the header; 1 if there is none.
     pub version: f64,
     /// The name given by the user or by oh-my-pi.
     pub name: Option<Text<'static>>,
@@ -61,11 +61,12 @@ pub struct ListedSession {
     pub cwd: Text<'static>,
     /// The repository of that directory, if the list is grouped by repository.
     pub repository: Option<PathBuf>,
-    /// The session it was forked from, as in its header: a path, or an id.
+    /// The session that this one was forked from, as stored in the header: a path or an id.
     pub parent: Option<Text<'static>>,
-    /// When it was started, in milliseconds since 1970.
+    /// The start time in the header, in milliseconds since 1970.
     pub created_ms: Option<i64>,
-    /// The time of the last question or answer; if there is none, of the start, or of the file.
+    /// The time of the newest user or assistant message, in milliseconds since 1970. If there is
+    /// none, the start time, or else the time of the file.
     pub modified_ms: i64,
     /// The number of entries.
     pub entry_count: u32,
@@ -73,49 +74,49 @@ pub struct ListedSession {
     pub message_count: u32,
     /// The number of these that are messages of the user.
     pub user_message_count: u32,
-    /// Whether it has no user message, also among what was pruned from it.
+    /// Whether there is no user message, including those that were pruned.
     pub is_empty: bool,
     /// The number of branches, as counted by `branches`.
     pub branch_count: u32,
-    /// The first question.
+    /// The first user message with text.
     pub first_question: Option<Question>,
-    /// Its title if it has no name.
+    /// The title taken from the messages, for a session without a name.
     pub opening: Option<Opening>,
-    /// The location of the line of the first question.
+    /// The span of the line with the first question.
     pub question_span: Option<Span>,
     /// The models that responded.
     pub models: Vec<Text<'static>>,
-    /// Its usage, on all branches.
+    /// The usage of all branches.
     pub usage: UsageSums,
     /// The labels in effect.
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
     pub context_tokens: Option<f64>,
-    /// The estimate of that size in tokens, if the agent's count is implausible.
+    /// The estimate of that size in tokens, if the agent's count is wrong.
     pub context_estimate: Option<f64>,
-    /// Whether it was started or has an entry in the period of the list.
+    /// Whether the session was started, or has an entry, in the period of the list.
     pub is_in_period: bool,
-    /// Whether its last line is incomplete.
+    /// Whether the last line is incomplete.
     pub is_torn: bool,
-    /// Whether an agent works on it. That is not in the file: who lists sessions sets it.
+    /// Whether an agent is running the session. The file does not show this, so the caller sets it.
     pub is_running: bool,
 }
 
 /// A session that was read for a list.
 #[derive(Debug)]
 pub struct ReadSession {
-    /// The row of the list.
+    /// The data that the list shows.
     pub listed: ListedSession,
-    /// The keys that identify its entries, if requested.
+    /// The keys that identify the entries across sessions, if requested.
     pub keys: Vec<EntryKey>,
     /// The parents of the entries that have keys.
     pub parents: Vec<Option<EntryIx>>,
-    /// The requests that its entries record.
+    /// The requests to providers that the entries record.
     pub billed: Vec<BilledRequest>,
 }
 
-/// Reads one session that is listed alone. The usage that it reports for its sub-agents counts as
-/// its own, because their sessions are not listed. `modified_ms` and `pruned` are as for
+/// Reads one session that is not part of a list. The usage that it reports for its sub-agents is
+/// included, because their sessions are not listed. For `modified_ms` and `pruned`, see
 /// [`read_session`].
 pub fn read_single(
     path: &Path,
@@ -134,14 +135,14 @@ pub fn read_single(
     Ok(reading.listed)
 }
 
-/// Reads one session of a list.
+/// Reads the data of one session of a list.
 ///
-/// - `modified_ms` is when its file last changed, in milliseconds since 1970.
-/// - `agents` are the sub-agents whose sessions are listed as well. Their usage counts there, so
-///   what this session reports for them is left out.
-/// - `pruned` restores what was pruned from the session: its requests were paid for, so their usage
-///   counts.
-/// - `options` must request what a list shows, and usage.
+/// - `modified_ms` is the time of the last change of the file, in milliseconds since 1970.
+/// - `agents` are the sub-agents whose sessions are listed as well. Their usage is counted there,
+///   so the usage that this session reports for them is left out.
+/// - `pruned` restores the entries that were pruned from the session. Their requests were paid for,
+///   so their usage is counted.
+/// - `options` must request `list_stats` and `usage`.
 pub fn read_session(
     path: &Path,
     source: &dyn ReadAt,
@@ -155,7 +156,7 @@ pub fn read_session(
     if let Some(pruned) = pruned {
         let has_user_message = counted.has_user_message;
         counted = CountedEntries::before_pruning(source, pruned, options)?;
-        // The user may have written more since the session was pruned.
+        // The restored session lacks messages that the user wrote after the prune.
         counted.has_user_message |= has_user_message;
     }
     counted
@@ -176,7 +177,7 @@ pub fn read_session(
     let created_ms = session.header.started_ms();
     let last_message_ms = match list_stats.last_activity_ms {
         Some(active_ms) if active_ms > 0.0 => active_ms as i64,
-        // A session without messages is as old as its header, or else as its file.
+        // Without messages, the start time counts or, if it is unknown, the time of the file.
         _ => created_ms.unwrap_or(modified_ms),
     };
     let period = options.list_stats.unwrap_or_default();
@@ -227,9 +228,9 @@ pub fn read_session(
 
 /// The size of the context at the leaf, in tokens.
 struct ContextSize {
-    /// As the agent counts it; `None` if it has not counted it.
+    /// The count of the agent; `None` if there is none.
     tokens: Option<f64>,
-    /// As estimated, if the agent's count is wrong.
+    /// The estimate, if the agent's count is wrong.
     estimate: Option<f64>,
 }
 
@@ -247,7 +248,7 @@ fn measure_context(
     Ok(ContextSize { tokens, estimate })
 }
 
-/// Returns the parents of the entries, if their keys were requested.
+/// Returns the parents of all entries; empty if the keys of entries were not requested.
 fn list_parents(session: &Session) -> Vec<Option<EntryIx>> {
     if session.collected.keys.is_empty() {
         return Vec::new();
@@ -255,7 +256,7 @@ fn list_parents(session: &Session) -> Vec<Option<EntryIx>> {
     session.entries.iter().map(|entry| entry.parent).collect()
 }
 
-/// What a list counts of the entries of a session, including those that were pruned.
+/// The facts of a session's entries that a list counts, including entries that were pruned.
 struct CountedEntries {
     has_user_message: bool,
     keys: Vec<EntryKey>,
@@ -264,7 +265,7 @@ struct CountedEntries {
 }
 
 impl CountedEntries {
-    /// Moves the counts out of a session that was loaded for a list.
+    /// Moves these facts out of a session that was loaded for a list.
     fn take_from(session: &mut Session) -> CountedEntries {
         CountedEntries {
             has_user_message: session.collected.list_stats.user_message_count > 0,
@@ -274,8 +275,8 @@ impl CountedEntries {
         }
     }
 
-    /// Counts the entries of a session as it was before `prune`, and marks those that it no longer
-    /// contains.
+    /// Collects the facts of a session as it was before `prune`. Marks the keys of entries that the
+    /// session no longer contains.
     fn before_pruning(
         source: &dyn ReadAt,
         pruned: &Restoration,
@@ -298,10 +299,10 @@ fn labels_in_effect(session: &Session) -> Vec<Text<'static>> {
 }
 
 /// Returns the whole text of the first question; `(no messages)` if there is none. The file is read
-/// only if the list has no more than the start of the text.
+/// only if `listed` does not have the whole text.
 ///
 /// # Errors
-/// If the line cannot be read, or is no longer JSON because the file has changed.
+/// If the line cannot be read, or if the file has changed and the line is no longer JSON.
 pub fn first_message(listed: &ListedSession, source: &dyn ReadAt) -> io::Result<Text<'static>> {
     let (Some(question), Some(span)) = (&listed.first_question, listed.question_span) else {
         return Ok(Text::from("(no messages)"));
@@ -318,7 +319,7 @@ pub fn first_message(listed: &ListedSession, source: &dyn ReadAt) -> io::Result<
 }
 
 impl ListedSession {
-    /// Returns what decides whether it is chosen.
+    /// Returns the facts by which a [`SessionFilter`] accepts the session.
     pub fn selection_facts(&self) -> SelectionFacts {
         SelectionFacts {
             modified_ms: self.modified_ms,
@@ -327,13 +328,14 @@ impl ListedSession {
         }
     }
 
-    /// Returns the name, else the title taken from its messages, else an empty text.
+    /// Returns the name or, without one, the title taken from the messages. Empty if there is
+    /// neither.
     pub fn title(&self) -> Text<'_> {
         titles::choose_title(self.name.as_ref(), self.opening.as_ref())
     }
 
-    /// Returns the first question, if the title of the session is taken from it. That is not so if
-    /// the session has a name, or if its first question is a command such as `/mode`.
+    /// Returns the first question if the title of the session is taken from it. `None` if the
+    /// session has a name, or if the first question is a command such as `/mode`.
     fn titling_question(&self) -> Option<&Question> {
         if self.name.is_some() || !matches!(self.opening, Some(Opening::Words(_))) {
             return None;

@@ -44,12 +44,12 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// A source of ids and the time for new entries, passed in: the core has neither clock nor
-/// randomness.
+/// A source of ids and the current time for new entries. The caller supplies it, because the core
+/// has neither a clock nor randomness.
 pub struct IdSource<'a> {
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub now_ms: i64,
-    /// Returns candidates for entry ids, 8 hex digits each.
+    /// Generates candidates for entry ids, of 8 hex digits each. A candidate may be taken.
     next_candidate: &'a mut dyn FnMut() -> String,
     issued: HashSet<String>,
 }
@@ -64,12 +64,12 @@ impl<'a> IdSource<'a> {
         }
     }
 
-    /// Returns the time as the agents write it.
+    /// Returns the current time as the agents write it, such as `2026-01-31T12:00:00.000Z`.
     pub fn timestamp(&self) -> String {
         pisess_json::time::iso_string(self.now_ms)
     }
 
-    /// Sets aside the id of an entry that the session gets, so that it is not issued.
+    /// Marks an id as taken, because the session is about to get an entry with this id.
     pub fn reserve_id(&mut self, id: &Text) {
         self.issued.insert(id.to_string_lossy().into_owned());
     }
@@ -79,8 +79,9 @@ impl<'a> IdSource<'a> {
         self.issue_free_id(session, |_| false)
     }
 
-    /// Returns an id like [`IdSource::issue_entry_id`], for which `is_taken` is false as well: it
-    /// knows ids that are not in the session yet, such as those of a batch.
+    /// Returns an id that no entry of the session has, that was not issued before, and for which
+    /// `is_taken` is false. With `is_taken`, a caller excludes ids that are not in the session yet,
+    /// such as those of a batch.
     pub fn issue_free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.next_candidate)();
@@ -95,18 +96,18 @@ impl<'a> IdSource<'a> {
     }
 }
 
-/// Why an operation is refused.
+/// The reason why an operation is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// A line cannot be read.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
-    /// What is asked for is not possible.
+    /// The operation is not possible.
     #[error("{what}")]
     Impossible {
-        /// Why not.
+        /// The reason.
         what: String,
-        /// What to try.
+        /// What the user can try instead.
         hint: Option<String>,
     },
 }
@@ -127,11 +128,11 @@ impl Refusal {
     }
 }
 
-/// The maximum number of ids in a message.
+/// The maximum number of ids that a message lists.
 const MOST_IDS: usize = 16;
 
-/// Returns the ids of entries, for a message. At most `MOST_IDS` are listed; the others are only
-/// counted.
+/// Returns the ids of entries for a message, such as `a1 b2 and 3 more`: at most `MOST_IDS` are
+/// listed.
 pub fn list_ids(session: &Session, entries: &[EntryIx]) -> String {
     let first_entries = entries.iter().take(MOST_IDS);
     let ids: Vec<String> = first_entries
@@ -146,15 +147,15 @@ pub fn list_ids(session: &Session, entries: &[EntryIx]) -> String {
     }
 }
 
-/// Returns the `parentId` of a child of this position; `None` for a root.
+/// Returns the `parentId` that a child of this position has; `None` at the root.
 pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.entry().map(|ix| session.id(ix))
 }
 
 /// Returns the nearest entry at or above `from` for which `is_wanted` is true.
 ///
-/// `known` caches the result for each entry that was passed, so that many calls pass each entry
-/// once. It must be used with one predicate only.
+/// `known` caches the results for entries that were visited, so that many calls together visit each
+/// entry about once. All calls with the same `known` must have the same predicate.
 fn find_upwards(
     session: &Session,
     from: Option<EntryIx>,
@@ -169,7 +170,7 @@ fn find_upwards(
             break;
         }
         passed.push(ix);
-        // An earlier call passed this entry, and knows what is above it.
+        // An earlier call visited this entry, so the result is known.
         if let Some(&cached) = known.get(&ix) {
             found = cached;
             break;
@@ -181,11 +182,12 @@ fn find_upwards(
     found
 }
 
-/// Returns the new first kept entry of a compaction when entries are left out. `old_first_kept` is
-/// its first kept entry so far, and `stays` is whether an entry is not left out.
+/// Returns the new first kept entry of a compaction if some entries are left out of a session.
+/// `stays` returns whether an entry is not left out.
 ///
-/// The new one is the topmost entry that stays, from `old_first_kept` down to the compaction, both
-/// included. `None` if none stays, or if `old_first_kept` is not above the compaction.
+/// This is the topmost entry that stays, from `old_first_kept` down to the compaction, both
+/// included. `None` if no such entry stays, or if `old_first_kept` is not an ancestor of the
+/// compaction.
 fn first_remaining_kept(
     session: &Session,
     compaction: EntryIx,
@@ -193,7 +195,7 @@ fn first_remaining_kept(
     stays: impl Fn(EntryIx) -> bool,
 ) -> Option<EntryIx> {
     let mut topmost_staying = None;
-    // The walk goes upwards, so a later entry is nearer to `old_first_kept`.
+    // The walk goes upwards, so the last entry that is found is the topmost.
     for ix in session.ancestors(Some(compaction)) {
         if stays(ix) {
             topmost_staying = Some(ix);

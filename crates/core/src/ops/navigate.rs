@@ -1,8 +1,8 @@
-//! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit
-//! again.
+//! Plans a move to another position of the tree: the new leaf, the branch that is left, and the
+//! text to edit again.
 //!
-//! The rules are those of `/tree` in both agents: if the target is a user request, the new leaf is
-//! its parent, and its text is returned to be edited.
+//! The rules are those of `/tree` in both agents. If the target is a user request, its parent
+//! becomes the leaf, and the text of the request is returned to be edited.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
@@ -20,9 +20,10 @@ pub struct Navigation {
     pub common_ancestor: Position,
     /// The new leaf: the target, or its parent.
     pub new_leaf: Position,
-    /// Whether the target's text is returned to be edited.
+    /// Whether the text of the target is to be edited; then the new leaf is the parent of the
+    /// target.
     pub edits_target: bool,
-    /// The entries after the common ancestor up to the old leaf, oldest first.
+    /// The entries below the common ancestor on the path to the old leaf, from top to bottom.
     pub abandoned: Vec<EntryIx>,
 }
 
@@ -39,11 +40,11 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     navigation
 }
 
-/// Plans the move back to `target`, which was the leaf before: it becomes the leaf even if it is a
+/// Plans the move back to `target`, which was the leaf before. It becomes the leaf even if it is a
 /// user request.
 ///
-/// The abandoned branch reaches up to the deepest entry on both paths. As in the agents, but not in
-/// their documentation, a compaction does not end it.
+/// The abandoned branch has all entries below the deepest entry on both paths. The documentation of
+/// the agents says that the branch begins at a compaction, but their code does not do this.
 pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let target_path: HashSet<_> = session.ancestors(target.entry()).collect();
     let mut abandoned = Vec::new();
@@ -54,7 +55,7 @@ pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) ->
         abandoned.push(ix);
         common_ancestor = session.entry(ix).parent.into();
     }
-    // The walk went from the leaf upwards.
+    // The walk went upwards from the leaf.
     abandoned.reverse();
     Navigation {
         target,
@@ -66,7 +67,7 @@ pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) ->
     }
 }
 
-/// Returns the newest user request on the path to an entry, the entry included.
+/// Returns the last user request on the path to an entry, including the entry itself.
 pub fn last_request(session: &Session, end: Option<EntryIx>) -> Option<EntryIx> {
     session
         .ancestors(end)
@@ -74,8 +75,8 @@ pub fn last_request(session: &Session, end: Option<EntryIx>) -> Option<EntryIx> 
 }
 
 impl Navigation {
-    /// Returns the user request that the abandoned branch continues to answer, which is above the
-    /// branch. `None` if the branch does not begin with a reply or a tool result.
+    /// Returns the user request above the abandoned branch, if the branch continues the answer to
+    /// it. `None` if the first conversation entry of the branch is not a reply or a tool result.
     pub fn continued_request(&self, session: &Session) -> Option<EntryIx> {
         for &ix in &self.abandoned {
             if !session.is_conversation(ix) {
@@ -93,8 +94,9 @@ impl Navigation {
     }
 }
 
-/// Whether choosing the entry returns its text. This holds for user requests and custom messages,
-/// except oh-my-pi's skill prompts that the user did not request.
+/// Whether the text of an entry is to be edited when the entry is the target of a move. This holds
+/// for user requests and custom messages, except oh-my-pi's skill prompts that the user did not
+/// request.
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.contains(Flags::USER_REQUEST)

@@ -1,5 +1,5 @@
-//! A file put together from parts of others and new bytes, read by position like any other. Only
-//! the new bytes are stored.
+//! A virtual file that consists of parts of other files and of new bytes. Only the new bytes are
+//! stored. It is read by offset, like any other file.
 
 use crate::session::entry::Span;
 use pisess_store::ReadAt;
@@ -8,35 +8,36 @@ use std::io;
 /// The parts of a file, in order.
 #[derive(Clone, Debug, Default)]
 pub struct PieceTable {
-    /// The parts, none of them empty.
+    /// The parts; none is empty.
     pieces: Vec<Piece>,
-    /// All new bytes.
+    /// The new bytes of all parts, joined.
     new_bytes: Vec<u8>,
     len: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// The offset of the part in the file.
+    /// The offset of the part in the virtual file.
     start: u64,
     origin: Origin,
-    /// The bytes of the origin that the part consists of.
+    /// The place of the part's bytes in the origin.
     span: Span,
 }
 
-/// What a part is read from.
+/// The file or buffer that a part is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The source.
     Source,
-    /// The file beside the source.
+    /// A second file, such as the one that `prune` keeps beside a session.
     Beside,
-    /// The new bytes.
+    /// The stored new bytes.
     New,
 }
 
 impl PieceTable {
-    /// Whether the file is the source, unchanged.
+    /// Whether the virtual file is the same as the source. Parts of the source must have been added
+    /// in order, each once.
     pub fn is_unchanged(&self, source: &dyn ReadAt) -> bool {
         self.len == source.len()
             && self
@@ -45,12 +46,12 @@ impl PieceTable {
                 .all(|piece| piece.origin == Origin::Source)
     }
 
-    /// Adds these bytes of the source.
+    /// Appends these bytes of the source.
     pub fn push_source(&mut self, span: Span) {
         self.push_span(Origin::Source, span);
     }
 
-    /// Adds new bytes.
+    /// Appends new bytes.
     pub fn push_new_bytes(&mut self, bytes: &[u8]) {
         let span = Span {
             start: self.new_bytes.len() as u64,
@@ -60,8 +61,8 @@ impl PieceTable {
         self.push_span(Origin::New, span);
     }
 
-    /// Adds these bytes of an origin. If they follow the last part in the same origin, that part
-    /// grows, so that many small additions are one part.
+    /// Appends these bytes of an origin. If they directly follow the last part in the same origin,
+    /// that part is extended, so that many small additions make one part.
     pub fn push_span(&mut self, origin: Origin, span: Span) {
         if span.len == 0 {
             return;
@@ -81,7 +82,7 @@ impl PieceTable {
         self.len += span.len;
     }
 
-    /// Returns the file, if nothing is read from beside its source.
+    /// Returns a reader of the virtual file. No part may have [`Origin::Beside`].
     pub fn with_source<'a>(&'a self, source: &'a dyn ReadAt) -> PatchedFile<'a> {
         PatchedFile {
             pieces: self,
@@ -91,20 +92,20 @@ impl PieceTable {
     }
 }
 
-/// The file, with what it is read from.
+/// A virtual file together with the files that its parts are read from.
 #[derive(Clone, Copy)]
 pub struct PatchedFile<'a> {
-    /// Its parts.
+    /// The parts of the virtual file.
     pub pieces: &'a PieceTable,
     /// The source.
     pub source: &'a dyn ReadAt,
-    /// The file beside it.
+    /// The file for parts with [`Origin::Beside`].
     pub beside: &'a dyn ReadAt,
 }
 
 impl ReadAt for PatchedFile<'_> {
-    /// Reads from one part only: fewer bytes than fit into `buf` if the part ends before. At or
-    /// after the end of the file, reads 0 bytes.
+    /// Reads from one part only, so it may read fewer bytes than fit into `buf`. At or after the
+    /// end of the file, reads 0 bytes.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let pieces = &self.pieces.pieces;
         let started_count = pieces.partition_point(|piece| piece.start <= offset);
@@ -113,7 +114,7 @@ impl ReadAt for PatchedFile<'_> {
         };
         let piece = pieces[index];
         let offset_in_piece = offset - piece.start;
-        // 0 after the last piece.
+        // This is 0 at or after the end of the file.
         let remaining = piece.span.len.saturating_sub(offset_in_piece);
         let remaining = usize::try_from(remaining).unwrap_or(usize::MAX);
         let length = buf.len().min(remaining);

@@ -1,9 +1,9 @@
 //! Copies entries and chains them under another position.
 //!
-//! A copy has a new id and the current time; the message in it keeps its own time. If an entry that
-//! a copy refers to is copied as well, the reference becomes one to the copy. An assistant message
-//! with tool calls is copied with their results, and a result with the message that made the call,
-//! because a model's API accepts neither alone.
+//! A copy has a new id and the current time; the message in it keeps its own time. If a copy refers
+//! to another copied entry, the reference is changed to the copy of that entry. An assistant
+//! message with tool calls is copied with the results of the calls, and a result with the message
+//! that made the call, because a model's API accepts neither alone.
 //!
 //! ```text
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
@@ -30,12 +30,13 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns the entries to copy, in tree order: the chosen ones, the tool calls of chosen results,
-/// and the results of chosen calls. Labels are left out: the user can label the copies.
+/// Returns the entries to copy, in tree order: the chosen entries, the messages with the tool calls
+/// of chosen results, and the results of the calls in chosen messages. Labels are left out, because
+/// the user can label the copies.
 ///
 /// # Errors
-/// If a chosen entry cannot be copied: a leaf record, a label whose entry is not picked, a result
-/// without its call, or one of several results of a call. If a line cannot be read.
+/// If a chosen entry is a leaf record, a label of an entry that is not copied, or a result without
+/// its call. If two results of the same call are chosen. If a line cannot be read.
 pub fn complete_selection(
     reader: &EntryReader,
     chosen: &[EntryIx],
@@ -57,8 +58,8 @@ pub fn complete_selection(
         if session.entry(ix).kind != Kind::Label {
             continue;
         }
-        // In a chosen range, labels are left out beside their entries. Without its entry, nothing
-        // of a chosen label would be copied.
+        // A label is left out silently if its entry is copied, as in a chosen range. If a label was
+        // chosen without its entry, nothing would be copied for it, so it is refused.
         let target = resolve_member(reader, ix, "targetId")?;
         let labels_picked_entry = target.is_some_and(|target| picked.contains(&target));
         if !labels_picked_entry {
@@ -75,7 +76,7 @@ pub fn complete_selection(
         .collect())
 }
 
-/// The position that the first copy is appended under.
+/// The position under which the first copy is appended.
 #[derive(Clone, Copy, Debug)]
 pub enum Destination<'a> {
     /// In the session of the originals.
@@ -84,11 +85,11 @@ pub enum Destination<'a> {
     OtherSession(&'a Session, Position),
 }
 
-/// Copies the picked entries to the destination, each below the one before. `reader` reads the
-/// originals. `picked` is in tree order, so that the copies have the order of the originals.
+/// Copies the picked entries to the destination, each as a child of the one before. `reader` reads
+/// the originals. `picked` must be in tree order, which is then the order of the copies.
 ///
 /// # Errors
-/// If a copy would refer to an entry that is not above it, or if the other session is of another
+/// If a copy would refer to an entry that is not above it. If the other session is of another
 /// agent. If a line cannot be read.
 pub fn copy_onto(
     reader: &EntryReader,
@@ -117,7 +118,8 @@ pub fn copy_onto(
         ids: HashMap::default(),
         parent: parent_id(target_session, onto).map(Text::into_owned),
     };
-    // All copies have ids before the first is made: a copy may refer to any of them.
+    // The ids of all copies are issued before the first copy is made, because a copy may refer to
+    // any other.
     for &ix in picked {
         let id = Text::from(id_source.issue_entry_id(target_session));
         graft.ids.insert(ix, id);
@@ -134,7 +136,8 @@ pub fn copy_onto(
     })
 }
 
-/// Refuses to copy entries to a session of another agent, which stores some of them otherwise.
+/// Refuses to copy entries to a session of another agent, which stores some entries in another
+/// form.
 fn require_same_agent(source: &Session, target: &Session) -> Result<(), Refusal> {
     if source.dialect == target.dialect {
         return Ok(());
@@ -149,11 +152,11 @@ fn require_same_agent(source: &Session, target: &Session) -> Result<(), Refusal>
     ))
 }
 
-/// Returns the chosen entries, the messages that called the tools of chosen results, and a result
-/// for each call of a picked message, as far as there is one.
+/// Returns the chosen entries, the messages with the calls of chosen results, and one result for
+/// each call in these messages, if there is one.
 ///
 /// # Errors
-/// If a chosen result answers no call above it, or two chosen results answer the same call.
+/// If a chosen result answers no call above it, or if two chosen results answer the same call.
 fn add_calls_and_results(
     reader: &EntryReader,
     tree: &Tree,
@@ -161,7 +164,7 @@ fn add_calls_and_results(
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
     let is_reply = |ix| session.is_message(ix, Role::Assistant);
-    // A result answers a call of the nearest assistant message above it.
+    // A result can only answer a call of the nearest assistant message above it.
     let mut calling_messages = BTreeSet::new();
     let mut nearest_replies = HashMap::default();
     for &ix in chosen {
@@ -183,7 +186,8 @@ fn add_calls_and_results(
             answering_results.extend(choose_result(session, &results, chosen, &is_active)?);
         }
     }
-    // The message above a chosen result may have no call with its id.
+    // The nearest assistant message above a chosen result may have no call with the id in the
+    // result.
     for &ix in chosen {
         if session.is_message(ix, Role::ToolResult) && !answering_results.contains(&ix) {
             return Err(refuse_lone_result(session, ix));
@@ -196,10 +200,11 @@ fn add_calls_and_results(
     Ok(picked)
 }
 
-/// Returns which of the results of one call is copied with it: the chosen one, else the one on the
-/// path to the leaf, else the last in the file. `None` if the call has no result.
+/// Returns the result that is copied with a call: the chosen one, or else the one on the path to
+/// the leaf, or else the last in the file. `None` if the call has no result.
 ///
-/// `results` are in file order. A call has several if it was answered again on another branch.
+/// `results` are the results of the call, in file order. There are several if the call was answered
+/// again on another branch.
 ///
 /// # Errors
 /// If several of the results are chosen.
@@ -209,7 +214,7 @@ fn choose_result(
     chosen: &BTreeSet<EntryIx>,
     is_active: &[bool],
 ) -> Result<Option<EntryIx>, Refusal> {
-    // A provider accepts one result of a call.
+    // A provider accepts only one result of a call.
     let mut chosen_results = results.iter().filter(|ix| chosen.contains(ix));
     if let Some(&one) = chosen_results.next() {
         if let Some(&other) = chosen_results.next() {
@@ -236,10 +241,10 @@ fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
     ))
 }
 
-/// Returns the results of each tool call of an assistant message, by the call's id and in file
-/// order. A call without results has an empty list.
+/// Maps the id of each tool call of an assistant message to its results, in file order. A call
+/// without results has an empty list.
 ///
-/// The results are below the message, on all branches, each before the next assistant message.
+/// Searches all branches below the message, each down to the next assistant message.
 fn results_by_call(
     reader: &EntryReader,
     tree: &Tree,
@@ -272,7 +277,7 @@ fn results_by_call(
         pending.extend(tree.children(ix));
     }
 
-    // The walk visits branches in another order than the file has.
+    // The walk does not visit branches in file order.
     for results in results_by_id.values_mut() {
         results.sort();
     }
@@ -291,25 +296,25 @@ impl Reference {
     }
 }
 
-/// Copies in progress.
+/// The state of copying picked entries.
 struct Graft<'a> {
     session: &'a Session,
     reader: &'a EntryReader<'a>,
     ancestry: Ancestry,
     /// Whether the copies are for another session.
     is_for_other_session: bool,
-    /// Originals on the path to the target position, to which copies may refer. None are in another
-    /// session.
+    /// The originals on the path to the target position, to which copies may refer. Empty if the
+    /// copies are for another session.
     target_path: HashSet<EntryIx>,
-    /// The copies' ids.
+    /// The ids of the copies, by original.
     ids: HashMap<EntryIx, Text<'static>>,
     /// The parent of the next copy.
     parent: Option<Text<'static>>,
 }
 
 impl Graft<'_> {
-    /// Returns a copy of an entry under the present parent, with its new id, the given timestamp,
-    /// and references to the copies of other picked entries. All other bytes stay the same.
+    /// Returns a copy of an entry as a child of `parent`, with its new id, this timestamp, and its
+    /// references changed to the copies of other picked entries. All other bytes stay the same.
     fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());
@@ -331,8 +336,7 @@ impl Graft<'_> {
         })
     }
 
-    /// Returns the members of a copy that refer to other entries, with their new values. Members
-    /// that stay the same are not among them.
+    /// Returns the members of a copy that refer to other entries and change, with their new values.
     fn changed_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         match self.session.entry(ix).kind {
             Kind::ContextEdit => self.edit_references(ix, entry),
@@ -342,9 +346,8 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the new reference of a context edit, to the copy of the entry that it edits. An
-    /// entry that is not copied must be on the path to the target position; the reference then
-    /// stays.
+    /// Returns the new reference of a context edit: to the copy of the edited entry. If that entry
+    /// is not copied, it must be on the path to the target position, and the reference stays.
     fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let edited = self.find_referenced(entry, "targetId");
         if let Some(id) = self.copy_id(edited) {
@@ -364,11 +367,11 @@ impl Graft<'_> {
 
     /// Returns the new `fromId` of a branch summary, if it changes.
     ///
-    /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In
-    /// oh-my-pi it is where the branch begins, which is the parent of the summary: it becomes the
-    /// parent of the copy (`AgentConstants::from_id_is_branch_start`). In another session, a branch
-    /// that is not copied is not there, so that its summary refers to the parent of the copy as
-    /// well.
+    /// In pi, `fromId` is the end of the summarized branch. If that entry is copied, it becomes its
+    /// copy. In oh-my-pi, `fromId` is the entry at which the branch begins, the parent of the
+    /// summary. It becomes the parent of the copy (`AgentConstants::from_id_is_branch_start`).
+    /// Another session does not contain a branch that is not copied, so there the summary refers to
+    /// the parent of the copy, too.
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
         let parent_id = self.session.parent_id(ix);
@@ -385,7 +388,7 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the new references of a compaction: to its first kept entry and, of a native
+    /// Returns the changed references of a compaction: to the first kept entry and, in a native
     /// snapshot, to the last entry that the snapshot covers.
     fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let mut references = Vec::new();
@@ -403,13 +406,13 @@ impl Graft<'_> {
         Ok(references)
     }
 
-    /// Returns the entry whose id a member of an entry has.
+    /// Returns the entry that the member `key` of an entry refers to by id.
     fn find_referenced(&self, entry: Raw, key: &str) -> Option<EntryIx> {
         let id = entry.get_text(key)?;
         self.session.find_entry(&id)
     }
 
-    /// Returns the id of the copy of an entry, if it is copied.
+    /// Returns the id of the copy of an entry; `None` if the entry is not copied.
     fn copy_id(&self, original: Option<EntryIx>) -> Option<Text<'static>> {
         self.ids.get(&original?).cloned()
     }
@@ -418,13 +421,13 @@ impl Graft<'_> {
     /// `kept` is the first kept entry of the original.
     ///
     /// - A compaction that keeps nothing refers to itself.
-    /// - A label is not copied. If it is the first kept entry, the next entry below it that is not
-    ///   a label takes its place.
-    /// - If the first kept entry is copied, the copy is referred to.
-    /// - If it is on the path to the target position, the reference stays.
+    /// - Labels are not copied. If the first kept entry is a label, the next entry below that is
+    ///   not a label takes its place.
+    /// - If the first kept entry is copied, the new id is that of its copy.
+    /// - If it is not copied, but on the path to the target position, the reference stays.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the first kept entry is neither copied nor on that path.
     fn new_first_kept(
         &self,
         compaction: EntryIx,

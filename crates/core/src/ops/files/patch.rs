@@ -8,6 +8,7 @@ struct Hunk {
     new_lines: Vec<String>,
     /// Whether the last line of the old text is in the hunk, and has no line feed.
     old_lacks_newline: bool,
+    /// The same for the new text.
     new_lacks_newline: bool,
 }
 

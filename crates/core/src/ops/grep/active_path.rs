@@ -6,8 +6,8 @@ use crate::session::tree::active_mask;
 use crate::session::{Format, Session};
 use pisess_store::ReadAt;
 
-/// The session of a search for matches on the path to the leaf, loaded when the first match needs
-/// it.
+/// The path to the leaf of the searched session. The session is loaded when the first match needs
+/// it, because most searched files have no match.
 #[derive(Default)]
 pub(super) struct ActivePath {
     loaded: Option<LoadedPath>,
@@ -20,11 +20,11 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Returns a match to report; `None` if only the path to the leaf is searched, and the entry of
-    /// the match is not on that path.
+    /// Returns the match, completed with what only the loaded session shows. `None` if only the
+    /// path to the leaf is searched, and the entry of the match is not on that path.
     ///
-    /// Loads the session for this when a match first needs it, and then gives each match the id
-    /// that its entry has there, and whether it is on that path.
+    /// Loads the session if the query needs the path, or the ids of a session of version 1. The
+    /// match then gets the id of its entry and whether the entry is on the path.
     pub(super) fn keep_on_path(
         &mut self,
         source: &dyn ReadAt,
@@ -32,7 +32,7 @@ impl ActivePath {
         format: Format,
         found: Match,
     ) -> Result<Option<Match>, LoadError> {
-        // Entries of version 1 have the ids that migration gives them.
+        // Entries of version 1 have no stored ids: they get those that migration gives them.
         let needs_id = query.details.snippets.is_some() && format == Format::V1;
         if !query.entries.only_active && !query.details.reports_active && !needs_id {
             return Ok(Some(found));
@@ -40,7 +40,7 @@ impl ActivePath {
 
         let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
-            // Only entries of the tree are on a path, or get an id.
+            // A match without an entry, such as one in the title, is on no path and gets no id.
             let needs_entry = query.entries.only_active || needs_id;
             return Ok(if needs_entry { None } else { Some(found) });
         };
@@ -56,7 +56,7 @@ impl ActivePath {
         Ok(Some(kept))
     }
 
-    /// Returns the loaded session. It is loaded once: few searches need it.
+    /// Returns the session and its path, which are loaded at the first call.
     fn load_path(&mut self, source: &dyn ReadAt) -> Result<&LoadedPath, LoadError> {
         match &mut self.loaded {
             Some(loaded) => Ok(loaded),

@@ -1,30 +1,31 @@
-//! The context of matches: the entries before and after them in the conversation.
+//! Finds the entries around matches: those before and after a match in the conversation.
 //!
-//! Before a match are the entries above it, after it those that follow: on the path to the leaf if
-//! it is on that path, else on the newest branch. Settings and bookkeeping are passed over.
+//! The entries before a match are its ancestors. The entries after a match are its descendants on
+//! the path to the leaf or, if it is not on that path, on the newest branch. Settings and
+//! bookkeeping are left out.
 
 use crate::session::Session;
 use crate::session::conversation::Conversation;
 use crate::session::entry::{EntryIx, LineNo};
 use foldhash::HashSet;
 
-/// An entry to show: a match, or context of one.
+/// An entry to show: a match, or an entry near one.
 #[derive(Clone, Copy, Debug)]
 pub struct NearbyEntry {
     /// The entry.
     pub entry: EntryIx,
-    /// The index of its match; `None` if it is only context.
+    /// The index, in the list of lines, of the match in this entry; `None` if the entry is only
+    /// near one.
     pub match_index: Option<usize>,
-    /// Whether it follows, in the conversation, the entry shown before it.
+    /// Whether the entry directly follows, in the conversation, the entry that is shown before it.
     pub continues: bool,
 }
 
-/// Returns the entries that match and the entries around them, in file order and each once. Around
-/// each match are up to `most_above` entries above it in the conversation, and up to `most_below`
-/// entries below it.
+/// Returns the entries that match, and up to `most_above` entries above each in the conversation
+/// and `most_below` entries below it. They are in file order, each once.
 ///
-/// `lines` are the lines of the matches, in ascending order. A line without an entry, as that of a
-/// title, is left out.
+/// `lines` are the lines of the matches, in ascending order. A line that is not an entry, such as a
+/// title line, is left out.
 pub fn entries_around_matches(
     session: &Session,
     lines: &[LineNo],
@@ -54,7 +55,7 @@ pub fn entries_around_matches(
     for entry in in_file_order {
         let continues = previous.is_some() && previous == conversation.ancestors(entry).next();
         previous = Some(entry);
-        // Lines ascend, and so do the entries of matches.
+        // The search needs ascending entries. Lines ascend, and entries are in file order.
         let position =
             matches.binary_search_by_key(&entry.index(), |matched| matched.entry.index());
         let match_index = match position {
@@ -70,7 +71,7 @@ pub fn entries_around_matches(
     nearby
 }
 
-/// An entry that matches, and the index of its line in the list of the caller.
+/// An entry that matches, and the index of its line in the caller's `lines`.
 struct Matched {
     entry: EntryIx,
     index: usize,

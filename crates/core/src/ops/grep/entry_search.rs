@@ -1,5 +1,5 @@
-//! Searches one entry, or the title of a session: whether the query includes it, and where it
-//! matches.
+//! Searches one entry, or the title of a session: decides whether the query includes it, and finds
+//! its first match.
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE, ToolOptions};
 use super::search::{ChunkState, FileSearch};
@@ -19,9 +19,9 @@ use std::ops::{ControlFlow, Range};
 
 impl FileSearch<'_> {
     /// Searches the title of the session, which is in oh-my-pi's title line or else in the header.
-    /// Returns a match with the role `title`, on the line of the title.
+    /// A match has the role `title` and the line of the title.
     pub(super) fn find_in_title(&self) -> Option<Match> {
-        // With one of these options, only entries are searched. The title is not an entry.
+        // Each of these options restricts the search to entries, and the title is not one.
         let is_excluded = self.query.entries.only_active
             || self.query.entries.only_entries
             || self.query.entries.only_failed
@@ -52,7 +52,7 @@ impl FileSearch<'_> {
         let matched = self.query.pattern.find(title.as_bytes());
         let range = match matched {
             Some(range) if !self.query.inverted => range,
-            // A title that does not match has no part to show.
+            // In an inverted search, there is no matching part to show.
             None if self.query.inverted => 0..0,
             _ => return None,
         };
@@ -73,8 +73,9 @@ impl FileSearch<'_> {
         })
     }
 
-    /// Searches the entry that a record is; `line` is its line, and `state` has its blocks. Returns
-    /// its match; in an inverted search, the entry if it does not match.
+    /// Searches the entry in a record. Returns its first match or, in an inverted search, a match
+    /// if nothing in the entry matches. `line` is the line of the entry, and `state` has the blocks
+    /// of its message.
     pub(super) fn search_record(
         &mut self,
         record: &Record,
@@ -127,7 +128,8 @@ impl FileSearch<'_> {
         }))
     }
 
-    /// Whether an entry passes the filters of the query other than roles and the period.
+    /// Whether an entry passes the filters of the query other than roles and the period: failures,
+    /// images and tools.
     fn is_selected(&self, entry: &ParsedEntry) -> bool {
         if self.query.entries.only_failed && !has_failed(entry) {
             return false;
@@ -150,13 +152,13 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the tool to which a match belongs; `None` if it belongs to none. A match in a result
-    /// or in the arguments of a call belongs to the tool that was called, a match in a command of
-    /// the user to the tool that ran it.
+    /// Returns the tool to which a match belongs; `None` if it belongs to none. A match in a tool
+    /// result or in a tool call belongs to that tool. A match in a command that the user ran
+    /// belongs to the tool that executed it.
     ///
-    /// A result has its tool but not the arguments, which are those of an earlier call. `line` is
-    /// the line of the entry, and `calls` are the calls on it and on earlier lines of its chunk; a
-    /// call before these is searched for in the file.
+    /// A result contains the name of its tool, but not the arguments, which are in an earlier call.
+    /// The call is searched for in `calls`, the calls on this and on earlier lines of the chunk,
+    /// and then in the file before these. `line` is the line of the entry.
     fn find_tool(
         &mut self,
         entry: &ParsedEntry,
@@ -189,12 +191,12 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Whether the query includes entries with this role, the name of the role or type, and this
-    /// timestamp. The tool calls of the model are in its replies.
+    /// Whether the query includes entries with this role and this timestamp. `role_name` is the
+    /// name of the role or, for an entry that is not a message, its type.
     fn is_in_scope(&self, role: Role, role_name: &Text, timestamp: Option<&Text>) -> bool {
         let wanted_roles = &self.query.entries.roles;
         let has_wanted_role = wanted_roles.iter().any(|wanted| {
-            // A call has no entry of its own.
+            // A tool call is not an entry: it is in a reply of the model.
             let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
             is_caller || wanted.as_bytes() == role_name.as_bytes()
         });
@@ -212,8 +214,8 @@ impl FileSearch<'_> {
         period.contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
-    /// Whether an entry is the result of a tool that the query names, or a reply that calls one. No
-    /// other entry belongs to a tool. If the query names no tool, all entries pass.
+    /// Whether an entry is the result of a tool that the query names, or a reply that calls such a
+    /// tool. If the query names no tool, all entries pass.
     fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
         if self.query.entries.tool_names.is_empty() {
             return true;
@@ -241,8 +243,8 @@ impl FileSearch<'_> {
             .any(|wanted| name.is(wanted))
     }
 
-    /// Returns which fields of an entry are searched. Those of a reply depend on the query: its
-    /// text is not searched if only tools or only tool calls are.
+    /// Returns the fields of an entry to search. The text of a reply is not searched if the query
+    /// is limited to tools or to tool calls.
     fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
         if entry.role != Role::Assistant {
             return SearchedFields::All;
@@ -256,7 +258,7 @@ impl FileSearch<'_> {
             }
             return SearchedFields::OfSomeCalls(call_indexes);
         }
-        // The tool calls of a reply may be searched although replies are not.
+        // With the role `toolCall` alone, only the tool calls of a reply are searched.
         let roles = &self.query.entries.roles;
         let has_role_of_replies = roles
             .iter()
@@ -268,8 +270,9 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Whether the undecoded text of a message already shows that the entry matches, which saves a
-    /// visit of its fields. Always false if snippets are returned: they need the decoded text.
+    /// Whether the undecoded text of a message already shows that the entry matches, so that its
+    /// fields need not be visited. Always false if snippets are returned, because they need the
+    /// decoded text. False does not mean that there is no match.
     fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
         if self.query.details.snippets.is_some()
             || entry.kind != Kind::Message
@@ -284,7 +287,6 @@ impl FileSearch<'_> {
             return false;
         };
 
-        // A match in another field is found when the fields are visited.
         if let Content::Text(text) = message.content
             && prefilter.must_match(text.bytes)
         {
@@ -299,8 +301,8 @@ impl FileSearch<'_> {
         false
     }
 
-    /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
-    /// text of an entry without a match.
+    /// Searches the fields of an entry. Returns the first match or, in an inverted search, the
+    /// first text if nothing matches.
     fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
@@ -308,7 +310,7 @@ impl FileSearch<'_> {
             found: None,
             first_text: None,
         };
-        // The visitor breaks at the first match, which `fields` has then.
+        // The visit breaks at the first match, which is then in `fields`.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
             entry.kind,
@@ -326,11 +328,12 @@ impl FileSearch<'_> {
         if fields.first_text.is_none() && fields.searched == SearchedFields::All {
             return Some(empty_hit());
         }
-        // An entry without any of the searched tool calls does not count as one without a match.
+        // If only tool calls are searched, an entry without such a call is not reported as one
+        // without a match.
         fields.first_text
     }
 
-    /// Returns the text of an entry that matches, as far as the query requests it.
+    /// Returns the texts of a matching entry that the query requests.
     fn collect_texts(&self, entry: &ParsedEntry) -> MatchTexts {
         let mut texts = MatchTexts::default();
         let wanted = self.query.details.texts;
@@ -338,7 +341,7 @@ impl FileSearch<'_> {
             return texts;
         }
         let searched = self.searched_fields(entry);
-        // The visitor never breaks, so its result says nothing.
+        // The visit never breaks, so the result is always the same.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
             entry.kind,
@@ -354,9 +357,8 @@ impl FileSearch<'_> {
         texts
     }
 
-    /// Adds a field to the texts of its entry that the query requests. In the whole text, the field
-    /// has lines of its own. To the list of all matches, those in the field are added, except empty
-    /// ones.
+    /// Adds the text of a field to the texts that the query requests: to the whole text, on
+    /// separate lines, and its matches that are not empty to the list of all matches.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.details.texts.whole && !shown.is_empty() {
@@ -376,8 +378,8 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the first match in a field. The text is decoded only if the pattern may match, and
-    /// if the hit has a position.
+    /// Returns the first match in a field. The text is not decoded if the prefilter shows that it
+    /// cannot match, or that it must match and no snippet is needed.
     fn find_in_field(&self, field: &Field) -> Option<Hit> {
         let raw = field.raw();
         if let Some(prefilter) = self.query.pattern.prefilter() {
@@ -393,16 +395,17 @@ impl FileSearch<'_> {
         Some(self.hit_at(field.path(), &text, matched))
     }
 
-    /// Returns the hit at a range of the text of a field; an empty hit if no snippets are returned.
-    /// `field` is the path of the field.
+    /// Returns the hit at a range of a field's text; an empty hit if no snippets are returned.
+    /// `field` is the path of the field, such as `message.content[0].text`.
     fn hit_at(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
         let Some(size) = self.query.details.snippets else {
             return empty_hit();
         };
-        // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
+        // Lone surrogates become U+FFFD, which has the same number of bytes, so offsets stay valid.
         let shown = text.to_string_lossy();
         let mut matched = extend_to_characters(&shown, matched);
-        // A pattern that matches everywhere asks what failed, not where a text begins.
+        // An empty match is at the start of the text. In a search for failures, the line that
+        // reports the failure is shown instead.
         if self.query.entries.only_failed && matched.is_empty() {
             let start = find_failing_line(&shown);
             matched = start..start;
@@ -411,13 +414,13 @@ impl FileSearch<'_> {
     }
 }
 
-/// The path of the name of the tool in a result.
+/// The path of the field with the name of a result's tool.
 const TOOL_NAME_PATH: &str = "message.toolName";
 
-/// The words of a line that reports a failure, in lower case.
+/// The words by which a line that reports a failure is recognized, in lower case.
 const FAILURE_WORDS: [&str; 4] = ["error", "failed", "panicked", "fatal"];
 
-/// Returns the offset of the first line of a text that reports a failure; 0 if none does.
+/// Returns the offset of the first line that reports a failure; 0 if there is none.
 fn find_failing_line(text: &str) -> usize {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -430,18 +433,18 @@ fn find_failing_line(text: &str) -> usize {
     0
 }
 
-/// Which fields of an entry are searched.
+/// The fields of an entry to search.
 #[derive(Debug, PartialEq, Eq)]
 enum SearchedFields {
     All,
-    /// Those of its tool calls.
+    /// The fields of all tool calls in the entry.
     OfCalls,
-    /// Those of the tool calls in the blocks with these indexes.
+    /// The fields of the tool calls in the blocks with these indexes.
     OfSomeCalls(Vec<u32>),
 }
 
 impl SearchedFields {
-    /// Whether a field of the entry is one of these.
+    /// Whether a field of the entry is to be searched.
     fn contains(&self, field: &Field) -> bool {
         match self {
             SearchedFields::All => true,
@@ -465,7 +468,7 @@ struct FieldSearch<'a, 's> {
 
 impl FieldSearch<'_, '_> {
     /// Searches the next field, and stores the match or, in an inverted search, the first text.
-    /// Breaks at a match.
+    /// Breaks at a match, after which no other field is needed.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
@@ -480,7 +483,8 @@ impl FieldSearch<'_, '_> {
             return ControlFlow::Continue(());
         };
         self.found = Some(found);
-        // Of what failed, the text says more than the name of the tool, which precedes it.
+        // In a search for failures, a match in the text is preferred to one in the tool's name,
+        // which comes first. A later match replaces this one.
         if self.search.query.entries.only_failed && field.path() == TOOL_NAME_PATH {
             return ControlFlow::Continue(());
         }
@@ -488,12 +492,12 @@ impl FieldSearch<'_, '_> {
     }
 }
 
-/// Returns a hit whose position is not requested.
+/// Returns a hit without a position and a snippet, for queries that request neither.
 fn empty_hit() -> Hit {
     Hit::default()
 }
 
-/// Extends a range of a text to whole characters. A match can begin or end within a character if
+/// Extends a range to whole characters of the text. A match can begin or end within a character if
 /// the pattern contains `(?-u)`, or if the match is empty.
 fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
     let mut start = range.start;
@@ -507,7 +511,7 @@ fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Returns the role of an entry's message; for any other entry, its type.
+/// Returns the name of the role of an entry's message; for an entry without a message, its type.
 fn role_name<'a>(entry: &ParsedEntry<'a>) -> Text<'a> {
     let Record { kind, message, .. } = entry.record;
     let name = match entry.role {

@@ -1,4 +1,4 @@
-//! The ids of a session that is searched and not loaded.
+//! Reads the ids of a session that is searched without being loaded.
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::record::scan_record;
@@ -8,19 +8,19 @@ use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
 
-/// The number of bytes at the start of a line in which an id is looked for without parsing.
+/// The number of bytes at the start of a line that are searched for an id without parsing.
 const HEAD_LEN: usize = 96;
 
 /// The ids of the entries of a file, in file order.
 #[derive(Debug, Default)]
 pub struct SessionIds {
     bytes: Vec<u8>,
-    /// The end of each id in `bytes`.
+    /// The offset in `bytes` at which each id ends.
     ends: Vec<usize>,
 }
 
 impl SessionIds {
-    /// Reads the ids of all entries. Ids that are written with escapes count as they are decoded.
+    /// Reads the ids of all entries. Ids with escapes are decoded.
     ///
     /// # Errors
     /// If reading fails.
@@ -49,8 +49,8 @@ impl SessionIds {
             .map(|(&start, &end)| &self.bytes[start..end])
     }
 
-    /// Adds the id of the entry on a line, if there is one. Only a line of an unusual form is
-    /// parsed.
+    /// Adds the id of the entry on a line, if there is one. The line is parsed only if its form is
+    /// unusual.
     fn add_line(&mut self, line: &[u8]) {
         if let Some(id) = find_plain_id(line).or_else(|| find_last_id(line)) {
             self.add(id);
@@ -78,8 +78,8 @@ impl SessionIds {
     }
 }
 
-/// Returns the id of an entry whose line begins as the agents write it: with the type and the id,
-/// which need no decoding. `None` for any other line, and for the header.
+/// Returns the id of an entry whose line begins with the type and the id, as the agents write it.
+/// `None` for any other line, for an id with escapes, and for the header.
 fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
     let head = &line[..line.len().min(HEAD_LEN)];
     let from_type = head.strip_prefix(b"{\"type\":\"")?;
@@ -98,8 +98,8 @@ fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
 /// Returns the id of an entry whose line ends with `,"id":"…","parentId":"…"}`, as after a
 /// migration. `None` for any other line.
 ///
-/// The line is not parsed. That is safe from its end: the last brace closes the entry, so what is
-/// directly before it are members of the entry itself.
+/// The line is not parsed. Reading from the end is safe nevertheless: the last brace closes the
+/// entry, so the members directly before it are members of the entry itself.
 fn find_last_id(line: &[u8]) -> Option<&[u8]> {
     let members = line.trim_ascii_end().strip_suffix(b"}")?;
     let up_to_parent_key = match members.strip_suffix(b"null") {
@@ -118,8 +118,8 @@ fn find_last_id(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Splits a string without escapes off the end of a line: returns what is before its quotes, and
-/// what is between them.
+/// Splits a JSON string without escapes off the end of a line. Returns the bytes before the opening
+/// quote, and the bytes between the quotes.
 fn strip_plain_string(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_suffix(b"\"")?;
     let quote = memrchr(b'"', line)?;

@@ -1,4 +1,4 @@
-//! Full-text search: finds the entries that match a pattern, and where.
+//! Full-text search: finds the entries that match a pattern, and their first match.
 //!
 //! ```text
 //!   chunk ── Prefilter ──> line that may match ── fields ──> decoded text ── Pattern ──> Match

@@ -1,4 +1,4 @@
-//! The pattern: all patterns and options of the command line as one regular expression.
+//! Compiles all patterns and options of the command line to one regular expression.
 
 use crate::session::prefilter::Prefilter;
 use regex::bytes::{Regex, RegexBuilder};
@@ -8,7 +8,7 @@ use regex_syntax::hir::Hir;
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// How patterns are interpreted.
+/// The options for the interpretation of patterns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PatternOptions {
     /// Whether patterns are literal text, not regular expressions.
@@ -48,7 +48,8 @@ impl Pattern {
             let source = if options.fixed {
                 regex_syntax::escape(pattern)
             } else {
-                // Each is parsed by itself, so that `a)` and `(b` do not complete each other.
+                // Each pattern is parsed separately, so that `a)` and `(b` are errors, although
+                // `a)|(b` would be balanced in a group.
                 parse(pattern, options)?;
                 pattern.clone()
             };
@@ -82,14 +83,14 @@ impl Pattern {
         matches.map(|found| found.range()).collect()
     }
 
-    /// Returns the prefilter for lines that may match; `None` if every line has to be decoded.
+    /// Returns the prefilter, which finds lines that may match; `None` if every line has to be
+    /// decoded.
     pub fn prefilter(&self) -> Option<&Prefilter> {
         self.prefilter.as_ref()
     }
 }
 
-/// Returns the message of a syntax error on one line, without the crate's multi-line display of the
-/// pattern.
+/// Formats a syntax error as one line. The display of the crate has several lines.
 fn one_line_message(error: &regex_syntax::Error, pattern: &str) -> String {
     match error {
         regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),
@@ -98,8 +99,8 @@ fn one_line_message(error: &regex_syntax::Error, pattern: &str) -> String {
     }
 }
 
-/// Parses a regular expression with the settings that it is compiled with. As in `regex::bytes`, it
-/// may match bytes that are not UTF-8.
+/// Parses a regular expression with the same settings with which it is compiled. As in
+/// `regex::bytes`, it may match bytes that are not UTF-8.
 fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     let mut parser = ParserBuilder::new()
         .utf8(false)
@@ -111,14 +112,14 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
         .map_err(|error| one_line_message(&error, source))
 }
 
-/// Whether a pattern contains an upper-case letter that text must have to match. The letters of a
-/// class such as `\S` or `\p{Lu}` do not count.
+/// Whether a pattern contains an upper-case letter as a literal. The letters in the name of a
+/// class, such as `\S` or `\p{Lu}`, do not count.
 fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);
     }
     let Ok(parsed) = ast::parse::Parser::new().parse(pattern) else {
-        // Compiling it will report the error.
+        // The error is reported when the pattern is compiled.
         return false;
     };
     let finder = UpperCaseFinder {
@@ -130,7 +131,7 @@ fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
 
 /// A visitor of a parsed pattern that looks for upper-case letters.
 struct UpperCaseFinder {
-    /// Whether one was found.
+    /// Whether an upper-case letter was found.
     has_upper_case: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a search looks for, and what it returns of each match.
+//! Defines queries and matches: what a search looks for, and what it returns for each match.
 
 use super::pattern::Pattern;
 use super::tool::ToolUse;
@@ -9,27 +9,28 @@ use crate::session::period::Period;
 use crate::session::search::{Hit, SnippetSize};
 use pisess_json::text::Text;
 
-/// What to search for, and where.
+/// A search: the pattern, where to search, and what to return.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The pattern to match.
     pub pattern: Pattern,
-    /// Search for entries that do not match.
+    /// Whether to return the entries that do not match.
     pub inverted: bool,
     /// The entries to search.
     pub entries: EntryFilter,
     /// The fields of an entry to search.
     pub scope: FieldScope,
-    /// What is returned of each match.
+    /// The details that are returned with each match.
     pub details: MatchDetails,
 }
 
-/// The entries that a search includes: those that pass all conditions. The default includes all.
+/// The conditions for the entries to search, all of which must hold. The default includes all
+/// entries.
 #[derive(Clone, Debug, Default)]
 pub struct EntryFilter {
     /// Only entries with one of these roles (see [`searchable_roles`]); all if empty.
     pub roles: Vec<String>,
-    /// Only the calls and results of the tools with these names; everything if empty.
+    /// Only the calls and results of the tools with these names; all entries if empty.
     pub tool_names: Vec<String>,
     /// Only entries of this period.
     pub period: Period,
@@ -39,27 +40,30 @@ pub struct EntryFilter {
     pub only_failed: bool,
     /// Only entries with an image.
     pub only_images: bool,
-    /// Whether the caller selects entries by their lines. Then the title is not searched.
+    /// Whether the caller filters the matches by their lines. Then the title is not searched.
     pub only_entries: bool,
 }
 
-/// What is returned of each match. With the default, matches can only be counted.
+/// The details that are returned with each match. The default has none, so that matches can only be
+/// counted.
 #[derive(Clone, Debug, Default)]
 pub struct MatchDetails {
-    /// How much text is returned, with its position and its line.
+    /// The size of the snippet of text around the match. If `None`, neither the snippet nor its
+    /// position and line are returned.
     pub snippets: Option<SnippetSize>,
-    /// Whether the tool is returned with each match in a call or its result.
+    /// The options for the tool that is returned with a match in a call or its result. If `None`,
+    /// no tool is returned.
     pub tools: Option<ToolOptions>,
-    /// What is returned of the text of the entry, besides the first match.
+    /// The texts of the entry that are returned, besides the first match.
     pub texts: TextOptions,
-    /// Whether the entry is on the path to the leaf.
+    /// Whether to return if the entry is on the path to the leaf.
     pub reports_active: bool,
 }
 
-/// What is returned of the text of an entry that matches.
+/// The texts of a matching entry that are returned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TextOptions {
-    /// All the text that was searched.
+    /// The whole text that was searched.
     pub whole: bool,
     /// Every match.
     pub every_match: bool,
@@ -68,7 +72,7 @@ pub struct TextOptions {
 /// The options for the descriptions of tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOptions {
-    /// The user's home directory, written `~` in paths.
+    /// The user's home directory, which is abbreviated to `~` in paths.
     pub home: Option<Text<'static>>,
 }
 
@@ -83,13 +87,13 @@ impl Query {
     }
 }
 
-/// The role of a hit in the title of a session.
+/// The role of a match in the title of a session.
 pub(super) const TITLE_ROLE: &str = "title";
 /// The role that restricts a search to the tool calls of the model.
 pub(super) const TOOL_CALL_ROLE: &str = "toolCall";
 
-/// Returns the roles that a search can be restricted to: those of messages, the types of other
-/// entries, tool calls and the title.
+/// Returns the names of the roles to which a search can be restricted: the roles of messages, the
+/// types of other entries, `toolCall` and `title`.
 pub fn searchable_roles() -> Vec<&'static str> {
     let mut names = Vec::new();
     for role in Role::NAMED {
@@ -107,37 +111,37 @@ pub fn searchable_roles() -> Vec<&'static str> {
     names
 }
 
-/// An entry that matches, with its first match.
+/// An entry (or the title) that matches, with its first match.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// Its physical line.
+    /// The physical line of the entry.
     pub line: LineNo,
-    /// Its id; empty if it has none.
+    /// The id of the entry; empty if it has none.
     pub id: Text<'static>,
-    /// The role of its message; for any other entry, its type.
+    /// The role of the message; for an entry without a message, its type.
     pub role: Text<'static>,
-    /// Its timestamp, as stored.
+    /// The timestamp of the entry, as stored.
     pub timestamp: Option<Text<'static>>,
-    /// Where it matches; of an entry that does not match, the first text.
+    /// The first match; in an inverted search, the first text of the entry.
     pub hit: Hit,
-    /// The tool that was called, or that printed the text, if requested.
+    /// The tool that the match belongs to, if tools were requested.
     pub tool: Option<ToolUse>,
-    /// Where the entry continues the conversation, if it was written while the session was
-    /// followed.
+    /// Where the entry continues the conversation; only for entries that were written while the
+    /// search was following the session.
     pub continuation: Option<EntryContinuation>,
     /// Whether the tool call, command or reply failed.
     pub has_failed: bool,
-    /// Whether the entry is on the path to the leaf; `None` if that was not requested, or if it is
-    /// in no tree, as the title.
+    /// Whether the entry is on the path to the leaf. `None` if this was not requested, or for the
+    /// title, which is not in the tree.
     pub is_active: Option<bool>,
-    /// The text of the entry, as far as it was requested.
+    /// The texts of the entry that were requested.
     pub texts: MatchTexts,
 }
 
-/// The text of an entry that matches.
+/// The texts of a matching entry.
 #[derive(Clone, Debug, Default)]
 pub struct MatchTexts {
-    /// All the text that was searched: fields on lines of their own.
+    /// The whole text that was searched, with each field on separate lines.
     pub whole: Option<String>,
     /// Every match, in order.
     pub every_match: Vec<String>,

@@ -1,5 +1,5 @@
-//! Searches one file: its lines, on one thread or several. `entry_search` searches each line that
-//! may match.
+//! Searches the lines of one file, on one or several threads. `entry_search` searches each line
+//! that may match.
 
 use super::active_path::ActivePath;
 use super::query::{Match, Query};
@@ -19,28 +19,30 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The result of a search besides the hits.
+/// The result of a search, besides the matches.
 #[derive(Clone, Debug)]
 pub struct SearchOutcome {
     /// The session's header.
     pub header: Header,
-    /// The lines that may match but are not JSON; `None` if there are none.
+    /// The lines that may match but cannot be read, because they are not JSON; `None` if there are
+    /// none.
     pub unread: Option<DamagedLines>,
-    /// Where to continue when the file has grown.
+    /// The point from which a later search continues when the file has grown.
     pub resume: ResumePoint,
 }
 
-/// Where a search of a file begins: where an earlier one ended, or after the header.
+/// The point at which a search of a file begins: after the header, or where an earlier search
+/// ended.
 #[derive(Clone, Copy, Debug)]
 pub struct ResumePoint {
     /// The offset of the first line to search.
     pub offset: u64,
-    /// The lines that were counted before.
+    /// The lines that an earlier search counted.
     counted: CountedLines,
 }
 
-/// The number of lines before an offset of a file. Lines are counted only as far as the number of
-/// one is needed, so the offset may be far before the line that is searched.
+/// The number of lines before an offset of a file. Lines are counted only when the number of one is
+/// needed, so this offset may be far before the line that is being searched.
 #[derive(Clone, Copy, Debug)]
 struct CountedLines {
     line_count: u32,
@@ -49,25 +51,25 @@ struct CountedLines {
 }
 
 impl CountedLines {
-    /// Counts the lines up to an offset of the file, and reads them for that.
+    /// Reads and counts the lines up to an offset of the file.
     fn read_to(&mut self, source: &dyn ReadAt, end: u64) -> io::Result<()> {
         self.line_count += count_lines(source, self.end..end)?;
         self.end = end;
         Ok(())
     }
 
-    /// Counts the lines in the bytes that follow those counted so far.
+    /// Counts the lines in `bytes`, which follow the counted part of the file.
     fn add_bytes(&mut self, bytes: &[u8]) {
         self.line_count += count_newlines(bytes);
         self.end += bytes.len() as u64;
     }
 }
 
-/// Searches a file, and calls `on_match` with each match until it breaks. The title comes first,
-/// then the entries from first to last.
+/// Searches a file, and calls `on_match` with each match until `on_match` breaks. The title comes
+/// first, then the entries in file order.
 ///
-/// With `resume`, where an earlier search ended, only what was appended since is searched. A large
-/// file is searched by up to `workers` threads.
+/// With `resume`, only the lines from that point on are searched. A large file is searched by up to
+/// `workers` threads.
 pub fn search_file(
     source: &dyn ReadAt,
     query: &Query,
@@ -88,7 +90,7 @@ pub fn search_file(
     let mut search = FileSearch::new(source, query, &preamble, start_point);
 
     let mut is_enough = false;
-    // An earlier search has found the title.
+    // The earlier search before `resume` has already searched the title.
     if resume.is_none()
         && let Some(title) = search.find_in_title()
     {
@@ -111,10 +113,10 @@ pub fn search_file(
     })
 }
 
-/// Receives the matches that a search finds, until it breaks.
+/// The function that a search calls with each match, until the function breaks or fails.
 type MatchHandler<'t> = dyn FnMut(Match) -> Result<ControlFlow<()>, LoadError> + 't;
 
-/// A search of lines of a file, or of one range of it.
+/// A search of the lines of a file, or of one range of a file.
 pub(super) struct FileSearch<'s> {
     pub(super) source: &'s dyn ReadAt,
     pub(super) query: &'s Query,
@@ -122,28 +124,29 @@ pub(super) struct FileSearch<'s> {
     pub(super) keys: KeyCache<Member>,
     /// The offset at which the search begins.
     start: u64,
-    /// The lines counted so far.
+    /// The lines that were counted so far.
     counted: CountedLines,
-    /// Whether the number of a line was needed, so that all that follow are counted.
+    /// Whether the number of a line was needed before. If so, the lines that follow are counted
+    /// while they are in memory.
     is_counting: bool,
-    /// The lines so far that may match but are not JSON.
+    /// The lines found so far that may match but are not JSON.
     unread: Option<DamagedLines>,
 }
 
-/// The result of a search of one range of a file. Lines are numbered from the first that begins in
-/// the range.
+/// The result of a search of one range of a file. Lines are numbered from 1 at the first line that
+/// begins in the range.
 struct SearchedRange {
     matches: Vec<Match>,
     unread: Option<DamagedLines>,
-    /// The bytes of the lines that begin in it.
+    /// The bytes of the lines that begin in the range.
     bytes: Range<u64>,
-    /// The number of these lines, if they were counted.
+    /// The number of these lines; `None` if they were not counted.
     line_count: Option<u32>,
 }
 
-/// Why a search of ranges ended early.
+/// The reason why a search of ranges ended early.
 enum Stopped {
-    /// The receiver of the matches wants no more.
+    /// `on_match` has broken: no more matches are wanted.
     Enough,
     Failed(LoadError),
 }
@@ -163,7 +166,8 @@ impl<'s> FileSearch<'s> {
             keys: record::new_key_cache(),
             start: start_point.offset,
             counted: start_point.counted,
-            // An earlier search needed the number of a line.
+            // If lines after the header were counted, the earlier search needed the number of a
+            // line.
             is_counting: start_point.counted.end > preamble.end,
             unread: None,
         }
@@ -180,7 +184,8 @@ impl<'s> FileSearch<'s> {
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
-        // The path to the leaf is found out when the first match needs it: most files have none.
+        // The path to the leaf is determined when the first match needs it, because most files have
+        // no match.
         let mut path = ActivePath::default();
         let mut on_any_match = |found: Match| {
             let kept = path.keep_on_path(source, query, preamble.format, found)?;
@@ -216,8 +221,8 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Searches all lines on several threads, each of which searches one range at a time.
-    /// `on_match` is called on this thread, in the same order as by `search_lines`.
+    /// Searches all lines on several threads, each of which searches one range at a time. Calls
+    /// `on_match` on this thread, in file order as [`search_lines`](Self::search_lines) does.
     fn search_ranges(
         &mut self,
         workers: usize,
@@ -227,7 +232,7 @@ impl<'s> FileSearch<'s> {
         let query = self.query;
         let preamble = self.preamble;
         let buffers = Pool::new(PageBuffer::default);
-        // Lines are counted once a range has needed the number of one.
+        // Set by the first range that needs the number of a line: from then on, lines are counted.
         let is_counting = AtomicBool::new(false);
         let outcome = in_order(
             chunk_ranges(source, self.start),
@@ -245,23 +250,23 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range. The thread that searched the range
-    /// numbered its lines from 1, because it did not know how many lines are before the range. Here
-    /// they get their numbers in the file.
+    /// Calls `on_match` with the matches of the next range, with their line numbers in the file.
+    /// The thread that searched the range numbered its lines from 1, because it did not know the
+    /// number of lines before the range.
     fn report_range(
         &mut self,
         range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        // Lines are counted from the first range on that needs the number of a match. The lines
-        // before that range are counted now.
+        // The first range that needs line numbers also needs the number of lines before it, which
+        // were not counted until now.
         let needs_numbers = range.line_count.is_some();
         if needs_numbers && self.counted.end < range.bytes.start {
             let read_result = self.counted.read_to(self.source, range.bytes.start);
             read_result.map_err(|error| Stopped::Failed(error.into()))?;
         }
 
-        // If no range needed a number yet, this is too small, and is not shown.
+        // If no range has needed a number yet, this is too small. Then no number is shown either.
         let lines_before = self.counted.line_count;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
@@ -291,7 +296,8 @@ impl<'s> FileSearch<'s> {
         Ok(())
     }
 
-    /// Adds lines that may match but are not JSON. They follow those that were added before.
+    /// Adds lines that may match but are not JSON. They come after the lines that were added
+    /// before, so the first number stays.
     fn add_unread(&mut self, lines: DamagedLines) {
         match &mut self.unread {
             Some(unread) => unread.count += lines.count,
@@ -300,14 +306,15 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Searches the lines of a chunk that may match, and calls `on_match` with each match. Breaks
-    /// when `on_match` does.
+    /// when `on_match` breaks.
     fn search_chunk(
         &mut self,
         chunk: LineChunk,
         on_match: &mut MatchHandler,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
-        // An entry that does not match can be on any line.
+        // An inverted search has to read every line: the prefilter would skip the lines it looks
+        // for.
         let prefilter = if self.query.inverted {
             None
         } else {
@@ -327,7 +334,7 @@ impl<'s> FileSearch<'s> {
             }
         }
 
-        // Once a number was needed, the other lines are counted while they are in memory.
+        // Once a line number was needed, the remaining lines are counted while they are in memory.
         if self.is_counting && self.counted.end >= chunk.start {
             let counted_len = (self.counted.end - chunk.start) as usize;
             self.counted.add_bytes(&bytes[counted_len..]);
@@ -335,13 +342,13 @@ impl<'s> FileSearch<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Counts the lines of the file before a line of a chunk, and returns the number of that line.
-    /// From the first call on, all lines of the search are counted.
+    /// Returns the number of a line, and counts the lines before it for this. After the first call,
+    /// all lines of the search are counted.
     pub(super) fn count_lines_to(&mut self, line: ChunkLine) -> io::Result<LineNo> {
         let ChunkLine { chunk, start } = line;
         self.is_counting = true;
         if self.counted.end < chunk.start {
-            // The chunks before this one needed no number, so their lines were not counted.
+            // The lines of earlier chunks were not counted, because no number was needed there.
             self.counted.read_to(self.source, chunk.start)?;
         }
         let counted_len = (self.counted.end - chunk.start) as usize;
@@ -350,7 +357,7 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Searches a line of a chunk. A line that is not JSON cannot be searched, and is counted as
-    /// unread. `state` is updated by the line.
+    /// unread. The calls and blocks on the line are stored in `state`.
     fn search_line<'b>(
         &mut self,
         line: ChunkLine<'b>,
@@ -371,7 +378,8 @@ impl<'s> FileSearch<'s> {
             return Ok(SearchedLine { end, found });
         }
 
-        // The last line of a file may still be being written, so it does not count.
+        // The last line of a file may be incomplete because an agent is writing it, so it is not
+        // counted as unread.
         let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
         let is_last = chunk.start + end as u64 >= self.source.len();
         if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
@@ -385,12 +393,12 @@ impl<'s> FileSearch<'s> {
     }
 }
 
-/// What the search of a chunk keeps from line to line.
+/// The state that the search of a chunk keeps from line to line.
 #[derive(Default)]
 pub(super) struct ChunkState<'b> {
     /// The blocks of the message on the line that was read last.
     pub(super) blocks: Vec<Block<'b>>,
-    /// The calls of all lines read so far, if tools are returned with matches.
+    /// The calls on all lines read so far; only if tools are returned with matches.
     pub(super) calls: KnownCalls<'b>,
 }
 
@@ -403,8 +411,8 @@ struct SearchedLine {
 
 /// Searches the lines that begin in a range of a file.
 ///
-/// They are counted if the number of one of them is needed, or if `is_counting` is set: another
-/// range needed a number. The first range that needs one sets `is_counting`.
+/// The lines are counted if the number of one of them is needed, or if `is_counting` is set, which
+/// means that another range needed a number. If a number is needed here, sets `is_counting`.
 fn search_range(
     source: &dyn ReadAt,
     query: &Query,
@@ -465,7 +473,7 @@ fn search_range(
     })
 }
 
-/// Returns the number of lines that begin in a range of a file.
+/// Returns the number of newlines in the lines that begin in a range of a file.
 fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     let mut count = 0;
     let _: ControlFlow<()> = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
@@ -475,11 +483,11 @@ fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     Ok(count)
 }
 
-/// Returns the offset of the first line that may match, from the line on that starts at
-/// `line_start`; `None` if there is none in `bytes`.
+/// Returns the offset of the first line that may match, beginning with the line at `line_start`.
+/// `None` if there is none in `bytes`.
 ///
-/// `next_position` is a prefilter's function, which returns the next position at which a line may
-/// match. Without it, every line may match.
+/// `next_position` returns the first position at or after an offset where the prefilter has a hit.
+/// Without this function, every line may match.
 fn next_candidate_line(
     bytes: &[u8],
     line_start: usize,

@@ -1,4 +1,5 @@
-//! The tool behind a match: what printed the text, or what is called there.
+//! Finds the tool to which a match belongs: the tool that printed the text, or that is called
+//! there.
 
 use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
 use crate::session::read::line_chunks::LineChunk;
@@ -10,18 +11,19 @@ use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
 
-/// The number of bytes before a result in which its call is looked for. A call is in the message
-/// before, and only the results of other calls are between them.
+/// The number of bytes before a tool result that are searched for its call. The call is in the last
+/// reply, and only the results of other calls are in between.
 const CALL_WINDOW: u64 = 256 * 1024;
 
-/// A tool, and what it works on.
+/// A use of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolUse {
-    /// Its name: `bash`.
+    /// The name of the tool, such as `bash`.
     pub name: Text<'static>,
-    /// The command, the path or the pattern; empty if the call is not found.
+    /// What the tool works on, such as a command, a path or a pattern; empty if the call is not
+    /// found.
     pub subject: Text<'static>,
-    /// Whether the match is in the call, and not in what the tool printed.
+    /// Whether the match is in the call, not in the output of the tool.
     pub is_call: bool,
 }
 
@@ -41,8 +43,8 @@ impl ToolUse {
         }
     }
 
-    /// Returns the call that contains a field of a reply, given by its path; `None` if the field is
-    /// in no call.
+    /// Returns the call that contains the field of a reply at this path, such as
+    /// `message.content[2].arguments.command`. `None` if the field is not in a call.
     pub(super) fn from_reply_field(
         field: &str,
         blocks: &[Block],
@@ -62,7 +64,7 @@ impl ToolUse {
         })
     }
 
-    /// Returns the command or code that the user ran.
+    /// Returns the tool and the command or code of an execution by the user.
     pub(super) fn from_execution(message: &MessageFacts, folders: Folders) -> ToolUse {
         let message = Raw::from_checked(message.bytes);
         ToolUse {
@@ -73,8 +75,8 @@ impl ToolUse {
     }
 }
 
-/// The calls on the lines of a chunk that were read for the search. With many matches, most calls
-/// are on such a line, and need not be looked for.
+/// The calls on those lines of a chunk that the search has parsed. If there are many matches, most
+/// calls are on such a line, and need not be searched for.
 #[derive(Debug, Default)]
 pub(super) struct KnownCalls<'a> {
     calls: Vec<KnownCall<'a>>,
@@ -82,7 +84,7 @@ pub(super) struct KnownCalls<'a> {
 
 #[derive(Debug)]
 struct KnownCall<'a> {
-    /// The id as it is written, with its quotes.
+    /// The id as written, with its quotes.
     id: Raw<'a>,
     arguments: Raw<'a>,
 }
@@ -108,14 +110,14 @@ impl<'a> KnownCalls<'a> {
     }
 }
 
-/// A line in a chunk, given by the offset of its first byte there. Its end is not known.
+/// A line in a chunk. `start` is the offset of its first byte in the chunk; its end is not known.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkLine<'b> {
     pub chunk: LineChunk<'b>,
     pub start: usize,
 }
 
-/// Finds the tools of results, and what their calls say.
+/// Finds the calls of tool results.
 pub(super) struct CallSearch<'a> {
     pub source: &'a dyn ReadAt,
     pub keys: &'a mut KeyCache<Member>,
@@ -123,8 +125,8 @@ pub(super) struct CallSearch<'a> {
 }
 
 impl CallSearch<'_> {
-    /// Returns the tool of a result, and what its call says. The call is among `calls`, or else
-    /// within [`CALL_WINDOW`] bytes before the result, whose line is `line`.
+    /// Returns the tool of a result, and the subject from its call. The call is searched for in
+    /// `calls`, and then within [`CALL_WINDOW`] bytes before `line`, the line of the result.
     pub(super) fn find_tool(
         &mut self,
         result: &MessageFacts,
@@ -141,7 +143,7 @@ impl CallSearch<'_> {
             return Ok(ToolUse::new(name, arguments, self.folders));
         }
 
-        // First the part of the window that is in memory, then the part before the chunk.
+        // The part of the window in the chunk, which is in memory, is searched first.
         let line_offset = chunk.start + start as u64;
         let window_start = line_offset.saturating_sub(CALL_WINDOW);
         let start_in_chunk = window_start.saturating_sub(chunk.start) as usize;
@@ -155,12 +157,12 @@ impl CallSearch<'_> {
         Ok(found.unwrap_or_else(|| ToolUse::without_call(name)))
     }
 
-    /// Returns the last call with this id in whole lines. `call_id` is the id as written in the
-    /// result.
+    /// Returns the tool of the last call with this id in `lines`, which end with a newline.
+    /// `call_id` is the id as written in the result.
     ///
-    /// The first line may lack its beginning. It is then no JSON, and no call is found in it.
+    /// If the first line lacks its beginning, it is not JSON, and no call is found in it.
     fn find_call_before(&mut self, lines: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {
-        // The call is on one of the last lines, so these are searched one by one.
+        // The call is usually on one of the last lines, so lines are searched from the last one.
         let finder = Finder::new(call_id.bytes());
         let mut rest = lines;
         while let Some(whole_lines) = rest.strip_suffix(b"\n") {
@@ -171,7 +173,7 @@ impl CallSearch<'_> {
                 continue;
             }
 
-            // One walk validates the line and collects the blocks of its message.
+            // One scan validates the line and collects the blocks of its message.
             let mut scanner = Scanner::new(line);
             let mut record = Record::default();
             let mut blocks = Vec::new();

@@ -1,5 +1,5 @@
-//! The order in which entries were written, to mark matches before which the conversation went on
-//! at another entry.
+//! Follows the entries as they are written, to mark matches before which the conversation moved to
+//! another branch.
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::whole_lines::find_line_backwards;
@@ -10,37 +10,38 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
 
-/// Where an entry continues the conversation.
+/// How the entry of a match continues the conversation since the match before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EntryContinuation {
-    /// After the entry written before it, or on the branch that an earlier match already moved to.
+    /// On the same branch: each entry since the last match is a child of the one before.
     #[default]
     Continues,
-    /// On another branch.
+    /// On another branch, to which the conversation moved since the last match.
     Branches {
-        /// The id of the entry that it follows; `None` for the root.
+        /// The id of the entry at which the branch begins; `None` for the root.
         after: Option<Text<'static>>,
     },
 }
 
-/// The ids by which an entry is placed in the tree.
+/// The id and the parent id of an entry.
 #[derive(Clone, Debug)]
 struct WrittenEntry {
     id: Text<'static>,
-    /// The id of its parent; `None` for a root.
+    /// The parent id; `None` for a root.
     parent: Option<Text<'static>>,
 }
 
-/// The entries that were written since a search, and how far they have been followed.
+/// The entries that were written since the last search, and the state of following them.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// The entries that are still to be followed, in file order.
     unfollowed: VecDeque<WrittenEntry>,
-    /// The id of the entry before these.
+    /// The id of the entry that was followed last.
     last_id: Option<Text<'static>>,
-    /// If the file was replaced: the id of the entry that was last in it before.
+    /// If the file was replaced: the id of the last entry of the old file, until an entry with this
+    /// id is followed in the new one.
     last_before_replacement: Option<Text<'static>>,
-    /// Where the last branch began among the entries followed since the last match.
+    /// The last change of branches since the last match.
     continuation: EntryContinuation,
 }
 
@@ -57,8 +58,8 @@ impl Trail {
         })
     }
 
-    /// Adds the entries that were appended from the offset `from` on, which are still to be
-    /// followed. Without an offset, the file was replaced, and all its entries are added.
+    /// Adds the entries from the offset `from` on to those that are still to be followed. If `from`
+    /// is `None`, the file was replaced, and all entries are added.
     ///
     /// # Errors
     /// If reading fails.
@@ -68,7 +69,7 @@ impl Trail {
         from: Option<u64>,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
-        // The new file may continue from the same entry, or have another conversation.
+        // The new file may contain the old entries, or another conversation.
         if from.is_none() {
             self.last_before_replacement = self.last_id.take();
         }
@@ -84,16 +85,17 @@ impl Trail {
         Ok(self)
     }
 
-    /// Follows the entries up to the entry with this id, in which the next match is. Returns where
-    /// the conversation has branched off since the last match, if it has.
+    /// Follows the entries up to and including the entry of the next match, which has this id.
+    /// Returns how the conversation has continued since the last match.
     ///
-    /// If no entry has the id, all entries are followed, and the conversation counts as continued.
+    /// If no entry has the id, all entries are followed, and the result is
+    /// [`EntryContinuation::Continues`].
     pub fn advance_to(&mut self, id: &Text) -> EntryContinuation {
         while let Some(entry) = self.unfollowed.pop_front() {
             let is_of_match = entry.id == *id;
             self.follow_entry(entry);
             if is_of_match {
-                // The next match starts anew.
+                // `take` resets the state for the next match.
                 return std::mem::take(&mut self.continuation);
             }
         }
@@ -108,7 +110,7 @@ impl Trail {
         self
     }
 
-    /// Makes an entry the last one. If it is not below the entry written before it, a branch began
+    /// Makes an entry the last one. If the entry is not a child of the last entry, a branch begins
     /// at its parent.
     fn follow_entry(&mut self, entry: WrittenEntry) {
         if entry.parent != self.last_id {
@@ -117,7 +119,8 @@ impl Trail {
             };
         }
 
-        // Up to this entry, a replaced file has entries that were followed before.
+        // In a replaced file, all entries up to this one were followed before, so they are not a
+        // change of branches.
         if self.last_before_replacement.as_ref() == Some(&entry.id) {
             self.last_before_replacement = None;
             self.continuation = EntryContinuation::Continues;

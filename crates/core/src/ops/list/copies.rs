@@ -1,5 +1,5 @@
-//! Counts each entry once, although a fork has copies of the entries of its source, and two imports
-//! of a source have the same responses.
+//! Counts each entry only once in a list. A fork has copies of the entries of its source, and two
+//! imports of the same source have the same responses.
 
 use super::{ListedSession, ReadSession};
 use crate::load::read_header;
@@ -13,13 +13,13 @@ use pisess_json::Raw;
 use pisess_store::{FoundFile, Glance};
 use std::path::Path;
 
-/// Adds the entries of a session to those counted so far, and returns its row, in which only the
-/// entries that were new are counted, with their usage.
+/// Counts the entries of the next session that are in no earlier session. Returns its data with the
+/// numbers and the usage of only these entries, and adds their keys to `counted_keys`.
 ///
-/// `counted_keys` has the keys of the entries and responses of all earlier sessions. A fork copies
-/// entries of its source, so sessions must be passed in the order in which they were started. An
-/// entry without a key is not a copy, unless it was copied with a response. A session that was
-/// loaded without keys, as one that is neither a fork nor the source of one, stays as it is.
+/// `counted_keys` has the keys of the entries and responses of all earlier sessions. Sessions must
+/// be passed in the order in which they were started, so that a fork comes after its source. An
+/// entry without a key is counted, unless it was copied together with a response. A session that
+/// was loaded without keys is returned unchanged: it is neither a fork nor the source of one.
 pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     if reading.keys.is_empty() {
         return reading.listed;
@@ -34,8 +34,8 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
     let mut own_responses = Vec::new();
     let mut billed = reading.billed.iter().peekable();
     for (index, entry) in reading.keys.iter().enumerate() {
-        // Requests are in the order of their entries. The request of a copy is taken as well, so
-        // that the next one comes first.
+        // Requests are in the order of their entries. The request of a copied entry is taken, too:
+        // otherwise, it would stay at the front and hide all later ones.
         let request = billed.next_if(|request| request.entry.index() == index);
         if copied_turns.contains(&EntryIx::new(index)) {
             continue;
@@ -48,7 +48,8 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
         }
         let has_tokens = request.is_some_and(|request| request.usage.has_tokens());
         if has_tokens && entry.response != EntryKey::NONE {
-            // A session may have a response in several entries, which all count.
+            // A response is added only after the loop: several entries of this session may have it,
+            // and all of them are counted.
             own_responses.push(entry.response);
         }
         if !entry.is_pruned {
@@ -56,7 +57,7 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
             listed.message_count += u32::from(entry.is_message);
             listed.user_message_count += u32::from(entry.is_user_message);
         }
-        // What was pruned was paid for as well.
+        // The request of a pruned entry was paid for, so its usage is counted.
         if let Some(request) = request {
             listed.usage.add(&request.usage);
         }
@@ -65,7 +66,8 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
     listed
 }
 
-/// Returns the entries with a response that was counted before, and what was copied with them.
+/// Returns the entries with a response that was counted in an earlier session, and the entries that
+/// were copied together with them.
 fn find_copied_turns(counted_keys: &HashSet<u128>, reading: &ReadSession) -> HashSet<EntryIx> {
     let mut copied_responses = HashSet::default();
     for request in &reading.billed {
@@ -91,13 +93,13 @@ impl ResponseTree for ReadSession {
     }
 }
 
-/// A session file, as its header places it among others.
+/// A session file, and whether its header relates it to other files.
 #[derive(Debug)]
 pub struct FamilyFile {
-    /// The file.
+    /// The session file.
     pub file: FoundFile,
-    /// Whether it may share entries with others: it is a fork, the source of one, or was started at
-    /// the same time as another, as two imports of a source are.
+    /// Whether the session may share entries with others: if it is a fork, the source of one, or
+    /// has the same start time as another. Two imports of the same source have the same start time.
     pub is_related: bool,
 }
 
@@ -126,7 +128,7 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
             started_ms = header.started_ms();
             let path = file.path.as_os_str().as_encoded_bytes();
             let is_source = sources.contains(path) || sources.contains(header.id.as_bytes());
-            // A copy of a file has its header, and so the same start.
+            // A copy of a file has the same header, and so the same start time.
             let has_same_start = match started_ms {
                 Some(start) => counts_by_start[&start] > 1,
                 None => false,
@@ -146,7 +148,8 @@ fn try_read_header(path: &Path) -> Option<Header> {
     read_header(&file).ok()
 }
 
-/// Returns what a fork was made from, as in its header: a path, or an id.
+/// Returns the source of a fork as stored in the header: a path or an id. `None` if the session is
+/// not a fork.
 fn fork_source(header: &Header) -> Option<Vec<u8>> {
     let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(source.into_bytes())

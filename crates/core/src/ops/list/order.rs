@@ -1,32 +1,32 @@
-//! Which sessions are chosen, and their order.
+//! Filters and sorts listed sessions.
 
 use super::ListedSession;
 use std::cmp::Reverse;
 
-/// Which sessions to choose; by default, all.
+/// The conditions that a session must fulfil to be chosen. The default accepts all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionFilter {
-    /// The time before which the newest message must have been written, in milliseconds since 1970.
+    /// The newest message must be older than this time, in milliseconds since 1970.
     pub before_ms: Option<i64>,
-    /// Whether only sessions without user messages are chosen.
+    /// Whether the session must have no user message.
     pub only_empty: bool,
-    /// The size in bytes that a session must exceed.
+    /// The session must be larger than this, in bytes.
     pub larger_than: Option<u64>,
 }
 
-/// What decides whether a session is chosen.
+/// The facts by which a [`SessionFilter`] decides.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectionFacts {
-    /// The time of its newest message, in milliseconds since 1970.
+    /// The time of the newest message, in milliseconds since 1970.
     pub modified_ms: i64,
-    /// Whether it has no user message.
+    /// Whether there is no user message.
     pub is_empty: bool,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 impl SessionFilter {
-    /// Whether a session is chosen.
+    /// Whether a session with these facts fulfils all conditions.
     pub fn accepts(self, session: SelectionFacts) -> bool {
         let is_old_enough = self
             .before_ms
@@ -67,7 +67,7 @@ pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
         let by_activity = b.modified_ms.cmp(&a.modified_ms);
         by_activity.then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
     });
-    // The sorts below are stable: sessions that are equal in them keep the order from above.
+    // The sorts below are stable, so sessions with equal keys keep the order from above.
     match order {
         Order::Modified => {}
         Order::Created => list.sort_by_key(|session| Reverse(session.created_ms)),
@@ -79,7 +79,7 @@ pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
         Order::Size => list.sort_by_key(|session| Reverse(session.bytes)),
         Order::Context => sort_descending(list, |session| {
             let tokens = session.context_estimate.or(session.context_tokens);
-            // A session whose context is unknown comes after an empty one.
+            // -1, so that a session whose context is unknown comes after one with an empty context.
             tokens.unwrap_or(-1.0)
         }),
         Order::Tokens => sort_descending(list, |session| session.usage.total_tokens()),

@@ -1,42 +1,44 @@
-//! The tree of sessions in a list: forks and sub-agents below the sessions that they come from.
+//! Arranges the sessions of a list as a tree: forks below their sources, sub-agents below the
+//! sessions that own them.
 
 use super::ListedSession;
 use foldhash::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Where the rows of forks are.
+/// The place of forks in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForkRows {
-    /// At the top level, as those of other sessions.
+    /// At the top level, like other sessions.
     Separate,
     /// Below their sources, in the order in which they were started.
     Nested,
-    /// Below their sources. If a fork has a newer message than its source, the fork with the newest
-    /// comes last and continues its source at the same level.
+    /// Below their sources, in the same order. If forks have newer messages than their source, the
+    /// one with the newest message comes last and is not indented: it continues its source.
     NestedByTrunk,
 }
 
 /// A row of a list: a session and its place in the tree of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRow {
-    /// Its index in the list.
+    /// The index of the session in the list.
     pub index: usize,
-    /// The number of sessions above it in the tree.
+    /// The number of its ancestors in the tree.
     pub depth: usize,
-    /// The number of levels that it is indented, at most `depth`.
+    /// The number of levels by which the row is indented; at most `depth`, because a fork that
+    /// continues its source is not indented further.
     pub level: usize,
-    /// Whether it is a fork that continues its source at the same level.
+    /// Whether the session is a fork that continues its source at the same level.
     pub continues_source: bool,
-    /// Whether it is the last of its siblings.
+    /// Whether the session is the last child of its parent; always false at the top level.
     pub is_last: bool,
 }
 
 /// Returns the rows of a sorted list, from top to bottom, with sub-agents and advisors below the
 /// sessions that own them.
 ///
-/// The sessions at the top level have the order of the list; among them is each session whose
-/// parent is not in the list. Below a session, sub-agents precede forks, each in the order in which
-/// they were started.
+/// The rows at the top level are in the order of the list. A session whose parent is not in the
+/// list is at the top level, too. Below a session, sub-agents precede forks, both in the order of
+/// their start times.
 pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
@@ -60,7 +62,7 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     } else {
         vec![None; list.len()]
     };
-    // The fork that continues its source comes last, at the same level.
+    // The fork that continues its source comes last, so that it can be at the same level.
     for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
         if let Some(continuation) = continuation {
             children.retain(|&child| child != continuation);
@@ -70,14 +72,14 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     stack_rows(&roots, &children_by_parent, &continuations)
 }
 
-/// Returns, for each session, the fork that continues it: the fork with the newest message in it or
-/// below it, if that message is newer than all messages of the session itself.
+/// Returns, for each session, the fork that continues it: the fork that has, in itself or in a fork
+/// below it, the newest message. `None` if the session itself has a newer one.
 fn find_continuing_forks(
     list: &[ListedSession],
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
 ) -> Vec<Option<usize>> {
-    // The sessions level by level, so that parents precede their children.
+    // Lists the sessions level by level, so that parents precede their children.
     let mut order = roots.to_vec();
     let mut visited_count = 0;
     while let Some(&index) = order.get(visited_count) {
@@ -85,10 +87,10 @@ fn find_continuing_forks(
         visited_count += 1;
     }
 
-    // The newest message in each session or in the forks below it.
+    // The time of the newest message in each session and in the forks below it.
     let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
     let mut continuations = vec![None; list.len()];
-    // Backwards, so that the time of a fork is complete before its source compares it.
+    // Backwards, so that the time of a fork is final before it is compared with that of its source.
     for &index in order.iter().rev() {
         for &child in &children_by_parent[index] {
             let is_fork = list[child].owner.is_none();
@@ -101,8 +103,8 @@ fn find_continuing_forks(
     continuations
 }
 
-/// Returns the rows of sessions and of their children, from top to bottom. A child that is the
-/// continuation of its parent is the last of its children.
+/// Returns the rows of the roots and of all their descendants, from top to bottom. A child that
+/// continues its parent must be the last of the children.
 fn stack_rows(
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
@@ -139,19 +141,20 @@ fn stack_rows(
     rows
 }
 
-/// Sorts rows by repository, and sets the repository of each session. Repositories have the order
-/// of their first rows; sessions in none come last. Rows of one repository keep their order.
+/// Sorts rows by repository, and sets the repository of each session. Repositories are in the order
+/// of their first rows, and sessions without a repository come last. Rows of the same repository
+/// keep their order.
 ///
-/// Rows nested below a session belong to the repository of that session, so that they stay below
-/// it. `repository` is called once for each row at the top level.
+/// Rows nested below a row at the top level get the repository of that row, so that they stay below
+/// it. `repository` is called only for rows at the top level.
 pub fn group_by_repository(
     list: &mut [ListedSession],
     rows: &mut [ListRow],
     mut repository: impl FnMut(&ListedSession) -> Option<PathBuf>,
 ) {
-    // The position of each repository among those of the list.
+    // The position of each repository in the order of the groups.
     let mut ranks: HashMap<PathBuf, usize> = HashMap::default();
-    // Nested rows follow their row at the top level, and have its repository.
+    // Nested rows follow their row at the top level, so its repository is still set when they come.
     let mut root_repository: Option<PathBuf> = None;
     for row in rows.iter() {
         if row.depth == 0 {
@@ -171,16 +174,17 @@ pub fn group_by_repository(
     });
 }
 
-/// Returns the parent of each session as an index in the list: for a sub-agent the session that
-/// owns it, for a fork its source. With [`ForkRows::Separate`] forks have no parent.
+/// Returns the parent of each session, as an index in the list. The parent of a sub-agent is the
+/// session that owns it, and the parent of a fork is its source. With [`ForkRows::Separate`], forks
+/// have no parent.
 ///
-/// A link that would close a cycle is left out: headers can name each other as sources.
+/// Headers can name each other as sources, so a link that would close a cycle is left out.
 fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize>> {
     let mut by_path: HashMap<&Path, usize> = HashMap::default();
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (index, session) in list.iter().enumerate() {
         by_path.insert(&session.path, index);
-        // Of sessions with the same id, the first in the list.
+        // If several sessions have the same id, the first in the list counts.
         by_id.entry(session.id.as_bytes()).or_insert(index);
     }
 
@@ -210,7 +214,8 @@ fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize
     parents
 }
 
-/// Whether `ancestor` is `session` itself, or above it. `parents` has the parent of each session.
+/// Whether `ancestor` is `session` itself or one of its ancestors. `parents` has the parent of each
+/// session.
 fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) -> bool {
     let mut position = Some(session);
     while let Some(current) = position {

@@ -1,8 +1,9 @@
-//! What the first messages of many listed sessions have in common at their start.
+//! Finds the start that the first messages of many listed sessions have in common.
 //!
-//! A scheduler or a script begins each prompt alike (`[cron:ID …]`, `# Your Job`), and a list shows
-//! only the start of each. Only the form counts: texts are compared word by word, and runs of
-//! letters and digits with a digit (ids, numbers, times) are all alike.
+//! A scheduler or a script begins each prompt in the same way (`[cron:ID …]`, `# Your Job`). A list
+//! shows only the start of each prompt, so all rows would look the same: the shared start is to be
+//! dropped. Texts are compared word by word. All ids, numbers and times are treated as equal: they
+//! are runs of letters and digits that contain a digit.
 //!
 //! ```text
 //! [cron:1f6a-…] Check the mail      │ Check the mail
@@ -11,41 +12,43 @@
 
 use foldhash::HashMap;
 
-/// The minimum number of texts that must begin alike.
+/// The minimum number of texts that must share a start for it to be dropped.
 const LEAST_TEXTS: usize = 3;
 
-/// At least one in this many of all texts must begin alike.
+/// A start is dropped only if at least 1 in `LEAST_SHARE` of all texts has the same first word.
 const LEAST_SHARE: usize = 4;
 
-/// The minimum number of bytes that are dropped: an ordinary `Please` or `Can you` stays.
+/// The minimum length in bytes of a start that is dropped, so that an ordinary `Please` or `Can
+/// you` stays.
 const LEAST_BYTES: usize = 10;
 
 /// The maximum number of words of a text that are compared.
 const MOST_WORDS: usize = 4_000;
 
-/// The start that a text shares with others, as far as it is dropped.
+/// The part of a text's start to drop, because other texts share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedStart {
     /// The number of bytes to drop; 0 if nothing is shared.
     pub length: usize,
-    /// Whether all of the text, as it was given here, is shared.
+    /// Whether all compared words of the text are shared. The text may be cut off, so a longer
+    /// version may differ.
     pub is_whole_text: bool,
 }
 
-/// A word of a text. Two words are alike if they have the same shape.
+/// A word of a text. Two words count as equal if they have the same shape.
 struct Word {
-    /// The word, with `0` in place of each run that has a digit.
+    /// The word with each run that contains a digit replaced by `0`: see [`word_shape`].
     shape: String,
-    /// The offset of its end, after the space that follows it.
+    /// The offset in the text after the word and the white space that follows it.
     end: usize,
-    /// Whether a sentence, a line or a bracket ends with it.
+    /// Whether a sentence, a line or a bracket ends with this word.
     ends_sentence: bool,
 }
 
-/// Returns, for each text, the start that it shares with enough others to be dropped.
+/// Returns, for each text, the start to drop because enough other texts share it.
 ///
-/// Texts are grouped by their first word. Within a group of sufficient size, the longest start is
-/// searched for that most of its texts share.
+/// Texts are grouped by their first word. In each group that is large enough, the longest start is
+/// searched for that most texts of the group share.
 pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
     let mut starts = vec![SharedStart::default(); texts.len()];
@@ -60,14 +63,14 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
 
 /// Sets the shared starts of a group of texts that have the same first word.
 ///
-/// The texts are compared word by word. At each position, those with the most frequent word go on
-/// to the next position, as long as they are more than half of the group. The others share with
-/// them the words before that position.
+/// The texts are compared word by word. At each position, the texts with the most frequent word
+/// remain, as long as they are more than half of the group. For a text that drops out there, the
+/// words before that position are the shared ones.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
     let majority = group.len() / 2 + 1;
     let least_size = LEAST_TEXTS.max(majority);
     let mut remaining = group;
-    // The texts of the group share their first word.
+    // All texts of the group have the same first word.
     let mut shared_word_count = 1;
     loop {
         let groups = group_by_word(remaining.iter().copied(), shared_word_count, words);
@@ -90,8 +93,8 @@ fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [Share
     }
 }
 
-/// Groups texts by the shape of their word at this position, counted from 0. A text without a word
-/// there is in no group. `texts` are indexes in `words`.
+/// Groups texts by the shape of their word at `position`, counted from 0. A text with fewer words
+/// is in no group. `texts` are indexes in `words`.
 fn group_by_word(
     texts: impl Iterator<Item = usize>,
     position: usize,
@@ -114,15 +117,17 @@ fn group_by_word(
     groups
 }
 
-/// Returns the start to drop of a text whose first `shared_word_count` words are shared.
+/// Returns the start to drop from a text whose first `shared_word_count` words are shared.
+/// `shared_by_all` is whether every text of the list shares them.
 ///
-/// - If these words contain the end of a sentence, the shared sentences are dropped, so that the
+/// - If a sentence ends among the shared words, all complete sentences are dropped, so that the
 ///   next one is shown.
-/// - Else all shared words are dropped if the text begins with a mark, such as a bracket, or if
-///   every text begins with them.
-/// - Of a text that is shared in full, only its first sentence is dropped, if more follows.
+/// - Otherwise, all shared words are dropped if the text begins with a mark such as a bracket, or
+///   if every text begins with them.
+/// - If the whole text is shared, only its first sentence is dropped, provided that another
+///   follows.
 ///
-/// A start of less than [`LEAST_BYTES`] stays.
+/// A start shorter than [`LEAST_BYTES`] is not dropped.
 fn droppable_start(words: &[Word], shared_word_count: usize, shared_by_all: bool) -> SharedStart {
     let shared_words = &words[..shared_word_count];
     let is_whole_text = shared_word_count == words.len();
@@ -140,7 +145,7 @@ fn droppable_start(words: &[Word], shared_word_count: usize, shared_by_all: bool
     }
 }
 
-/// Returns the length of the first sentence of a text; 0 if nothing follows it.
+/// Returns the length in bytes of the first sentence of a text; 0 if no other follows.
 fn first_sentence_len(words: &[Word]) -> usize {
     let text_end = words[words.len() - 1].end;
     match words.iter().find(|word| word.ends_sentence) {
@@ -149,14 +154,15 @@ fn first_sentence_len(words: &[Word]) -> usize {
     }
 }
 
-/// Returns the length of the shared start of a text that continues after it: up to the last end of
-/// a sentence or, without one, of all shared words if they may be dropped from within a sentence.
+/// Returns the length in bytes of the start to drop from a text that continues after the shared
+/// words. If a sentence ends among these, this is its end. Otherwise, all shared words are dropped,
+/// or none.
 fn shared_len_before_next_sentence(shared_words: &[Word], shared_by_all: bool) -> usize {
     if let Some(last_word) = shared_words.iter().rfind(|word| word.ends_sentence) {
         return last_word.end;
     }
-    // What follows a mark such as `[cron:0 name]` reads well without it. If every text begins with
-    // the same words, they tell the reader nothing.
+    // The text after a mark such as `[cron:0 name]` is readable without it. Words that every text
+    // begins with are of no use to the reader.
     let begins_with_mark = !shared_words[0].shape.starts_with(char::is_alphanumeric);
     if begins_with_mark || shared_by_all {
         shared_words[shared_words.len() - 1].end
@@ -165,8 +171,8 @@ fn shared_len_before_next_sentence(shared_words: &[Word], shared_by_all: bool) -
     }
 }
 
-/// Splits a text into words, at most `MOST_WORDS`. The space after a word belongs to it; space at
-/// the start of the text belongs to no word.
+/// Splits a text into words, at most `MOST_WORDS`. White space after a word is included in the
+/// `end` of the word. White space at the start of the text belongs to no word.
 fn split_words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut end = 0;
@@ -174,7 +180,7 @@ fn split_words(text: &str) -> Vec<Word> {
         end += piece.len();
         let word = piece.trim_end();
         if word.is_empty() {
-            // Another space after the word before. An empty line ends a sentence.
+            // The piece is more white space after the word before. An empty line ends a sentence.
             if let Some(last) = words.last_mut() {
                 last.end = end;
                 last.ends_sentence |= piece == "\n";
@@ -196,8 +202,8 @@ fn split_words(text: &str) -> Vec<Word> {
 /// The characters that end a sentence or a bracket.
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
-/// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit. So
-/// ids, and numbers and times of one form, are alike: `[cron:1f6a-09` has the shape `[cron:0`.
+/// Replaces each run of letters, digits and hyphens that contains a digit by `0`, so that all ids,
+/// numbers and times are equal: `[cron:1f6a-09` has the shape `[cron:0`.
 fn word_shape(word: &str) -> String {
     let is_run_char = |c: char| c.is_alphanumeric() || c == '-';
     let mut shape = String::new();

@@ -1,5 +1,5 @@
-//! How the title and the cost of a listed session are shown. Titles that begin like those of many
-//! other rows get the words after that as their title.
+//! Formats the title and the cost of a listed session. If many titles have the same start, that
+//! start is dropped.
 
 use super::ListedSession;
 use super::rows::ListRow;
@@ -12,7 +12,8 @@ use crate::session::usage::UsageSums;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 
-/// Returns the title of a loaded session as a list shows it. `list_stats` must have been requested.
+/// Returns the title of a loaded session as a list shows it. The session must have been loaded with
+/// `list_stats`.
 pub fn session_title(session: &Session) -> String {
     let list_stats = &session.collected.list_stats;
     let name = session.name();
@@ -20,7 +21,7 @@ pub fn session_title(session: &Session) -> String {
     display_title(&title, list_stats.message_count)
 }
 
-/// Returns the name, else the title taken from messages, else an empty text.
+/// Returns the name or, without one, the title taken from the messages. Empty if there is neither.
 pub(super) fn choose_title<'t>(name: Option<&'t Text>, opening: Option<&'t Opening>) -> Text<'t> {
     if let Some(name) = name {
         return name.as_borrowed();
@@ -31,8 +32,8 @@ pub(super) fn choose_title<'t>(name: Option<&'t Text>, opening: Option<&'t Openi
     }
 }
 
-/// Returns the title of a session with this number of messages; in place of an empty one, why it is
-/// empty.
+/// Returns the title trimmed. If it is empty, returns `(no messages)` or `(no text)`, depending on
+/// the number of messages.
 pub fn display_title(title: &Text, messages: u32) -> String {
     if !title.is_empty() {
         title.to_string_lossy().trim().to_owned()
@@ -43,11 +44,11 @@ pub fn display_title(title: &Text, messages: u32) -> String {
     }
 }
 
-/// Returns the cost of a session in dollars, after `~` if a part of it is estimated; `None` if no
-/// response has a cost. A `+` follows if only some have.
+/// Returns the cost of a session in dollars, such as `$1.20`. It begins with `~` if a part is
+/// estimated, and ends with `+` if some responses have no price. `None` if no response has a cost.
 pub fn display_cost(usage: &UsageSums) -> Option<String> {
     let has_unpriced = usage.unpriced_count > 0;
-    // `$0.00+` would say nothing.
+    // `$0.00+` would be of no use.
     let has_no_price = has_unpriced && usage.cost <= 0.0;
     if !usage.is_recorded() || has_no_price {
         return None;
@@ -59,22 +60,22 @@ pub fn display_cost(usage: &UsageSums) -> Option<String> {
     Some(cost)
 }
 
-/// The maximum length in bytes of a line that is read again for the rest of its message.
+/// The maximum length in bytes of a line that is read again to get the whole text of its message.
 const LONGEST_REREAD: u64 = 1 << 20;
 
-/// The first message of a session, by which it is titled.
+/// The first message of a session, from which its title is taken.
 struct TitlingText {
     /// The index of the session in the list.
     index: usize,
     text: String,
 }
 
-/// Returns other titles for sessions whose titles begin like those of many other rows: an ellipsis
-/// and the words after the shared start. Keys are indexes in the list. Only sessions whose titles
-/// are taken from their first message are compared.
+/// Returns new titles for sessions whose title has the same start as many others: `…` and the words
+/// after the shared start. Keys are indexes in the list. Only sessions whose titles are taken from
+/// their first message are compared.
 ///
-/// `read_first_message` returns the whole text of a first message, or `None`. It is called only if
-/// all that the list has of the text is shared with other rows.
+/// The list has only the start of a long first message. If other rows share all of this start,
+/// `read_first_message` is called to get the whole text. It may return `None`.
 pub fn distinct_titles(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -82,7 +83,7 @@ pub fn distinct_titles(
 ) -> HashMap<usize, String> {
     let mut titling_texts = collect_titling_texts(list, rows);
     let mut starts = find_shared_starts(&titling_texts);
-    // Two texts that are equal as far as the list has them may differ after that.
+    // The list may have only the start of a text. Texts with the same start may differ after it.
     let mut has_longer_texts = false;
     for (titling, start) in titling_texts.iter_mut().zip(&starts) {
         let session = &list[titling.index];
@@ -111,7 +112,8 @@ pub fn distinct_titles(
     titles
 }
 
-/// Returns the start of the first message of each row whose title is taken from it.
+/// Returns the first message of each row whose title is taken from that message, as far as the list
+/// has its text.
 fn collect_titling_texts(list: &[ListedSession], rows: &[ListRow]) -> Vec<TitlingText> {
     let mut titling_texts = Vec::new();
     for row in rows {
@@ -126,7 +128,7 @@ fn collect_titling_texts(list: &[ListedSession], rows: &[ListRow]) -> Vec<Titlin
     titling_texts
 }
 
-/// Measures what each text shares with others at its start. The result has the order of the texts.
+/// Returns the start that each text shares with others, in the order of the texts.
 fn find_shared_starts(titling_texts: &[TitlingText]) -> Vec<SharedStart> {
     let mut texts: Vec<&str> = Vec::with_capacity(titling_texts.len());
     for titling in titling_texts {
@@ -135,7 +137,7 @@ fn find_shared_starts(titling_texts: &[TitlingText]) -> Vec<SharedStart> {
     measure_shared_starts(&texts)
 }
 
-/// Whether the list holds only the start of the first message, and its line is short enough to be
+/// Whether the list has only the start of the first message, and the line is short enough to be
 /// read again.
 fn can_reread_question(session: &ListedSession) -> bool {
     let (Some(question), Some(span)) = (&session.first_question, session.question_span) else {
