@@ -11,7 +11,8 @@ pub fn blob_hashes(line: &[u8]) -> impl Iterator<Item = &str> {
     memmem::find_iter(line, MARK).filter_map(|mark| hash_in_reference(&line[mark + MARK.len()..]))
 }
 
-/// Returns the hash with which the rest of a string begins, if nothing follows it in the string.
+/// Returns the 64 hex digits with which `rest` begins, if they end the string: a closing quote
+/// follows. `rest` is what follows `"blob:sha256:` on the line.
 fn hash_in_reference(rest: &[u8]) -> Option<&str> {
     let (hash, after_hash) = rest.split_at_checked(SHA256_DIGITS)?;
     let hash = std::str::from_utf8(hash).ok()?;

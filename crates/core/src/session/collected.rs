@@ -1,9 +1,9 @@
 //! What is collected from the lines of a file besides its entries.
 //!
-//! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order.
-//! For a new fact, add a line to [`Collected`], and store it where `load` reads the lines. If its
-//! type is a new struct, `renumber!` below the struct says which fields change when parts are
-//! joined.
+//! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order. To
+//! collect a new fact, add a line to [`Collected`], and store the fact where `load` reads the
+//! lines. If its type is a new struct, `renumber!` below the struct lists the fields that change
+//! when parts are joined.
 
 use super::column::RowColumn;
 use super::entry::{EntryIx, LineNo, Slice, Span};
@@ -15,11 +15,12 @@ use super::usage::BilledRequest;
 use pisess_json::text::Text;
 use std::ops::Range;
 
-/// How much of a file precedes one of its parts: the counts that turn numbers within the part into
-/// numbers within the file.
+/// What precedes a part of a file: the counts that turn numbers within the part into numbers within
+/// the file.
 ///
-/// A worker numbers the entries, lines and records of its part from 0, and the strings by their
-/// offset in its own arena. When the part is joined, these counts are added to its numbers.
+/// A worker numbers the entries, lines and records of its part from 0. It identifies strings by
+/// their offset in an arena (a buffer) of its own. When the part is joined, these counts are added
+/// to its numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrecedingCounts {
     /// Entries.
@@ -32,17 +33,17 @@ pub struct PrecedingCounts {
     pub records: u32,
 }
 
-/// An item that may contain numbers of entries, strings, lines or records of a part of a file.
+/// An item that may refer to entries, strings, lines or records of a part of a file by number.
 pub trait Renumber {
-    /// Turns the item's numbers within a part into numbers within the whole file: adds `preceding`.
+    /// Turns numbers within the part into numbers within the whole file by adding `preceding`.
     fn renumber(&mut self, preceding: PrecedingCounts);
 }
 
-/// Implements [`Renumber`] for a struct: renumbers the fields in the first braces. Those in the
-/// second braces mean the same in the whole file.
+/// Implements [`Renumber`] for a struct. The fields in the first braces are renumbered. The fields
+/// in the second braces mean the same in the whole file.
 ///
-/// All fields must be listed. So a new field does not compile until somebody has decided whether it
-/// is renumbered: a forgotten one would refer to an entry or text of another part.
+/// All fields must be listed, so a new field does not compile until somebody has decided whether it
+/// is renumbered. A forgotten one would refer to an entry or text of another part.
 macro_rules! renumber {
     ($type:ident { $($field:ident),* } keeps { $($kept:ident),* }) => {
         impl $crate::session::collected::Renumber for $type {
@@ -55,7 +56,7 @@ macro_rules! renumber {
 }
 pub(crate) use renumber;
 
-/// A label entry, in file order.
+/// A label entry.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelChange {
     /// The label entry.
@@ -85,8 +86,8 @@ pub struct ToolCall {
 }
 renumber!(ToolCall { entry, id, name, row } keeps { path_range });
 
-/// The range of a path in the row of a call, in bytes; empty if the row has none. Rows are so short
-/// that 16 bits suffice: there is one range for each call of a session.
+/// The range of a path in the row of a call, in bytes; empty if the row has no path. It has only 16
+/// bits per offset, because there is one range for each call of a session, and rows are short.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathRange {
     start: u16,
@@ -94,7 +95,8 @@ pub struct PathRange {
 }
 
 impl PathRange {
-    /// Stores the range in fewer bits. A row that is too long for them is shown without a path.
+    /// Stores the range in fewer bits. If an offset needs more than 16 bits, the range is empty:
+    /// the row is then shown as one without a path.
     pub fn new(range: &Range<usize>) -> PathRange {
         match (u16::try_from(range.start), u16::try_from(range.end)) {
             (Ok(start), Ok(end)) => PathRange { start, end },
@@ -108,8 +110,9 @@ impl PathRange {
     }
 }
 
-/// A string that few entries have: the id of the parent, as stored, or of the call that is
-/// answered; an unknown type or role.
+/// A string of an entry that most entries do not have, and that is therefore no field of
+/// [`Entry`](super::entry::Entry): an unknown type or role, a stored `parentId`, the id of the call
+/// that a result answers, or a text for fuzzy search.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryText {
     /// The entry.
@@ -119,15 +122,16 @@ pub struct EntryText {
 }
 renumber!(EntryText { entry, text } keeps {});
 
-/// What statistics need of an entry besides its envelope, recorded if they were requested: of a
-/// reply, a tool result, an entry of usage, and a request of the user that is not a message.
+/// Who or what an entry is due to, recorded if statistics were requested. Only replies, tool
+/// results, entries of usage, and requests of the user that are not messages have one. A field that
+/// does not apply to the entry is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribution {
     /// The entry.
     pub entry: EntryIx,
-    /// The provider of the model that responded.
+    /// The provider of the model that responded, or whose usage it is.
     pub provider: Slice,
-    /// That model.
+    /// The id of that model.
     pub model: Slice,
     /// The tool of a result.
     pub tool: Slice,
@@ -169,9 +173,10 @@ pub struct CountedCall {
     pub file: Option<FileCall>,
     /// The id of a call that names a file; empty for other calls.
     pub id: Slice,
-    /// Whether the call is recorded before this, with another of its files.
+    /// Whether a record before this one is of the same call, with another of its files. Such a
+    /// record does not count as a call.
     pub is_further_file: bool,
-    /// Whether the tool failed: known of calls that name a file only.
+    /// Whether the tool failed. This is known only of calls that name a file.
     pub has_failed: bool,
 }
 renumber!(CountedCall { entry, tool, file, id } keeps { is_further_file, has_failed });
@@ -187,10 +192,10 @@ pub struct OddLine {
 }
 renumber!(OddLine { line } keeps { span });
 
-/// A collection that grows by that of the next part of the file, which becomes empty for reuse.
+/// A collection to which the collection of the next part of the file can be appended.
 pub trait AppendPart {
     /// Moves the content of `next` to the end of this collection, and adds the `preceding` counts
-    /// to its numbers.
+    /// to its numbers. `next` becomes empty, and is reused for a later part.
     fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts);
 }
 
@@ -203,8 +208,8 @@ impl<T: Renumber> AppendPart for Vec<T> {
     }
 }
 
-/// A part has `None` if the items were not requested, or if it has no entries. So the whole has
-/// `Some`, if only of an empty list, as soon as one part has.
+/// `None` means that the items were not requested, or that the part has no entries. As soon as one
+/// part has a list, even an empty one, the whole has one.
 impl<T: Renumber> AppendPart for Option<Vec<T>> {
     fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
         if let Some(next) = next {
@@ -219,7 +224,7 @@ impl AppendPart for RowColumn {
     }
 }
 
-/// The last text of the file counts, as for a session's name.
+/// The last text in the file counts: a later name of a session replaces an earlier one.
 impl AppendPart for Option<Text<'static>> {
     fn append_part(&mut self, next: &mut Self, _: PrecedingCounts) {
         if next.is_some() {
@@ -234,7 +239,7 @@ impl AppendPart for ListStats {
     }
 }
 
-/// Two counts, which are added up.
+/// Two counts, which are added to those of the whole.
 impl AppendPart for [u32; 2] {
     fn append_part(&mut self, next: &mut Self, _: PrecedingCounts) {
         for (count, more) in self.iter_mut().zip(next) {
@@ -244,7 +249,7 @@ impl AppendPart for [u32; 2] {
     }
 }
 
-/// Defines [`Collected`] so that joining it joins each of its fields: none can be forgotten.
+/// Defines [`Collected`], and joins it field by field, so that no field can be forgotten.
 macro_rules! collected {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// What is collected from the lines of a file besides its entries.
@@ -267,7 +272,7 @@ collected! {
     given_name: Option<Text<'static>>,
     /// Label entries in file order.
     labels: Vec<LabelChange>,
-    /// The type, or the role of the message, of each entry in which that is unknown, in file order.
+    /// Unknown types of entries, and unknown roles of messages, in file order.
     other_names: Vec<EntryText>,
     /// The row of each entry, if requested.
     rows: RowColumn,
@@ -290,18 +295,19 @@ collected! {
     attributions: Vec<Attribution>,
     /// Tool calls in file order, if statistics were requested.
     counted_calls: Vec<CountedCall>,
-    /// What identifies each entry, if requested.
+    /// The identity of each entry, by which copies are recognized, if requested.
     keys: Vec<EntryKey>,
-    /// The position of each entry's `message` in its line, empty if it has none, if requested.
+    /// The position of each entry's `message` in its line, if requested. The range is empty if the
+    /// entry has no message.
     messages: Vec<Range<u32>>,
     /// The agent's estimate of each entry's `message`, in tokens, if requested.
     message_tokens: Vec<u64>,
-    /// What a list of sessions shows of it, if requested.
+    /// What a list of sessions shows of this one, if requested.
     list_stats: ListStats,
     /// The lines after the header that are not plain, if requested.
     odd_lines: Vec<OddLine>,
-    /// The number of plain lines that end with LF, and of those that end with CR LF, if requested:
-    /// numbers, because a session has many plain lines.
+    /// The number of plain lines that end with LF, and the number of those that end with CR LF, if
+    /// requested. They are only counted, because most lines are plain.
     plain_lines: [u32; 2],
 }
 
@@ -346,7 +352,7 @@ impl Renumber for LineNo {
     }
 }
 
-/// The place of a `message` is relative to its line, and so is the same in the whole file.
+/// The position of a `message` is relative to its line, so it is the same in the whole file.
 impl Renumber for Range<u32> {
     fn renumber(&mut self, _: PrecedingCounts) {}
 }

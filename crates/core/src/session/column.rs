@@ -1,4 +1,6 @@
-//! The row of each entry, all in one buffer, with eight bytes per entry for its end and its parts.
+//! The rows of a session: the line of text that a tree shows for each entry.
+//!
+//! All rows are in one buffer, with eight bytes per entry for the end and the shape of its row.
 
 use pisess_json::text::Text;
 
@@ -26,16 +28,17 @@ pub struct StoredRow<'t> {
     shape: RowShape,
 }
 
-/// The parts of a row.
+/// The two parts of a row, without the punctuation between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowParts<'t> {
-    /// Who or what the row is of; empty if the row is only a body.
+    /// Who wrote the message, or what the entry is; empty if the row is only a body.
     pub role: Text<'t>,
-    /// What it says.
+    /// What the row says.
     pub body: Text<'t>,
 }
 
-/// What surrounds the role and the body of a row, and where its role ends in the row, in bytes.
+/// How a row is composed of a role and a body. The number is the offset in the row, in bytes, at
+/// which the role ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowShape {
     /// `body`
@@ -52,11 +55,11 @@ pub enum RowShape {
 }
 
 impl RowShape {
-    /// Returns the shape of a row whose role ends at an offset. `variant` is the constructor of a
-    /// variant, such as `RowShape::Prefixed`.
+    /// Returns the shape with a role that ends at the offset `role_end`. `variant` is the
+    /// constructor of a variant, such as `RowShape::Prefixed`.
     ///
-    /// A role whose end takes more than 16 bits is longer than any row should be, and becomes part
-    /// of the body.
+    /// If the offset does not fit into 16 bits, the whole row becomes a body: such a role is longer
+    /// than any row should be.
     pub fn new(variant: impl FnOnce(u16) -> RowShape, role_end: usize) -> RowShape {
         match u16::try_from(role_end) {
             Ok(role_end) => variant(role_end),
@@ -90,8 +93,8 @@ impl<'t> StoredRow<'t> {
 }
 
 impl RowColumn {
-    /// Sets the row of an entry to what `append` appends. Rows are set in the order of the entries;
-    /// an entry that is passed over has an empty row.
+    /// Adds the row of an entry, which `append` appends to the buffer. Rows must be added in the
+    /// order of the entries. An entry without a call has an empty row.
     pub fn push(&mut self, entry_index: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
         self.add_empty_rows(entry_index);
         let shape = append(&mut self.text);
@@ -99,7 +102,7 @@ impl RowColumn {
         self.rows.push(RowEnd { end, shape });
     }
 
-    /// Adds empty rows for the entries before `entry_index` that have none.
+    /// Adds empty rows until there is one for each entry before `entry_index`.
     fn add_empty_rows(&mut self, entry_index: usize) {
         let empty = RowEnd {
             end: self.text.len() as u32,
@@ -108,7 +111,7 @@ impl RowColumn {
         self.rows.resize(entry_index, empty);
     }
 
-    /// Returns the row of an entry; an empty one if none was set.
+    /// Returns the row of an entry; an empty row if none was added.
     pub fn get(&self, entry_index: usize) -> StoredRow<'_> {
         let Some(&RowEnd { end, shape }) = self.rows.get(entry_index) else {
             return StoredRow::default();
@@ -124,13 +127,13 @@ impl RowColumn {
         }
     }
 
-    /// Returns the number of bytes of all rows.
+    /// Returns the length of all rows together, in bytes.
     pub fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// Moves the rows of the next part of the file to the end of this column. `first` is the index
-    /// in the whole file of the first entry of that part.
+    /// Moves the rows of the next part of the file to the end of this column. `first` is the index,
+    /// in the whole file, of the first entry of that part.
     pub fn append(&mut self, next: &mut RowColumn, first: usize) {
         if next.rows.is_empty() {
             return;

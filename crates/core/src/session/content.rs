@@ -7,7 +7,8 @@ use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
 use pisess_json::{Malformed, Raw, Scanner, js, string};
 
-/// Returns several members of an object, found in one walk; of a repeated key, the last.
+/// Finds several members of an object in one walk; of a repeated key, the last. The result is in
+/// the order of `names`.
 pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
     let mut found = [None; N];
     for (key, value) in object.members() {
@@ -18,8 +19,11 @@ pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [O
     found
 }
 
-/// Calls `visit` with several members of each item of an array, found in one walk over the array;
-/// an item that is not an object has none. Of a repeated key, the last counts.
+/// Calls `visit` for each item of an array, with the members of the item that have these names. All
+/// are found in one walk over the array.
+///
+/// Of a repeated key, the last counts. An item that is not an object has no members. A value that
+/// is not an array has no items.
 pub fn for_each_item<'a, const N: usize>(
     array: Raw<'a>,
     names: [&str; N],
@@ -35,8 +39,8 @@ pub fn for_each_item<'a, const N: usize>(
     });
 }
 
-/// Moves the scanner past a value, and returns several of its members, as [`find_members`] does;
-/// none if it is not an object.
+/// Moves the scanner past a value, and returns the members of the value that have these names, as
+/// [`find_members`] does. A value that is not an object has none.
 #[inline]
 fn scan_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
@@ -67,7 +71,8 @@ pub fn member_is(object: Raw, key: &str, text: &str) -> bool {
     object.get(key).is_some_and(|value| value.is(text))
 }
 
-/// Returns the string member without surrounding white space; `None` if nothing remains.
+/// Returns a member that is a string, without surrounding white space; `None` if nothing remains,
+/// or the member is not a string.
 pub fn trimmed_text(object: Raw, key: &str) -> Option<Text<'static>> {
     let whole = object.get_text(key)?;
     let text = whole.trim();
@@ -86,12 +91,12 @@ pub fn is_blank_member(object: Raw, key: &str) -> bool {
         .is_none_or(string::is_blank)
 }
 
-/// Whether the value is an object whose `type` is `kind`.
+/// Whether the value is a block of the type `kind`, such as `text`.
 pub fn is_block(value: Raw, kind: &str) -> bool {
     member_is(value, "type", kind)
 }
 
-/// Returns the blocks of a type.
+/// Returns the blocks of the type `kind`, such as `toolCall`.
 pub fn blocks_of_type<'a>(content: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
     content.items().filter(move |block| is_block(*block, kind))
 }
@@ -109,8 +114,8 @@ pub fn text_content(text: &Text) -> Vec<u8> {
     array([text_block(text)])
 }
 
-/// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text
-/// blocks joined, with texts that are not strings converted as in JavaScript.
+/// Returns the text of content: a string unchanged, or the texts of the text blocks, joined. A text
+/// that is not a string is converted as in JavaScript. This is pi-ai's `contentText`.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
     join_text_blocks(content, separator, |text| match text {
         Some(text) if !text.is_null() => Some(js::to_js_string(text)),
@@ -119,19 +124,20 @@ pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
     })
 }
 
-/// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined,
-/// without texts that are not strings.
+/// Returns the text of content: a string unchanged, or the texts of the text blocks, joined. A text
+/// that is not a string is left out, as oh-my-pi does.
 pub fn join_text(content: Option<Raw>, separator: &str) -> Text<'static> {
     join_text_borrowed(content, separator).into_owned()
 }
 
-/// Returns the text as [`join_text`] does, borrowed if it is one string that needs no decoding.
+/// Does the same as [`join_text`], but borrows the text if it is one string that needs no decoding.
 pub fn join_text_borrowed<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
     join_text_blocks(content, separator, |text| text?.text())
 }
 
 /// Returns the text of content: a string unchanged, or the texts of its text blocks, joined.
-/// `to_text` converts the member `text` of a block, and returns `None` for one to leave out.
+/// `to_text` converts the member `text` of a block; a block for which it returns `None` is left
+/// out.
 fn join_text_blocks<'a>(
     content: Option<Raw<'a>>,
     separator: &str,
@@ -154,7 +160,7 @@ fn join_text_blocks<'a>(
     text::join_with(texts, separator)
 }
 
-/// Returns the text of a message or custom message.
+/// Returns the text of a message or a custom message, given the line of its entry.
 pub fn entry_text(line: Raw) -> Text<'static> {
     join_text(
         line.get("message")
@@ -164,7 +170,7 @@ pub fn entry_text(line: Raw) -> Text<'static> {
     )
 }
 
-/// Returns a finite number, or 0 for any other value.
+/// Returns the number, or 0 if the value is missing, not a number, or not finite.
 pub fn finite_or_zero(value: Option<Raw>) -> f64 {
     value
         .and_then(Raw::number)

@@ -1,5 +1,5 @@
-//! The conversation of a session: its entries without settings and bookkeeping, and the current one
-//! of these.
+//! The conversation of a session: its entries without settings and bookkeeping. One of them is the
+//! current entry.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, KindClass};
@@ -7,8 +7,8 @@ use crate::session::reference::Position;
 use crate::session::tree::{Tree, active_mask};
 
 impl Session {
-    /// Whether an entry belongs to the conversation: it is no setting, label, mark or other
-    /// bookkeeping.
+    /// Whether an entry belongs to the conversation: it is neither a setting nor bookkeeping, such
+    /// as a label or a mark.
     pub fn is_conversation(&self, ix: EntryIx) -> bool {
         self.entry(ix).kind.schema().class == KindClass::Conversation
     }
@@ -28,12 +28,12 @@ impl Session {
     }
 }
 
-/// The order of a conversation in both directions. At a branch point, it goes on towards the leaf,
-/// or else on the newest branch.
+/// Walks through a conversation, up towards the root or down to its end. At a branch point, the way
+/// down goes towards the leaf. Where it cannot lead to the leaf, it takes the newest branch.
 pub struct Conversation<'s> {
     session: &'s Session,
     tree: Tree,
-    /// By entry: whether it is on the path to the leaf.
+    /// For each entry, whether it is on the path to the leaf.
     is_active: Vec<bool>,
 }
 
@@ -55,20 +55,22 @@ impl<'s> Conversation<'s> {
             .filter(|&ix| self.session.is_conversation(ix))
     }
 
-    /// Iterates over the entries of the conversation below an entry, on the branch that is
-    /// followed, the nearest first.
+    /// Iterates over the entries of the conversation below an entry, the nearest first. At a branch
+    /// point, it follows the branch that [`Conversation`] describes.
     pub fn descendants(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
         std::iter::successors(self.next_child(ix), |&ix| self.next_child(ix))
             .filter(|&ix| self.session.is_conversation(ix))
     }
 
-    /// Returns all entries after a position, settings and bookkeeping included: on the path to the
-    /// leaf if the position is on it, or else on the newest branch.
+    /// Returns all entries after a position, the nearest first, settings and bookkeeping included.
+    /// If the position is on the path to the leaf, these are the rest of that path. Otherwise, they
+    /// are the newest branch below the position.
     pub fn entries_after(&self, position: Position) -> Vec<EntryIx> {
         let Position::Entry(start) = position else {
             return self.session.path(self.session.leaf);
         };
-        // Down from the position. On the path to the leaf, the next child is that on the path.
+        // On the path to the leaf, the rest of that path is the answer, and takes no search for
+        // children.
         if self.is_active[start.index()] {
             let mut entries = self.session.path(self.session.leaf);
             if let Some(index) = entries.iter().position(|&ix| ix == start) {
@@ -79,8 +81,8 @@ impl<'s> Conversation<'s> {
         std::iter::successors(self.next_child(start), |&ix| self.next_child(ix)).collect()
     }
 
-    /// Returns the child at which the conversation is followed further: the child on the path to
-    /// the leaf, else the last child that belongs to the conversation, else the last child.
+    /// Returns the child that continues the conversation: the child on the path to the leaf, else
+    /// the last child that belongs to the conversation, else the last child.
     fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
         let children = self.tree.children(ix);
         if let Some(&on_path) = children.iter().find(|child| self.is_active[child.index()]) {

@@ -1,34 +1,36 @@
-//! What was copied with a response, if only the response shows that it was copied.
+//! Finds the turns that were copied into a session together with a response of the model.
 //!
-//! Two imports of a source give its entries different ids. The response of a model keeps its own
-//! id. What the user said and what tools returned has no such id: it is part of the turn that ends
-//! with the response below it.
+//! A turn is a response, and the entries that led to it from the response above: the message of the
+//! user, tool results, settings. If a source is imported twice, its entries get different ids, so
+//! copies of them cannot be recognized. Only a response keeps an id of its own, which the provider
+//! gave it. So the rest of a turn counts as copied if its response is a copy.
 
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 
-/// The entries of a session, with the parent of each.
+/// The entries of a session, as far as turns depend on them.
 pub trait ResponseTree {
     /// Returns the number of entries.
     fn entry_count(&self) -> usize;
 
-    /// Returns the parent of an entry.
+    /// Returns the parent of an entry; `None` for a root.
     fn parent(&self, ix: EntryIx) -> Option<EntryIx>;
 
     /// Whether an entry is a message of the model.
     fn is_response(&self, ix: EntryIx) -> bool;
 }
 
-/// Returns the copied responses, with the rest of their turns: the entries between each and the
-/// response above it.
+/// Returns the copied responses and, with each, the rest of its turn: the entries between the
+/// response and the next response above it.
 ///
-/// These entries are left out if the response above was not copied: then nothing shows that they
-/// were.
+/// The rest of a turn is left out if the response above was not copied. Then the copied response
+/// may continue another session, whose entries are not copies.
 pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     tree: &impl ResponseTree,
 ) -> HashSet<EntryIx> {
-    // Grows below. An entry of an earlier turn in it ends a walk: what is above is in it as well.
+    // Grows below. A walk also ends at an entry of it: what is above belongs to an earlier turn,
+    // which is known to be copied.
     let mut copied = copied_responses.clone();
     for response in copied_responses {
         let mut turn = Vec::new();
@@ -39,8 +41,9 @@ pub fn with_copied_turns(
         {
             turn.push(ix);
             above = tree.parent(ix);
-            // A malformed file may have a cycle of parents, in which no walk would end. Without one,
-            // a path has no more entries than the session.
+            // Without a cycle, a path has no more entries than the session. A malformed file may
+            // have a cycle of parents, in which the walk would not end. Then `above` is neither
+            // missing nor copied, so the entries are left out.
             if turn.len() > tree.entry_count() {
                 break;
             }

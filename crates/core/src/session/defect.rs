@@ -46,7 +46,7 @@ impl FindingKind {
             /// All kinds.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
 
-            /// Returns its name in `--json`.
+            /// Returns the name of the kind in `--json`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(FindingKind::$kind => $name,)*
@@ -142,7 +142,8 @@ kinds! {
 }
 
 impl FindingKind {
-    /// Returns what is wrong with a line, as a predicate: line 5 `is not JSON`.
+    /// Returns the predicate of a sentence about a damaged line, such as `is not JSON` in "line 5
+    /// is not JSON".
     pub fn predicate(self) -> &'static str {
         match self {
             FindingKind::ByteOrderMark => "begins with a byte order mark",
@@ -161,14 +162,15 @@ impl FindingKind {
         }
     }
 
-    /// Returns what is wrong with damaged lines, as [`FindingKind::describe_lines`] does.
+    /// Returns the sentence of [`FindingKind::describe_lines`] about damaged lines.
     pub fn describe_damaged(self, lines: DamagedLines) -> String {
         self.describe_lines(lines.first, lines.count)
     }
 
-    /// Returns what is wrong with `count` lines of which `first` is the first, as in `line 5 is not
-    /// JSON (and 3 more)`. Every command reports damaged lines in these words.
+    /// Returns the sentence with which every command reports `count` damaged lines, of which
+    /// `first` is the first: `line 5 is not JSON (and 3 more)`.
     pub fn describe_lines(self, first: LineNo, count: u32) -> String {
+        // Only the last line can be torn, so its number says nothing.
         let subject = if self == FindingKind::TornTail {
             "the last line".to_owned()
         } else {

@@ -1,9 +1,10 @@
 //! Pseudo-random numbers for tests.
 
-/// Generates numbers from a seed.
+/// Generates numbers from a seed, the same ones on every run.
 pub struct Dice(pub u64);
 
 impl Dice {
+    /// Returns a number from 0 on that is less than `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self
             .0
@@ -12,6 +13,7 @@ impl Dice {
         (self.0 >> 33) as usize % bound.max(1)
     }
 
+    /// Returns `true` once in `count` calls, on average.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }

@@ -1,9 +1,10 @@
-//! The stored part of an entry: its envelope, a few facts about its body, and the location of its
-//! line.
+//! The part of an entry that stays in memory: its envelope (id, parent, time, type and role), a few
+//! facts about its body, and the location of its line.
 //!
-//! There is one [`Entry`] for each record of a file except the header. Bodies stay in the file.
-//! Strings that are needed often are stored in one arena and referred to by [`Slice`]s, so that
-//! memory grows with the number of entries and not with their bytes.
+//! There is one [`Entry`] for each record of a file except the header. A record is a line that is
+//! valid JSON. Bodies, which are the rest of the lines, stay in the file. Strings that are needed
+//! often are stored in one buffer, the arena, and referred to by [`Slice`]s. So memory grows with
+//! the number of entries and not with their bytes.
 
 mod kind;
 
@@ -13,8 +14,8 @@ use crate::session::collected::{PrecedingCounts, Renumber};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// The index of an entry in its session, in file order, from 0. One more is stored, so that an
-/// `Option` of it is not larger.
+/// The index of an entry in its session, in file order, from 0. The stored number is greater by 1,
+/// so that an `Option` of it takes no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryIx(NonZeroU32);
 
@@ -46,9 +47,9 @@ impl EntryIx {
 pub struct LineNo(pub u32);
 
 impl LineNo {
-    /// Returns the number, in the original file, of the line that this one was made from.
-    /// `original_lines` are those of [`ReadAt::original_lines`](pisess_store::ReadAt); without
-    /// them, the number stays the same.
+    /// Converts the number of a line of a converted session into the number of the line in the
+    /// original file that it was made from. `original_lines` are those of
+    /// [`ReadAt::original_lines`](pisess_store::ReadAt); without them, the number stays the same.
     pub fn in_original(self, original_lines: Option<&[u32]>) -> LineNo {
         let Some(lines) = original_lines else {
             return self;
@@ -89,7 +90,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Appends a string to an arena, and returns where it is.
+    /// Appends a string to an arena, and returns its position there.
     pub fn append(bytes: &[u8], arena: &mut Vec<u8>) -> Slice {
         let start = arena.len() as u32;
         arena.extend_from_slice(bytes);
@@ -110,7 +111,8 @@ impl Slice {
     }
 }
 
-/// Facts about a body that are recorded while loading, so that the body need not be read again.
+/// Facts about the body or the links of an entry, recorded while loading so that the line need not
+/// be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
@@ -160,7 +162,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Sets all of `other` if the condition holds.
+    /// Sets all of `other` if the condition holds. Never clears a flag.
     pub fn insert_if(&mut self, other: Flags, condition: bool) {
         self.0 |= if condition { other.0 } else { 0 };
     }
@@ -175,11 +177,11 @@ pub struct Entry {
     pub time_ms: i64,
     /// Its id; empty if the line has no string `id`.
     pub id: Slice,
-    /// Its parent in the tree, after cutting cycles; `None` for a root.
+    /// The parent in the tree, after cutting cycles; `None` for a root.
     pub parent: Option<EntryIx>,
     /// The line number.
     pub line: LineNo,
-    /// Its index among the records that parse, where the header is 0.
+    /// The index among the records of the file (the lines that parse), where the header is 0.
     pub record: u32,
     /// Its type.
     pub kind: Kind,
@@ -214,7 +216,8 @@ impl Entry {
     /// The [`Entry::time_ms`] of a timestamp that does not parse; `NaN` in JavaScript.
     pub const NO_TIME: i64 = i64::MIN;
 
-    /// Returns its time as JavaScript does: milliseconds, or `NaN` if it does not parse.
+    /// Returns the time as a JavaScript `Date` has it: milliseconds since 1970, or `NaN` if the
+    /// timestamp does not parse.
     pub fn js_time(&self) -> f64 {
         if self.time_ms == Entry::NO_TIME {
             f64::NAN

@@ -1,4 +1,4 @@
-//! Elements that agents put around the words of a user.
+//! Elements that agents put around the words of a user in a message.
 //!
 //! pi replaces `/skill:NAME ARGUMENTS` with the instructions of the skill and the arguments, and
 //! puts attached files before the words. Claude Code puts the parts of a command into elements:
@@ -16,8 +16,8 @@ use memchr::memmem;
 /// The type of the custom message that `import` makes of a command of Claude Code.
 pub const CLAUDE_COMMAND: &str = "claude.command";
 
-/// The number of UTF-16 units to read of a message in which something precedes the words of the
-/// user: the instructions of a skill are often long.
+/// The number of UTF-16 units to read of a message in which such elements precede the words of the
+/// user. It is large because the instructions of a skill are often long.
 pub const ENVELOPE_UNITS: usize = 64 * 1024;
 
 const SKILL_START: &str = "<skill name=\"";
@@ -25,13 +25,13 @@ const SKILL_END: &str = "\n</skill>";
 const FILE_START: &str = "<file name=\"";
 const FILE_END: &str = "</file>";
 
-/// The names of the elements that begin a command of Claude Code.
+/// The names of the elements in a command of Claude Code.
 const COMMAND_MESSAGE: &str = "command-message";
 const COMMAND_NAME: &str = "command-name";
 const COMMAND_ARGUMENTS: &str = "command-args";
 const SHELL_COMMAND: &str = "bash-input";
 
-/// The call of a skill.
+/// A skill that the user called, as pi expanded the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SkillCall<'t> {
     name: &'t str,
@@ -39,7 +39,7 @@ struct SkillCall<'t> {
     arguments: Option<&'t str>,
 }
 
-/// Whether the start of a message may be that of a command.
+/// Whether a message may be a command that an agent expanded, judged only by its start.
 pub fn may_be_command(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
     [SKILL_START, "<command-", "<bash-input>"]
@@ -47,14 +47,14 @@ pub fn may_be_command(start: &[u8]) -> bool {
         .any(|prefix| start.starts_with(prefix.as_bytes()))
 }
 
-/// Whether the start of a message may be that of a skill or an attached file.
+/// Whether a message may begin with a skill or an attached file, judged only by its start.
 pub fn may_begin_with_element(start: &str) -> bool {
     let start = start.trim_start();
     start.starts_with(SKILL_START) || start.starts_with(FILE_START)
 }
 
-/// Returns the words of the user in a message, without the skills and attached files before them.
-/// Empty if one of these does not end.
+/// Returns the words of the user in a message: what follows the skills and attached files at its
+/// start. Empty if one of these elements has no end, because the message was cut.
 pub fn skip_elements(message: &str) -> &str {
     let mut rest = message;
     while let Some(after) = skip_element(rest) {
@@ -63,8 +63,8 @@ pub fn skip_elements(message: &str) -> &str {
     rest
 }
 
-/// Returns what follows the skill or attached file that a text begins with; empty if that does not
-/// end. `None` if the text begins with neither.
+/// Returns what follows the skill or attached file at the start of a text; empty if that element
+/// has no end. `None` if the text begins with neither.
 fn skip_element(text: &str) -> Option<&str> {
     if let Some(call) = read_skill_call(text) {
         return Some(call.arguments.unwrap_or_default());
@@ -74,13 +74,14 @@ fn skip_element(text: &str) -> Option<&str> {
     Some(after_file.unwrap_or_default())
 }
 
-/// Returns the name of the skill that a message begins with.
+/// Returns the name of the skill with which a message begins; `None` if it begins with none.
 pub fn called_skill(message: &str) -> Option<&str> {
     Some(read_skill_call(message)?.name)
 }
 
-/// Returns the command that the user typed, given the message into which an agent expanded it.
-/// `None` for any other message, and if the message is cut within the instructions of a skill.
+/// Returns the command that the user typed, such as `/init docs only`, given the message that an
+/// agent made of it. `None` for any other message. `None` also if the message was cut within the
+/// instructions of a skill, so that the arguments are unknown.
 pub fn typed_command(message: &str) -> Option<String> {
     if let Some(call) = read_skill_call(message) {
         return Some(format_skill_call(call.name, call.arguments?));
@@ -88,8 +89,9 @@ pub fn typed_command(message: &str) -> Option<String> {
     typed_in_elements(message)
 }
 
-/// Returns the command as [`typed_command`] does, given the start of a message. If it is cut within
-/// the instructions of a skill, the arguments are missing.
+/// Returns the command that the user typed, given the start of the message. Unlike
+/// [`typed_command`], returns a skill without its arguments if the start ends within the
+/// instructions.
 pub fn typed_command_of_start(start: &str) -> Option<String> {
     if let Some(call) = read_skill_call(start) {
         return Some(format_skill_call(
@@ -114,8 +116,8 @@ fn format_skill_call(name: &str, arguments: &str) -> String {
     format!("/skill:{name} {arguments}").trim_end().to_owned()
 }
 
-/// Returns the command that a message of Claude Code contains in elements, as the user typed it:
-/// `/name arguments`, or `! ` and what was run in the shell. `None` for any other message.
+/// Returns the command in the elements of a message of Claude Code: `/name arguments`, or `! ` and
+/// a shell command. `None` for any other message.
 fn typed_in_elements(message: &str) -> Option<String> {
     let message = message.trim_start();
     if let Some(command) = element_at_start(message, SHELL_COMMAND) {
@@ -138,7 +140,7 @@ fn typed_in_elements(message: &str) -> Option<String> {
     Some(command.trim_end().to_owned())
 }
 
-/// Returns the content of the element of this name that the text begins with.
+/// Returns the content of the element `name`, if the text begins with it.
 fn element_at_start<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     if text.starts_with(&format!("<{name}>")) {
         find_element(text, name)
@@ -147,7 +149,7 @@ fn element_at_start<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Returns the content of the first element of this name.
+/// Returns the content of the first element `name` in the text.
 fn find_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, content) = text.split_once(&format!("<{name}>"))?;
     let (content, _) = content.split_once(&format!("</{name}>"))?;

@@ -40,7 +40,8 @@ impl<'a> Field<'a, '_> {
             .unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
     }
 
-    /// Returns its bytes as they are in the line, between the quotes, to inspect before decoding.
+    /// Returns the bytes of the value as they are in the line, without quotes, to inspect before
+    /// decoding.
     pub fn raw(&self) -> &'a [u8] {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
@@ -51,8 +52,8 @@ impl<'a> Field<'a, '_> {
         self.call_index().is_some()
     }
 
-    /// Returns the index of the block of the tool call that the field belongs to; `None` if it is not
-    /// the name or an argument of a call.
+    /// Returns the index, in `message.content`, of the tool call that the field belongs to. `None`
+    /// if the field is not the name or an argument of a call.
     pub fn call_index(&self) -> Option<u32> {
         use Step::{Index, Key};
         match self.path {
@@ -84,8 +85,8 @@ impl<'a> Field<'a, '_> {
     }
 }
 
-/// Appends a key, as it is written between its quotes, to a path: `.key` or, if it is not an
-/// identifier, `["a key"]`.
+/// Appends a key to a path: `.key` or, if it is not an identifier, `["a key"]`. `raw_key` is the
+/// key as it is written between its quotes.
 fn push_key(raw_key: &[u8], path: &mut String) {
     // Most keys are identifiers without an escape, and need no decoding.
     if is_identifier(raw_key) {
@@ -108,7 +109,8 @@ fn push_identifier(key: &str, path: &mut String) {
     path.push_str(key);
 }
 
-/// Whether jq accepts a key after a dot: ASCII letters, digits and `_`, no digit first.
+/// Whether jq accepts a key after a dot: it has only ASCII letters, digits and `_`, and begins with
+/// no digit.
 fn is_identifier(key: &[u8]) -> bool {
     key.first().is_some_and(|first| !first.is_ascii_digit())
         && key
@@ -116,12 +118,12 @@ fn is_identifier(key: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `visit` with each field of an entry's line, in order, until it breaks. Also breaks at a
-/// key or value that does not parse.
+/// Calls `visit` with each field of an entry's line, in order, until `visit` breaks. Also breaks at
+/// a key or value that does not parse.
 ///
-/// The loop takes one token at a time, because a line may be nested more deeply than the stack
-/// allows a recursion. `path` has a step for each open object and array, and `outer_regions` the
-/// region of each; `region` is that of the next value.
+/// The loop takes one token at a time, because a line may be nested too deeply for a recursion.
+/// `path` has a step for each open object and array. `outer_regions` has the region of each of
+/// these, and `region` is the region of the next value.
 pub fn visit_fields<'a>(
     line: Raw<'a>,
     kind: Kind,
@@ -154,6 +156,7 @@ pub fn visit_fields<'a>(
                 is_at_key = false;
             }
             b',' => {
+                // In an array, an item follows; in an object, a key.
                 if let Some(Step::Index(at)) = path.last_mut() {
                     *at += 1;
                     region = match outer_regions.last() {
@@ -196,8 +199,8 @@ pub fn visit_fields<'a>(
     }
 }
 
-/// The position of a value in an entry: determines whether its text is a field, and the positions
-/// of its members.
+/// The kind of place in an entry where a value is. It decides whether a string there is a field,
+/// and of which kind the places of the value's members are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     Entry,
@@ -210,16 +213,16 @@ enum Region {
     /// The files of a mention, and each of them.
     Files,
     File,
-    /// Strings at and below it are fields.
+    /// All strings here and at deeper levels are fields.
     Strings,
-    /// Strings and numbers at and below it are fields.
+    /// All strings and numbers here and at deeper levels are fields.
     Arguments,
-    /// Nothing at or below it is a field.
+    /// Nothing here or at deeper levels is a field.
     Silent,
 }
 
-/// Returns the region of a member of an object, given the region of the object. In a region of
-/// strings or arguments, all members belong to it, however deep.
+/// Returns the region of a member, given the region of its object. Below [`Region::Strings`] and
+/// [`Region::Arguments`], all members have the region of the object.
 fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
     match (object, key.as_bytes()) {
         (Region::Entry, key) => entry_member_region(kind, key),
@@ -244,8 +247,8 @@ fn item_region(array: Region) -> Region {
     }
 }
 
-/// Returns the region of a member of an entry of a type. The table of types lists the members that
-/// are searched; what is below a member depends on the key.
+/// Returns the region of a member of an entry. The table of types lists the members that are
+/// searched. How the values below such a member are treated depends on its key.
 fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.
@@ -266,6 +269,7 @@ fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     }
 }
 
+/// Returns the region of a member of a message.
 fn message_member_region(role: Role, key: &[u8]) -> Region {
     match key {
         b"content" => Region::Content,

@@ -10,9 +10,10 @@ use pisess_json::text::Text;
 pub struct FileTool {
     /// What it does.
     pub action: FileAction,
-    /// Whether the agents leave its file out of the lists that they write with a compaction: the
-    /// call has the path in `file_path`, as models write that were trained with other tools, or the
-    /// tool is one of another agent, in an imported session.
+    /// Whether the agents leave the file out of the lists that they write with a compaction. They
+    /// do so in two cases. Either the call has the path in another argument than `path`, such as
+    /// `file_path`, as models do that were trained with other tools. Or the tool is one of another
+    /// agent, in an imported session.
     pub is_unlisted: bool,
 }
 
@@ -48,9 +49,9 @@ pub struct CalledFile<'a> {
     pub path: Text<'a>,
 }
 
-/// Returns the file of a call with this `name` and these `arguments`; `None` if it is not a call of
-/// a [`FileTool`], or names no file. The path is in `path`, `file_path`, `filePath` or
-/// `notebook_path`.
+/// Returns the file that a call with this `name` and these `arguments` reads or changes. The path
+/// is in `path`, `file_path`, `filePath` or `notebook_path`. `None` if the tool is not a
+/// [`FileTool`], or the call names no file.
 pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<CalledFile<'a>> {
     let name = name?.text()?;
     let action = match name.as_bytes() {
@@ -77,9 +78,11 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
     Some(CalledFile { tool, path: path? })
 }
 
-/// Returns all files that a call names: the file of [`called_file`], the files in the headings of
-/// an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new names that the `edits`
-/// of oh-my-pi give.
+/// Returns all files that a call names:
+///
+/// - the file of [`called_file`];
+/// - in the `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, the files in headings;
+/// - in the `edits` of oh-my-pi, the new names of files.
 pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<CalledFile<'a>> {
     let mut found = Vec::from_iter(called_file(name, arguments));
     let may_name_more = name.is_some_and(|name| name.is("edit") || name.is("apply_patch"));
@@ -116,8 +119,8 @@ pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<Ca
     found
 }
 
-/// Returns the paths that a patch names: in oh-my-pi `[PATH#TAG]` and `MV PATH` of edits by hashes,
-/// there and in Codex `*** Update File: PATH` and the like. Lines of text have a sign before them.
+/// Returns the paths in the headings of a patch ([`heading_path`]), each once. In a patch, lines of
+/// text have a sign before them, so they are not taken for headings.
 fn input_paths(input: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     for line in input.lines() {
@@ -131,8 +134,9 @@ fn input_paths(input: &str) -> Vec<&str> {
     paths
 }
 
-/// Returns the path in a heading of a patch: `[PATH#1a2b]` or `MV PATH` of oh-my-pi, or
-/// `*** Update File: PATH` of Codex. `None` for another line.
+/// Returns the path in a heading of a patch; `None` for any other line. Headings are `[PATH#1a2b]`
+/// and `MV PATH` in oh-my-pi's edits by hashes, and `*** Update File: PATH` and the like in
+/// oh-my-pi and Codex.
 fn heading_path(line: &str) -> Option<&str> {
     if let Some(heading) = line.strip_prefix('[') {
         let heading = heading.strip_suffix(']')?;
@@ -155,11 +159,11 @@ fn heading_path(line: &str) -> Option<&str> {
     }
 }
 
-/// The argument of an edit with a list of replacements.
+/// The argument of an edit that has a list of replacements.
 const REPLACEMENTS_KEY: &str = "edits";
-/// The names that agents use for the text that an edit replaces.
+/// The arguments in which agents put the text that an edit replaces.
 const OLD_TEXT_KEYS: [&str; 4] = ["oldText", "old_text", "old_string", "oldString"];
-/// The names that agents use for the new text.
+/// The arguments in which agents put the new text.
 const NEW_TEXT_KEYS: [&str; 4] = ["newText", "new_text", "new_string", "newString"];
 
 /// A text that an edit replaces.
@@ -173,7 +177,8 @@ pub struct TextReplacement {
     pub replaces_all: bool,
 }
 
-/// Returns the replacements of an edit: a list of them, or one in the arguments themselves.
+/// Returns the replacements of an edit: those in its list or, without a list, the one in the
+/// arguments themselves. Replacements that cannot be read are left out.
 pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
     if let Some(edits) = replacement_list(arguments) {
         return edits.items().filter_map(read_replacement).collect();
@@ -181,9 +186,11 @@ pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
     Vec::from_iter(read_replacement(arguments))
 }
 
-/// Returns all replacements of an edit, as pi reads its arguments: the list may also be one object,
-/// or a string with the JSON of either, and another replacement may be beside it. `None` if one of
-/// them cannot be read.
+/// Returns all replacements of an edit, in the forms that pi accepts. `edits` may be a list, one
+/// object, or a string with the JSON of either. Another replacement may be in the arguments
+/// themselves.
+///
+/// `None` if there is no replacement, or one in `edits` cannot be read.
 pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
     let stored = arguments.get(REPLACEMENTS_KEY).unwrap_or(Raw::NULL);
     // Some models write the list as a string.
@@ -218,7 +225,7 @@ pub fn count_replacements(arguments: Raw) -> usize {
     }
 }
 
-/// Whether an argument of an edit contains what [`read_replacements`] reads.
+/// Whether an argument of an edit is one of those that [`read_replacements`] reads.
 pub fn is_replacement_key(key: &str) -> bool {
     key == REPLACEMENTS_KEY || OLD_TEXT_KEYS.contains(&key) || NEW_TEXT_KEYS.contains(&key)
 }

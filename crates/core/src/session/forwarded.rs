@@ -1,8 +1,8 @@
-//! What a chat program puts around the words of a user when it forwards them to an agent.
+//! What a chat program puts before the words of a user when it forwards them to an agent.
 //!
-//! Such programs run an agent behind Telegram, Discord and the like. Before the words, a message
-//! has blocks of a label that calls them untrusted, and JSON, often in a fence; before a label or
-//! the words, there may be a time:
+//! Such programs run an agent behind Telegram, Discord and the like. A forwarded message begins
+//! with blocks of metadata. A block has a label that calls it untrusted, and JSON, often in a
+//! fence. A time may precede a block or the words:
 //!
 //! ```text
 //! [Wed 2026-03-11 23:51 PDT] Conversation info (untrusted metadata):
@@ -15,9 +15,9 @@ use memchr::{memchr, memmem};
 use pisess_json::Scanner;
 use pisess_json::text::leading_space;
 
-/// Stands for the blocks.
+/// Shown in place of the blocks, before the words.
 pub const BLOCKS_MARK: &str = "[…] ";
-/// The maximum length of a label and of a time, in bytes.
+/// The maximum length of a label, and of a time, in bytes.
 const MAX_LABEL_LEN: usize = 160;
 
 /// Returns the words of the user in a message that a chat program forwarded; `None` for any other
@@ -31,16 +31,17 @@ pub fn user_words(message: &[u8]) -> Option<&[u8]> {
     if words.is_empty() { None } else { Some(words) }
 }
 
-/// Whether the start of a message may be that of a forwarded one.
+/// Whether a message may be a forwarded one, judged only by its start.
 pub fn may_be_forwarded(start: &[u8]) -> bool {
+    // `Untrusted` and `untrusted` both occur.
     memmem::find(start, b"ntrusted").is_some()
 }
 
-/// Returns what follows a block at the start of the text: a time, if there is one, a label that
-/// ends with `):`, and a body. `None` if the text does not begin with a label.
+/// Returns what follows a block at the start of the text. `None` if the text does not begin with a
+/// block.
 ///
-/// The body is what is between fences, or a JSON value; else it ends at an empty line or with the
-/// text.
+/// A block is a time, if there is one, a label that ends with `):`, and a body. The body is the
+/// text between fences, or a JSON value. Any other body ends at an empty line, or with the text.
 fn skip_block(text: &[u8]) -> Option<&[u8]> {
     const LABEL_END: &[u8] = b"):";
     const FENCE: &[u8] = b"```";
@@ -69,11 +70,11 @@ fn skip_block(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The minimum number of digits in a time before its last character. It distinguishes a time from
-/// other text in brackets.
+/// The minimum number of digits in a time, its last character not counted. They distinguish a time
+/// from other text in brackets.
 const MIN_TIME_DIGITS: usize = 4;
 
-/// Returns the text without white space and a time in brackets at its start.
+/// Returns the text without the white space at its start and without a time in brackets after that.
 fn skip_time(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
     let Some(after_bracket) = text.strip_prefix(b"[") else {

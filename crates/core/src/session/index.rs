@@ -6,8 +6,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// A table from id to entry index; the ids themselves are in the session's arena. The hash has a
-/// random key, so that no file can be constructed to collide; no output depends on it.
+/// A table from ids to entries; the ids themselves are in the session's arena. The hash has a
+/// random key, so that no file can be made to cause collisions. No output depends on the key.
 #[derive(Debug, Default)]
 pub struct IdIndex {
     table: HashTable<EntryIx>,
@@ -23,10 +23,10 @@ impl IdIndex {
         }
     }
 
-    /// Maps the id of `ix` to `ix`, and returns the entry that had this id before. An empty id is
-    /// not mapped.
+    /// Maps the id of `ix` to `ix`, and returns the entry to which the id was mapped before. An
+    /// empty id is not mapped.
     ///
-    /// `id_of` reads ids from the arena. It is called for `ix` and for entries in the table.
+    /// `id_of` returns the id of an entry. It is called for `ix` and for entries in the table.
     pub fn insert<'a>(
         &mut self,
         ix: EntryIx,
@@ -53,8 +53,8 @@ impl IdIndex {
         }
     }
 
-    /// Returns the last inserted of the entries with this id. `id_of` is that of
-    /// [`insert`](Self::insert).
+    /// Returns the entry with this id; of several, the one that was inserted last. `id_of` returns
+    /// the id of an entry.
     pub fn get<'a>(&self, id: &[u8], id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let hash = self.hasher.hash_one(id);
         self.table.find(hash, |&other| id_of(other) == id).copied()

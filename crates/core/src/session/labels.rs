@@ -1,5 +1,5 @@
-//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on
-//! any branch.
+//! The labels in effect. As in both agents, the last `label` entry in the file for a target counts,
+//! on whatever branch it is.
 
 use super::collected::LabelChange;
 use super::entry::EntryIx;
@@ -12,17 +12,17 @@ use std::collections::hash_map::Entry;
 #[derive(Debug)]
 pub struct Labels<'a> {
     session: &'a Session,
-    /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it
-    /// is cleared.
+    /// The label entries in effect, in the order of a JavaScript `Map`: a target keeps the position
+    /// of its first label until it is cleared. A cleared label leaves `None`.
     order: Vec<Option<&'a LabelChange>>,
-    /// The index in `order` of each target, by its id: the target may be missing from the file.
+    /// For the id of each target, its index in `order`. Ids and not entries, because the target may
+    /// be missing from the file.
     order_index: HashMap<&'a [u8], usize>,
 }
 
 impl<'a> Labels<'a> {
     /// Returns the labels in effect at the end of a session's file. As in the agents, a label that
-    /// is changed keeps its place in the order, and one that is set after it was cleared comes
-    /// last.
+    /// is changed keeps its place in the order. A label that is cleared and set again comes last.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels {
             session,
@@ -32,7 +32,7 @@ impl<'a> Labels<'a> {
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
-                // The place stays, so that the other indexes are still valid.
+                // The place stays empty, so that the indexes of other targets remain valid.
                 if let Some(index) = labels.order_index.remove(target) {
                     labels.order[index] = None;
                 }
@@ -49,7 +49,7 @@ impl<'a> Labels<'a> {
         labels
     }
 
-    /// Returns the `label` entry in effect for an entry.
+    /// Returns the `label` entry that gives an entry its label; `None` if the entry has no label.
     pub fn label_change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
         if id.is_empty() {
@@ -59,7 +59,7 @@ impl<'a> Labels<'a> {
         self.order[index]
     }
 
-    /// Returns the label of an entry.
+    /// Returns the label of an entry; `None` if it has none.
     pub fn get(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.label_change(ix)
             .map(|change| self.session.text(change.name))

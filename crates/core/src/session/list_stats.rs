@@ -1,13 +1,12 @@
-//! The data of a session that a list of sessions shows: counts, sums and the start of the first
-//! question.
+//! What a list of sessions shows of a session: counts, sums, and the start of the first question.
 //!
-//! Its size does not depend on the number of entries. It is collected while the file is loaded
-//! ([`crate::load`]).
+//! The size of this data does not depend on the number of entries. It is collected while the file
+//! is loaded ([`crate::load`]).
 
 use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
 
-/// The maximum length of the first question's kept text, in UTF-16 units.
+/// The maximum length of the text that is kept of the first question, in UTF-16 units.
 pub const PREVIEW_UNITS: usize = 200;
 
 /// The first question of a session.
@@ -21,26 +20,27 @@ pub struct Question {
     pub is_whole: bool,
 }
 
-/// Where the title of a session without a name comes from, the better sources last.
+/// The title of a session without a name, and the kind of message it comes from. The variants are
+/// ordered from the worst source to the best.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// The first message of any kind.
     Other(Text<'static>),
-    /// A user message that is only the name of a command, as `/mode`.
+    /// A user message that is only the name of a command, such as `/mode`.
     Command(Text<'static>),
-    /// The first user message that says something.
+    /// The first user message in words.
     Words(Text<'static>),
 }
 
 impl Opening {
-    /// Returns the words, at most [`PREVIEW_UNITS`] units.
+    /// Returns the title, at most [`PREVIEW_UNITS`] units.
     pub fn text(&self) -> &Text<'static> {
         let (Opening::Other(text) | Opening::Command(text) | Opening::Words(text)) = self;
         text
     }
 
-    /// Whether it says more about a session than the opening before it. Of two of one variant, the
-    /// earlier stays.
+    /// Whether the opening comes from a better source than `before`. Of two from sources of the
+    /// same kind, the earlier stays.
     pub fn is_better_than(&self, before: Option<&Opening>) -> bool {
         match before {
             Some(before) => self.rank() > before.rank(),
@@ -57,22 +57,25 @@ impl Opening {
     }
 }
 
-/// Whether a message of the user is only the name of a command, as `/mode`.
+/// Whether a message of the user is only the name of a command, such as `/mode`.
 pub fn is_command(message: &Text) -> bool {
     let Some(name) = message.as_bytes().strip_prefix(b"/") else {
         return false;
     };
+    // With another slash, the message is a path, such as `/home/ada`. With white space, it has more
+    // words.
     let ends_name = |&byte: &u8| byte == b'/' || byte.is_ascii_whitespace();
     !name.is_empty() && !name.iter().any(ends_name)
 }
 
-/// The identity of an entry.
+/// The identity of an entry, by which copies of it in other sessions are recognized.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {
-    /// A hash of its id and its timestamp, which are the same in copies made by forks.
+    /// A hash of the id and the timestamp of the entry. A fork copies both.
     pub key: u128,
-    /// A hash of the id of the response that it has, or [`EntryKey::NONE`]: the same in sessions
-    /// that have the response under different ids, such as two imports of a source.
+    /// A hash of the id of the model's response that the entry contains; [`EntryKey::NONE`] if it
+    /// contains none. It is the same in sessions in which the entries of the response have
+    /// different ids, such as two imports of one source.
     pub response: u128,
     /// Whether it is a message.
     pub is_message: bool,
@@ -85,16 +88,16 @@ pub struct EntryKey {
 }
 
 impl EntryKey {
-    /// The key of an entry without an id, and of one without a response.
+    /// The value of `key` for an entry without an id, and of `response` for one without a response.
     pub const NONE: u128 = 0;
 }
 
-/// The sums of a session.
+/// What is collected, entry by entry, for the row of a session in a list.
 #[derive(Debug, Default)]
 pub struct ListStats {
     /// Entries that are messages.
     pub message_count: u32,
-    /// Those that are messages of the user.
+    /// Entries that are messages of the user.
     pub user_message_count: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub last_activity_ms: Option<f64>,
@@ -109,8 +112,8 @@ pub struct ListStats {
 }
 
 impl ListStats {
-    /// Appends what was collected from the next part of the file. `first` is the index in the whole
-    /// file of the first entry of that part.
+    /// Adds what was collected from the next part of the file. `first` is the index, in the whole
+    /// file, of the first entry of that part.
     pub fn append(&mut self, next: ListStats, first: u32) {
         self.message_count += next.message_count;
         self.user_message_count += next.user_message_count;

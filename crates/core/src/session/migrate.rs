@@ -13,7 +13,7 @@ use pisess_json::{Malformed, Raw};
 use std::borrow::Cow;
 
 impl Session {
-    /// Whether migration would change the line of this entry. If not, its bytes stay the same.
+    /// Whether migration would change the line of an entry. If not, the line keeps its bytes.
     pub fn needs_migration(&self, ix: EntryIx) -> bool {
         let entry = self.entry(ix);
         match self.format {
@@ -23,10 +23,7 @@ impl Session {
         }
     }
 
-    /// Returns the line of an entry as version 3 stores it, from the line in the file.
-    ///
-    /// # Errors
-    /// If the line is not an object, because the file is not the one that was loaded.
+    /// Converts the line of an entry, as it is in the file, to version 3.
     pub fn migrate_line<'a>(
         &self,
         ix: EntryIx,
@@ -35,7 +32,7 @@ impl Session {
         if !self.needs_migration(ix) {
             return Ok(Cow::Borrowed(line));
         }
-        // Most lines of version 1 need no parsing.
+        // The fast path: most lines of version 1 need no parsing.
         if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
@@ -44,15 +41,17 @@ impl Session {
         match self.format {
             Format::V1 => self.set_tree_keys(ix, &mut edit),
             Format::Draft => self.convert_draft(ix, &mut edit),
-            // Since version 2, entries have ids and parents. Only the name of a role is older.
+            // Entries of version 2 have ids and parents already. Only the role may have to be
+            // renamed, which is done below. Lines of version 3 need no migration.
             Format::V2 | Format::V3 => {}
         }
         rename_hook_role(&mut edit);
         Ok(Cow::Owned(edit.finish()))
     }
 
-    /// Returns the line of an entry of version 1 in a file of a later version, with all changes of
-    /// migration except its id and parent. `id_of` returns the id of an entry as JSON.
+    /// Converts the line of an entry that has the form of version 1, in a file of a later version.
+    /// Makes all changes of migration except to `id` and `parentId`, which the caller sets. `id_of`
+    /// returns the id of an entry as JSON.
     pub(crate) fn modernize_line(
         &self,
         ix: EntryIx,
@@ -65,8 +64,10 @@ impl Session {
         Ok(edit.finish())
     }
 
-    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last
-    /// member, where an [`Edit`] would add them; `None` for any other entry. Nothing else in the
+    /// Appends `id` and `parentId` to the line of an ordinary message of version 1; `None` for any
+    /// other entry.
+    ///
+    /// They come after the last member, where an [`Edit`] would add them, too. Nothing else in the
     /// line changes, so it is not parsed: `migrate` takes 8 % less time.
     fn append_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
@@ -100,15 +101,17 @@ impl Session {
         Cow::Owned(edit.finish())
     }
 
-    /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
+    /// Sets `id` and `parentId` and, in a compaction, replaces the number of the first kept entry
+    /// by its id. This is the migration from version 1 to 2.
     fn set_tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("id", &encode_to_vec(&self.id(ix)));
         edit.set("parentId", &self.parent_json(ix));
         self.set_kept_id(ix, edit, &|kept| encode_to_vec(&self.id(kept)));
     }
 
-    /// Replaces the number of the first kept entry of a compaction with its id, which `id_of`
-    /// returns as JSON. A number that names no entry up to the compaction is only removed.
+    /// In a compaction, replaces the number of the first kept entry by the entry's id, which
+    /// `id_of` returns as JSON. A number that does not name an entry before the compaction, or the
+    /// compaction itself, is only removed.
     fn set_kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
         let index = edit.get("firstKeptEntryIndex");
         let is_compaction = self.entry(ix).kind == Kind::Compaction;
@@ -121,19 +124,20 @@ impl Session {
         }
     }
 
-    /// Returns the first entry that a compaction of version 1 keeps, given its line.
+    /// Returns the first entry that a compaction of version 1 keeps, given the line of the
+    /// compaction.
     pub(crate) fn first_kept_entry(&self, ix: EntryIx, line: Raw) -> Option<EntryIx> {
         self.first_kept_record(ix, line.get("firstKeptEntryIndex"))
     }
 
-    /// Returns the entry with the number `index`. The agents assign ids in one pass, in which an
-    /// entry after the compaction has no id yet.
+    /// Returns the entry with the record number `index`, unless it is after the compaction `ix`.
+    /// The agents assign ids in one pass, in which an entry after the compaction has no id yet.
     fn first_kept_record(&self, ix: EntryIx, index: Option<Raw>) -> Option<EntryIx> {
         let kept = self.entry_of_record(index?.number()?)?;
         if kept <= ix { Some(kept) } else { None }
     }
 
-    /// Appends the members `id` and `parentId`.
+    /// Appends the members `id` and `parentId` of an entry as JSON.
     fn push_tree_keys(&self, ix: EntryIx, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"id\":");
         encode(&self.id(ix), out);
@@ -149,8 +153,7 @@ impl Session {
         }
     }
 
-    /// Returns the id of an entry as the draft tree's migration stores it; `"root"` if there is no
-    /// entry.
+    /// Returns the id of an entry as JSON; `"root"` if there is no entry.
     fn id_or_root_json(&self, entry: Option<EntryIx>) -> Vec<u8> {
         match entry {
             Some(ix) => encode_to_vec(&self.id(ix)),
@@ -158,8 +161,8 @@ impl Session {
         }
     }
 
-    /// Converts an entry of the draft tree, in which entries refer to each other by the numbers of
-    /// their records, to one of version 3.
+    /// Converts an entry of the draft tree format to version 3. In that format, entries refer to
+    /// each other by record numbers.
     fn convert_draft(&self, ix: EntryIx, edit: &mut Edit) {
         // Its own `id` and `parentId`, if any, would repeat the keys that replace `parent`.
         let mut tree_keys = Vec::new();
@@ -173,7 +176,7 @@ impl Session {
             edit.set("timestamp", &encode_to_vec(&self.draft_timestamp(ix)));
         }
 
-        // Other references by number are of the type's own members.
+        // These members of some types refer to entries by number, too.
         for key in ["targetId", "fromId"] {
             if let Some(number) = edit.get(key).and_then(Raw::number) {
                 edit.set(key, &self.id_or_root_json(self.entry_of_record(number)));
@@ -188,8 +191,9 @@ impl Session {
         }
     }
 
-    /// Converts a compaction. One with a `summarizedPath` keeps nothing, so the first entry it
-    /// keeps is itself. `tokensBefore` is 0 if it is missing.
+    /// Converts a compaction of the draft tree format. One with a `summarizedPath` keeps nothing;
+    /// this is written as a first kept entry that is the compaction itself. A missing
+    /// `tokensBefore` becomes 0.
     fn convert_draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
         self.set_kept_id(ix, edit, &|kept| encode_to_vec(&self.id(kept)));
         if edit.get("summarizedPath").is_some() {
@@ -200,7 +204,8 @@ impl Session {
         }
     }
 
-    /// Converts a summary of a branch or of a stack to that of a branch, and adds the leaf it left.
+    /// Converts a summary of a branch or of a stack into a branch summary. A missing `fromId`, the
+    /// leaf that was left, is added.
     fn convert_draft_summary(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("type", b"\"branch_summary\"");
         if edit.get("fromId").is_none() {
@@ -209,8 +214,8 @@ impl Session {
         }
     }
 
-    /// Converts a pop of the stack, which is a summary, too; the summary before it becomes a
-    /// detail.
+    /// Converts a pop of the stack, which is a summary, too. The summary from before the pop
+    /// becomes a detail.
     fn convert_draft_pop(&self, ix: EntryIx, edit: &mut Edit) {
         self.convert_draft_summary(ix, edit);
         edit.remove("backToIndex");
@@ -221,9 +226,9 @@ impl Session {
         }
     }
 
-    /// Converts a head. A head with a name other than `main` was loaded as a label, and becomes a
-    /// label of the entry that it points to. Any other becomes a custom entry, with its name in
-    /// `data`.
+    /// Converts a head. Loading has made a head with a name other than `main` a label, so it
+    /// becomes a label of the entry that it points to. Any other head becomes a custom entry, with
+    /// its name in `data`.
     fn convert_draft_head(&self, ix: EntryIx, edit: &mut Edit) {
         let name = edit.get("name");
         edit.remove("name");
@@ -249,8 +254,8 @@ impl Session {
         }
     }
 
-    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous
-    /// entry.
+    /// Returns the timestamp of an entry of the draft tree format, formatted from its time. Loading
+    /// gives an entry without a time that of the previous entry.
     pub(crate) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),
@@ -259,7 +264,7 @@ impl Session {
     }
 }
 
-/// Renames the role `hookMessage` of version 2 and older.
+/// Renames the role `hookMessage`, which version 2 and older have, to `custom`.
 fn rename_hook_role(edit: &mut Edit) {
     let role = edit.get("message").and_then(|message| message.get("role"));
     if let Some(role) = role

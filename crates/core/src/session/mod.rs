@@ -65,9 +65,9 @@ use std::sync::Arc;
 pub enum Format {
     /// Version 1: linear, without ids.
     V1,
-    /// The draft of the tree format: numeric `parent`, `head` entries.
+    /// The draft tree format: a proposal before version 2, with record numbers in place of ids.
     Draft,
-    /// Version 2: a tree, before the role `custom`.
+    /// Version 2: a tree. Messages of extensions have the role `hookMessage` in place of `custom`.
     V2,
     /// Version 3: the current version of both agents.
     V3,
@@ -76,7 +76,7 @@ pub enum Format {
 /// The header line.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// The location of its object in the file.
+    /// The location of the header's object in the file.
     pub span: Span,
     /// Its physical line.
     pub line: LineNo,
@@ -107,7 +107,7 @@ pub struct Problem {
 }
 renumber!(Problem { line } keeps { kind });
 
-/// Which requests of a session are counted.
+/// The requests of a session to count.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestScope {
     /// Those on all branches.
@@ -131,7 +131,7 @@ pub struct Session {
     pub leaf: Option<EntryIx>,
     /// The problems of the file, in file order.
     pub problems: Vec<Problem>,
-    /// What was collected from its lines.
+    /// What was collected from the lines of the file besides its entries.
     pub collected: Collected,
     /// The length of the file in bytes.
     pub file_len: u64,
@@ -143,18 +143,19 @@ pub struct Session {
     pub line_count: u32,
     /// The number of records that parse, including the header.
     pub record_count: u32,
-    /// If the session was converted from another file: for each line, the number of the line there
-    /// that it was made from.
+    /// If the session was converted from another file: for each line, the number of the line of
+    /// that file that it was made from.
     pub original_lines: Option<Arc<[u32]>>,
     pub(super) arena: Vec<u8>,
-    /// The `parentId` of entries that are roots because no entry has this id, or because the link
-    /// was cut, in file order.
+    /// The stored `parentId` of entries that became roots, in file order. An entry becomes a root
+    /// if no entry has that id, or if the link was cut because it closed a cycle.
     pub(super) dangling: Vec<EntryText>,
     pub(super) ids: IdIndex,
 }
 
 impl Session {
-    /// Returns what an entry's request used, if it records one and usage was requested.
+    /// Returns the tokens and cost of the request that an entry records. `None` if it records none,
+    /// or if usage was not requested when the session was loaded.
     pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
         let index = self
             .collected
@@ -179,8 +180,8 @@ impl Session {
         }
     }
 
-    /// Returns the sum of all requests, on all branches, if they were requested when the session
-    /// was loaded.
+    /// Returns the sum of all requests on all branches; zeros if usage was not requested when the
+    /// session was loaded.
     pub fn total_usage(&self) -> UsageSums {
         self.collected
             .billed
@@ -209,7 +210,8 @@ impl Session {
         self.text(self.entry(ix).id)
     }
 
-    /// Returns the entry with this id; if there are several, the last, as in both agents.
+    /// Returns the entry with this id; if there are several, the last, as in both agents. `None` if
+    /// there is none.
     pub fn find_entry(&self, id: &Text) -> Option<EntryIx> {
         self.ids
             .get(id.as_bytes(), |ix| self.bytes(self.entry(ix).id))
@@ -230,19 +232,19 @@ impl Session {
             .map(EntryIx::new)
     }
 
-    /// Returns the number of an entry's line, as people see it: of a converted session, that of the
-    /// line in the original file.
+    /// Returns the line number of an entry to show to people. In a converted session, it is the
+    /// number of the line in the original file.
     pub fn shown_line(&self, ix: EntryIx) -> LineNo {
         self.original_line(self.entry(ix).line)
     }
 
-    /// Returns the number, in the original file, of the line that a line was made from; the number
-    /// itself if the session was not converted.
+    /// Converts the number of a line into the number of the line in the original file that it was
+    /// made from. If the session was not converted, the number stays the same.
     pub fn original_line(&self, line: LineNo) -> LineNo {
         line.in_original(self.original_lines.as_deref())
     }
 
-    /// Returns the first entry whose line has this number, as people see it.
+    /// Returns the first entry whose [`shown_line`](Self::shown_line) is `line`.
     pub fn entry_on_shown_line(&self, line: LineNo) -> Option<EntryIx> {
         if self.original_lines.is_none() {
             return self.entry_on_line(line);
@@ -250,8 +252,8 @@ impl Session {
         self.entry_indexes().find(|&ix| self.shown_line(ix) == line)
     }
 
-    /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a
-    /// root.
+    /// Returns the `parentId` of an entry as version 3 stores it, even if no entry has that id;
+    /// `None` for an entry that names no parent.
     pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).parent {
             Some(parent) => Some(self.id(parent)),
@@ -259,7 +261,7 @@ impl Session {
         }
     }
 
-    /// Returns the id of the parent of a root, if its line names one.
+    /// Returns the id of the parent that the line of a root names; `None` if it names none.
     pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         let index = self
             .dangling
@@ -268,8 +270,8 @@ impl Session {
         Some(self.text(self.dangling[index].text))
     }
 
-    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the
-    /// text of its call.
+    /// Returns the text of an entry's row in a tree; empty if rows were not requested when the
+    /// session was loaded. The row of a tool result lacks the text of its call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
         self.collected.rows.get(ix.index()).text
     }
@@ -279,7 +281,8 @@ impl Session {
         self.collected.rows.get(ix.index()).split()
     }
 
-    /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
+    /// Returns the `timestamp` of an entry as stored. `None` if the entry has none, or if
+    /// timestamps were not requested when the session was loaded.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.collected
             .timestamps
@@ -288,8 +291,8 @@ impl Session {
             .map(|&slice| self.text(slice))
     }
 
-    /// Returns the matches of the words that the load searched for in an entry's text, if there are
-    /// any.
+    /// Returns where an entry contains the words that were searched for while the session was
+    /// loaded; `None` if it contains none of them.
     pub fn search_matches(&self, ix: EntryIx) -> Option<&Matches> {
         let index = self
             .collected
@@ -299,9 +302,9 @@ impl Session {
         Some(&self.collected.search_matches[index].1)
     }
 
-    /// Returns the text of an entry for the agent's fuzzy search, without the label; empty if the
-    /// agent has no such search, if the load searched for nothing, or if the entry contains every
-    /// word that it searched for.
+    /// Returns the text of an entry for the agent's fuzzy search, without the label. Empty if no
+    /// such search is needed: the agent has none, no words were searched for while the session was
+    /// loaded, or the entry contains all of them.
     pub fn fuzzy_text(&self, ix: EntryIx) -> Text<'_> {
         let texts = &self.collected.fuzzy_texts;
         match texts.binary_search_by_key(&ix, |text| text.entry) {
@@ -310,7 +313,8 @@ impl Session {
         }
     }
 
-    /// Returns the calls of an entry that name a file, if they were requested.
+    /// Returns the calls of an entry that name a file; `None` if they were not requested when the
+    /// session was loaded.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
         let all = self.collected.file_calls.as_ref()?;
         // The calls are in file order, so those of an entry are neighbours.
@@ -322,8 +326,8 @@ impl Session {
         Some(&from_first[..count])
     }
 
-    /// Returns the location of an entry's `message` in the file, if it has one and locations were
-    /// requested.
+    /// Returns the location of an entry's `message` in the file. `None` if the entry has no
+    /// message, or if locations were not requested when the session was loaded.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
         let range_in_line = self.collected.messages.get(ix.index())?;
         if range_in_line.is_empty() {
@@ -335,8 +339,8 @@ impl Session {
         })
     }
 
-    /// Returns the agent's estimate of the stored message of an entry, in tokens, if estimates were
-    /// requested. Messages that migration would change are not estimated.
+    /// Returns the agent's estimate of the message of an entry, in tokens. `None` if estimates were
+    /// not requested when the session was loaded, or if migration would change the message.
     pub fn message_tokens(&self, ix: EntryIx) -> Option<u64> {
         if self.needs_migration(ix) {
             return None;
@@ -344,14 +348,15 @@ impl Session {
         self.collected.message_tokens.get(ix.index()).copied()
     }
 
-    /// Whether every entry's line is valid UTF-8.
+    /// Whether the lines of all entries are valid UTF-8.
     pub fn is_utf8(&self) -> bool {
         self.problems
             .iter()
             .all(|problem| problem.kind != FindingKind::InvalidUtf8)
     }
 
-    /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
+    /// Iterates from an entry to its root, both included. It ends, because cycles of parents were
+    /// cut while loading.
     pub fn ancestors(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
         std::iter::successors(from, |&ix| self.entry(ix).parent)
     }
@@ -363,7 +368,7 @@ impl Session {
         path
     }
 
-    /// Whether any entry is of a type.
+    /// Whether the session has an entry of a type.
     pub fn has_kind(&self, kind: Kind) -> bool {
         self.entries.iter().any(|entry| entry.kind == kind)
     }
@@ -382,7 +387,8 @@ impl Session {
         }
     }
 
-    /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
+    /// Returns the entry with a record number: the header is record 0, and each later line that
+    /// parses has the next number. `None` if no entry has the number.
     pub fn entry_of_record(&self, number: f64) -> Option<EntryIx> {
         let index = self
             .entries
@@ -391,7 +397,7 @@ impl Session {
         Some(EntryIx::new(index))
     }
 
-    /// Returns the type of an entry, as its line names it; empty if it has none.
+    /// Returns the type of an entry as its line names it; empty if the line has no type.
     pub fn kind_name(&self, ix: EntryIx) -> Text<'_> {
         match self.entry(ix).kind.name() {
             Some(name) => Text::from(name),
@@ -399,7 +405,8 @@ impl Session {
         }
     }
 
-    /// Returns the role of an entry's message; `None` if it is not a message or has no role.
+    /// Returns the role of an entry's message as its line names it; `None` if the entry is not a
+    /// message or has no role.
     pub fn role_name(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).role {
             Role::Missing => None,
@@ -408,6 +415,7 @@ impl Session {
         }
     }
 
+    /// Returns the stored name of a type or role that is not in the tables.
     fn other_name(&self, ix: EntryIx) -> Option<Text<'_>> {
         let names = &self.collected.other_names;
         let index = names.binary_search_by_key(&ix, |name| name.entry).ok()?;

@@ -1,18 +1,20 @@
 //! The name of a session, as its agent shows it.
 //!
-//! oh-my-pi shows the title of the title line, where an empty title means none; in a file without
-//! this line, the title in the header. It ignores pi's `session_info`. pi shows the name in the
-//! last `session_info`, where an empty name means none. A file without either agent's entries can
-//! be named only by its header.
+//! oh-my-pi shows the title in the title line, where an empty title means that there is no name. In
+//! a file without a title line, it shows the title in the header. It ignores pi's `session_info`.
+//! pi shows the name in the last `session_info`, where an empty name means that there is none. A
+//! file without a title line and without `session_info` can be named only by its header.
 
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
-/// Returns the name that an agent shows, given the title line, the header, and the name in the last
-/// `session_info`, which is empty if that has none. An empty name means none, even if another
-/// source has a name.
+/// Returns the name that an agent shows, from the first source that the file has: the title line,
+/// for pi the last `session_info`, the header. `info_name` is the name in the last `session_info`;
+/// empty if that has no name.
+///
+/// `None` if that source has no name, even if a later one has.
 pub fn display_name(
     title_slot: Option<&[u8]>,
     header: &[u8],
@@ -36,7 +38,7 @@ pub fn display_name(
     parse_title(header)
 }
 
-/// Returns the `title` of a title line or a header; `None` if it is only white space.
+/// Returns the `title` of a title line or a header; `None` if there is none, or only white space.
 fn parse_title(line: &[u8]) -> Option<Text<'static>> {
     let title = Raw::from_checked(line.trim_ascii()).get_text("title")?;
     if title.is_blank() {
@@ -47,7 +49,7 @@ fn parse_title(line: &[u8]) -> Option<Text<'static>> {
 }
 
 impl Session {
-    /// Returns the name that the agent shows.
+    /// Returns the name that the agent shows; `None` if the session has none.
     pub fn name(&self) -> Option<Text<'static>> {
         display_name(
             self.title_slot.as_deref(),

@@ -5,9 +5,11 @@ use pisess_json::Raw;
 use pisess_json::js::is_truthy;
 use std::fmt;
 
-/// How the agents' shell tools report that a command failed, and that the user stopped it.
+/// How the lines begin with which the agents' shell tools report that a command failed.
 const FAILURE_STARTS: [&str; 3] = [EXIT_CODE_START, "Command timed out", "Command failed: "];
+/// How the lines begin with which the agents report that the user stopped a command.
 const STOP_STARTS: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
+/// How the line begins that reports an exit code.
 const EXIT_CODE_START: &str = "Command exited with code ";
 /// How the agents' edit tools report that the file has the new text already.
 const NO_CHANGE_START: &str = "No changes made to ";
@@ -15,22 +17,26 @@ const NO_CHANGE_START: &str = "No changes made to ";
 /// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// Without an error.
+    /// It ended without an error.
     #[default]
     Passed,
-    /// With one: the agent's line that reports it; empty if there is none.
+    /// It failed. Contains the agent's line that reports the failure; empty if there is none.
     Failed(String),
     /// The user stopped it.
     Stopped,
 }
 
 impl Outcome {
-    /// Returns the outcome of the call with this result and output. Of several signs, the first
-    /// decides: the flag `cancelled`, the agent's line at the end of the output, the exit code, and
-    /// the flags `isError` and `timedOut`.
+    /// Returns the outcome of a call, given its result and output. The first of these that is
+    /// present decides:
     ///
-    /// An edit of a file that has the new text already is no failure, although its result is
-    /// flagged as an error: the file is as it should be.
+    /// 1. the flag `cancelled`;
+    /// 2. a report of the agent in the last lines of the output;
+    /// 3. an exit code other than 0;
+    /// 4. the flag `isError` or `timedOut`.
+    ///
+    /// An edit that changes nothing because the file has the new text already passes, although its
+    /// result is flagged as an error: the file is as it should be.
     pub fn from_result(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);
@@ -59,7 +65,8 @@ impl Outcome {
         Outcome::Passed
     }
 
-    /// Returns the exit code of a command that failed, if it is known.
+    /// Returns the exit code of a command that failed; `None` if it did not fail, or the code is
+    /// not known.
     pub fn exit_code(&self) -> Option<&str> {
         match self {
             Outcome::Failed(line) => line.strip_prefix(EXIT_CODE_START),
@@ -68,11 +75,12 @@ impl Outcome {
     }
 }
 
-/// The number of lines at the end of an output, empty ones left out, that may be the agent's.
+/// The number of lines at the end of an output that may be the agent's report, not counting empty
+/// lines.
 const LAST_LINES: usize = 4;
 
-/// Returns the outcome that the agent's line at the end of an output reports; of several such
-/// lines, the last. `None` if there is none.
+/// Returns the outcome that the agent reports in one of the last lines of an output. Of several
+/// such lines, the last counts. `None` if there is none.
 fn find_reported_outcome(output: &str) -> Option<Outcome> {
     let from_end = output.lines().rev().map(str::trim);
     for line in from_end.filter(|line| !line.is_empty()).take(LAST_LINES) {
@@ -90,7 +98,7 @@ fn starts_with_one_of(line: &str, starts: &[&str]) -> bool {
     starts.iter().any(|start| line.starts_with(start))
 }
 
-/// Formats the outcome to end a sentence whose subject is the call.
+/// Formats the outcome as the end of a sentence about the call, such as `exited with code 1`.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

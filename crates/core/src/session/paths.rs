@@ -1,8 +1,8 @@
-//! Paths as sessions record them: of this system, or of another one.
+//! Paths as sessions record them: paths of this system or of another one.
 //!
-//! A session may be read on another system than the one that wrote it, so its paths are handled as
-//! strings. Their form shows which system they are from: Windows paths begin with a drive (`C:\`)
-//! or with `\\`.
+//! A session may be read on another system than the one that wrote it, so paths are handled as
+//! strings. Their form shows the system they are from: Windows paths begin with a drive (`C:\`) or
+//! with `\\`.
 
 /// Whether a path is an absolute Windows path.
 pub fn is_windows_absolute(path: &[u8]) -> bool {
@@ -22,9 +22,9 @@ fn is_slash(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// Returns the absolute path of a file that a call names, relative to `cwd`. A Windows path gets
-/// `/` between its parts. A path that begins with `~`, and any path without a `cwd`, stays as it
-/// is, except for a leading `./`.
+/// Returns the absolute path of a file that a call names, which may be relative to `cwd`. A leading
+/// `./` is removed, and an absolute Windows path gets `/` between its parts. A path that begins
+/// with `~` stays relative, and so does a relative path if there is no `cwd`.
 pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     let is_relative = !named.starts_with(b"~") && !is_absolute(named);
     let mut absolute = Vec::new();
@@ -44,8 +44,8 @@ pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     absolute
 }
 
-/// Returns a path without the parts `.` and `..`, and without repeated slashes. Links are not
-/// known, so `..` removes the part before it.
+/// Removes the parts `.` and `..` and repeated slashes from a path. Symbolic links are not
+/// followed: `a/../b` becomes `b`, whatever `a` is.
 pub fn collapse_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -62,15 +62,15 @@ pub fn collapse_dots(path: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a `..` after a part of a path removes that part: it is neither the root, nor the home
-/// directory, nor another `..`.
+/// Whether a `..` removes the part before it. It does not remove the root, the home directory, or
+/// another `..`.
 fn is_plain_part(part: &str) -> bool {
     !matches!(part, "" | ".." | "~")
 }
 
-/// Returns the part of a path below a directory, without separators at its start; an empty one if
-/// the path is that directory. `None` if it is not below it, or if the directory is empty or the
-/// root.
+/// Returns the part of a path below a directory, without separators at its start; empty if the path
+/// is the directory itself. `None` if the path is not in the directory, or if the directory is
+/// empty or the root.
 ///
 /// If the directory is a Windows path, case and the kind of separator make no difference.
 pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
@@ -97,7 +97,8 @@ pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     Some(&rest[separators..])
 }
 
-/// Whether two paths of the same length are equal on Windows: up to case and the kind of separator.
+/// Whether two paths of the same length are equal on Windows, where case and the kind of separator
+/// make no difference.
 fn equals_on_windows(path: &[u8], other_path: &[u8]) -> bool {
     for (&byte, &other) in path.iter().zip(other_path) {
         let are_separators = is_slash(byte) && is_slash(other);
@@ -115,8 +116,8 @@ pub fn with_slashes(path: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Returns the last part of a path, before separators at its end; the whole path if there is no
-/// such part, as in `/`.
+/// Returns the last part of a path, ignoring separators at its end; the whole path if it consists
+/// of separators.
 pub fn file_name(path: &str) -> &str {
     let on_windows = is_windows_absolute(path.as_bytes());
     let is_separator = |c: char| c == '/' || (on_windows && c == '\\');
@@ -142,8 +143,8 @@ pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or
-/// `/cygdrive/c/x`: `C:\x`. `None` for a path of another form.
+/// Converts a path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x` to
+/// `C:\x`. `None` for a path of another form.
 pub fn from_windows_shell(path: &str) -> Option<String> {
     let path = path.strip_prefix('/')?;
     if path.contains('\\') {

@@ -19,7 +19,7 @@ impl Period {
         is_known && self.overlaps(time, time)
     }
 
-    /// Whether the span from `first` to `last`, both included, has a moment in the period.
+    /// Whether any moment from `first` to `last`, both included, is in the period.
     pub fn overlaps(self, first: i64, last: i64) -> bool {
         self.from.is_none_or(|from| last >= from) && self.to.is_none_or(|to| first < to)
     }

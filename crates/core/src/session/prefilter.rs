@@ -1,14 +1,15 @@
-//! A filter on raw bytes, before anything is parsed or decoded.
+//! A filter on raw bytes, which rules out most lines before anything is parsed or decoded.
 //!
-//! Literals are extracted from the pattern such that every match contains one of them. A JSON
-//! string can spell a literal in several ways only because a slash may be escaped, and any
-//! character may be written as `\uXXXX`. So a literal is split at slashes, and at control
-//! characters that have no shorter escape. The prefilter searches for its longest part as JSON
-//! spells it, and for `\u` followed by the first digits of any character of that part. A line
-//! without either cannot match; any other line may match and is decoded.
+//! Literals are extracted from the pattern such that every match contains one of them. JSON can
+//! spell a string in several ways for only two reasons: a slash may be escaped, and any character
+//! may be written as `\uXXXX`. So a literal is split at slashes, and at control characters that
+//! have no shorter escape. The longest of these parts is the needle of the literal.
 //!
-//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The
-//! `\u001b` of terminal colours, frequent in real sessions, costs nothing.
+//! The prefilter searches for each needle as JSON spells it. It also searches for `\u` followed by
+//! the first digits of any character of a needle. A line without either cannot match; any other
+//! line may match and is decoded. So the result does not depend on the spelling: a line that spells
+//! `e` as `\u0065` is found. The `\u001b` of terminal colours, frequent in real sessions, costs
+//! nothing.
 
 use memchr::memmem::Finder;
 use pisess_json::string;
@@ -22,27 +23,27 @@ use std::collections::BTreeSet;
 const MOST_LITERALS: usize = 32;
 /// The maximum number of escape prefixes; with more, `\u` alone is searched for.
 const MOST_ESCAPES: usize = 20;
-/// The maximum number of parts of an expression, one after the other, that a literal is extracted
-/// from.
+/// The maximum number of consecutive parts of an expression from which a literal is extracted.
 const MOST_PARTS: usize = 16;
-/// The length of the longest incomplete escape.
+/// The number of bytes at the end of a text in which an escape can begin that is not yet complete:
+/// an escape of six bytes lacks one.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
-/// The number of bytes to which literals are shortened first, if there are too many: enough to be
-/// rare, few enough that many become equal.
+/// The number of bytes to which literals are shortened first, if there are too many. That is enough
+/// to be rare, and few enough that many become equal.
 const KEPT_OF_SEVERAL: usize = 6;
 
-/// Finds lines that may match.
+/// The prefilter of a pattern.
 #[derive(Clone, Debug)]
 pub enum Prefilter {
     /// One ASCII literal. Two searches for single strings are faster than one for several strings.
     SingleLiteral {
-        /// Its spelling.
+        /// The needle as JSON spells it.
         literal: Box<Finder<'static>>,
-        /// The start that the escapes of its characters share, `\u00`.
+        /// `\u00`, with which the escapes of all ASCII characters begin.
         escape_start: Box<Finder<'static>>,
-        /// The fifth bytes of these escapes, in lower case.
+        /// The possible digits after `\u00` for the characters of the needle, in lower case.
         escape_digits: Vec<u8>,
-        /// Whether the pattern is only this literal.
+        /// Whether the pattern is the needle and nothing else.
         is_whole_pattern: bool,
     },
     /// Any other set of literals and escapes.
@@ -50,8 +51,8 @@ pub enum Prefilter {
 }
 
 impl Prefilter {
-    /// Builds the prefilter of a pattern from the literals that every match contains. `None` if
-    /// there are no such literals, so that raw bytes cannot rule out a match.
+    /// Builds the prefilter of a pattern. `None` if there are no literals of which every match
+    /// contains one: then raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
         let mut needles: BTreeSet<Vec<char>> = BTreeSet::new();
         for literal in required_literals(hir)? {
@@ -87,8 +88,9 @@ impl Prefilter {
         Some(Prefilter::Alternatives(regex))
     }
 
-    /// Whether the raw bytes of a string, without its quotes, certainly match. This needs a pattern
-    /// that is a literal and nothing else: anchors and word boundaries depend on what is around it.
+    /// Whether the raw bytes of a string, without its quotes, certainly match. Only a pattern that
+    /// is a literal and nothing else can be certain: anchors and word boundaries depend on what is
+    /// around it.
     pub fn must_match(&self, string: &[u8]) -> bool {
         let Prefilter::SingleLiteral {
             literal,
@@ -109,15 +111,16 @@ impl Prefilter {
         self.find_literal(string, 0).is_some() || self.find_escape(string, 0).is_some()
     }
 
-    /// Returns a function that finds the next position in `bytes` at which a line may match: the
-    /// first one at or after its argument. The argument must not decrease between calls.
+    /// Returns a function that finds positions in `bytes` at which a match is possible. The
+    /// function returns the first such position at or after its argument, which must not decrease
+    /// between calls.
     pub fn candidate_positions<'a>(
         &'a self,
         bytes: &'a [u8],
     ) -> impl FnMut(usize) -> Option<usize> + 'a {
         // The first literal and the first escape at or after the argument of the last call. Each is
-        // searched for again only when the argument has passed it. So `bytes` is read twice at
-        // most.
+        // searched for again only when the argument has passed it. So each search goes through
+        // `bytes` once.
         let mut next_literal = self.find_literal(bytes, 0);
         let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
@@ -134,7 +137,7 @@ impl Prefilter {
         }
     }
 
-    /// Returns the position of the first literal at or after `from`.
+    /// Returns the position of the first needle at or after `from`.
     fn find_literal(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let found = match self {
             Prefilter::SingleLiteral { literal, .. } => literal.find(bytes.get(from..)?),
@@ -145,8 +148,8 @@ impl Prefilter {
         found.map(|at| from + at)
     }
 
-    /// Returns the position of the first escape at or after `from` that may be one of a character
-    /// of the literal.
+    /// Returns the position of the first escape at or after `from` that may spell a character of
+    /// the needle.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::SingleLiteral {
             escape_start: start,
@@ -171,8 +174,8 @@ impl Prefilter {
     }
 }
 
-/// Whether a position in a JSON string is certainly not within an escape, given the bytes of the
-/// string before it.
+/// Whether a position in a JSON string is certainly not within an escape such as `\u0065`. `before`
+/// is the string before the position.
 fn is_outside_escape(before: &[u8]) -> bool {
     // An escape that begins further before has ended.
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
@@ -196,7 +199,8 @@ fn is_literal(hir: &Hir, needle: &[char]) -> bool {
     matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
 }
 
-/// Returns the third of the first hex digits of an escape, if they begin with `00` as for ASCII.
+/// Returns the third of the first hex digits of an escape; `None` if they do not begin with `00`,
+/// as those of ASCII characters do.
 fn ascii_digit(digits: &str) -> Option<u8> {
     digits
         .strip_prefix("00")
@@ -206,8 +210,8 @@ fn ascii_digit(digits: &str) -> Option<u8> {
 /// Returns the most selective set of literals such that every match contains at least one of them;
 /// `None` if there is no such set.
 ///
-/// Of a concatenation, each part begins the rest of the match. So the literals with which that rest
-/// begins are candidates, and so are the literals inside the part.
+/// Each part of a concatenation gives two candidates: the literals with which the rest of the match
+/// from this part on begins, and the literals inside the part.
 fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut candidates = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
@@ -241,8 +245,9 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Returns the most selective set of literals of the expression inside nested groups and
-/// repetitions that match at least once. Of a concatenation there, each part is looked at alone.
+/// Returns the most selective set of literals that is required by the expression inside nested
+/// groups and repetitions. Repetitions that may match nothing are not entered. Of a concatenation
+/// inside, each part is looked at alone.
 fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -260,8 +265,8 @@ fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns the set of literals with one of which every match begins (`ExtractKind::Prefix`) or
-/// ends. `None` if there is no such set, or it is useless: it has too many literals, or one that
+/// Returns a set of literals such that every match begins (`ExtractKind::Prefix`) or ends with one
+/// of them. `None` if there is no such set, or it is useless: it has too many literals, or one that
 /// cannot be searched for in JSON.
 fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let is_prefix = matches!(kind, ExtractKind::Prefix);
@@ -275,15 +280,16 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     }
     let mut searchable = Vec::new();
     for literal in literals {
-        // Matches with this literal would be missed, so the others are of no use.
+        // A literal that cannot be searched for makes the whole set useless: matches with it would
+        // be missed.
         longest_part(literal.as_bytes())?;
         searchable.push(literal.as_bytes().to_vec());
     }
     Some(searchable)
 }
 
-/// Shortens literals until there are at most [`MOST_LITERALS`], as far as this is possible: shorter
-/// ones are more often equal. The end at which a match begins or ends is kept.
+/// Shortens literals until there are at most [`MOST_LITERALS`], if possible: the shorter they are,
+/// the more of them are equal. The end of each literal with which a match begins or ends is kept.
 fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
     let mut kept_bytes = KEPT_OF_SEVERAL;
     while literals.len().is_some_and(|len| len > MOST_LITERALS) && kept_bytes > 1 {
@@ -298,11 +304,11 @@ fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
     }
 }
 
-/// The number of characters from which on a longer literal is not more selective.
+/// The length in characters above which a longer literal is not more selective.
 const LONG_ENOUGH: usize = 8;
 
-/// Returns how selective a set of literals is: first the length of the shortest in characters, then
-/// how few there are. The tuples are to be compared.
+/// Returns how selective a set of literals is, as a tuple to compare: the number of characters of
+/// the shortest needle, then the number of literals, inverted so that fewer are better.
 fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
     let shortest = literals
         .iter()
@@ -338,14 +344,14 @@ fn has_one_spelling(c: char) -> bool {
     }
 }
 
-/// Returns the spelling of a needle in a JSON string.
+/// Returns a needle as JSON spells it in a string.
 fn json_spelling(needle: &[char]) -> String {
     let quoted = string::encode_to_vec(&Text::from(needle.iter().collect::<String>()));
     String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
 }
 
-/// Returns the first hex digits, in lower case, of the `\u` escapes for all characters of the
-/// needles: three of most characters, all four of control characters. If there are too many,
+/// Returns the first hex digits, in lower case, of the `\u` escapes of all characters of the
+/// needles: all four digits of control characters, three of any other. If there are too many,
 /// returns one empty string, which finds every `\u`.
 fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut prefixes = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! How much of an id has to be given: its shortest prefix that no other id of the session has.
+//! The shortest prefix of each id that no other id of the session has.
 
 use super::Session;
 use super::labels::Labels;
@@ -6,16 +6,17 @@ use super::reference::{SHORTEST_PREFIX, is_reference_form};
 use foldhash::HashSet;
 use pisess_json::text::Text;
 
-/// The ids of a session in order. Ids with a common prefix are neighbours, so those before and
-/// after an id decide how much of it is unique.
+/// The ids of a session in order. Ids with a common prefix are neighbours in this order, so only
+/// the neighbours of an id decide how much of it is unique.
 #[derive(Debug, Default)]
 pub struct UniquePrefixes<'a> {
     sorted: Vec<SortedId<'a>>,
-    /// The labels, each of which names its entry before a prefix does.
+    /// The labels of the session. A reference that is both a label and a prefix of an id names the
+    /// labelled entry.
     labels: HashSet<Text<'a>>,
 }
 
-/// An id, and its first bytes as a number, which decides most comparisons.
+/// An id, with its first 8 bytes as a number, which decides most comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SortedId<'a> {
     head: u64,
@@ -35,7 +36,7 @@ impl<'a> SortedId<'a> {
 }
 
 impl<'a> UniquePrefixes<'a> {
-    /// Returns the prefixes of the ids of a session.
+    /// Prepares the prefixes of the ids of a session.
     pub fn new(session: &'a Session) -> UniquePrefixes<'a> {
         let ids = session
             .entry_indexes()
@@ -48,7 +49,7 @@ impl<'a> UniquePrefixes<'a> {
         }
     }
 
-    /// Returns the prefixes of ids without labels. Equal ids count as one.
+    /// Prepares the prefixes of ids, without labels. Equal ids count as one.
     pub fn from_ids(ids: impl Iterator<Item = &'a [u8]>) -> UniquePrefixes<'a> {
         let mut sorted: Vec<SortedId> = ids.map(SortedId::new).collect();
         sorted.sort_unstable();
@@ -66,9 +67,11 @@ impl<'a> UniquePrefixes<'a> {
             .is_ok()
     }
 
-    /// Returns the length in bytes of the shortest prefix that names the entry with this id, which
-    /// is one of the session. It has as many characters as a reference needs, and is no label and
-    /// no other form of reference. If there is no such prefix, it is the whole id.
+    /// Returns the length, in bytes, of the shortest prefix that names the entry with this id. The
+    /// prefix has at least as many characters as a reference needs. It is neither a label nor
+    /// another form of reference. If there is no such prefix, the length is that of the whole id.
+    ///
+    /// The id must be one of the session.
     pub fn prefix_len(&self, id: &Text) -> usize {
         let bytes = id.as_bytes();
         let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
@@ -93,7 +96,7 @@ impl<'a> UniquePrefixes<'a> {
         bytes.len()
     }
 
-    /// Whether a reference that is a prefix of an id names something else.
+    /// Whether a reference that is a prefix of an id would be read as something else.
     fn has_other_meaning(&self, prefix: &str) -> bool {
         self.labels.contains(&Text::from(prefix)) || is_reference_form(prefix)
     }

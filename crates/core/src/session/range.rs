@@ -14,7 +14,7 @@ use crate::session::Session;
 /// What separates the two ends of a range.
 const DOTS: &str = "..";
 
-/// The entries after one position, up to another below it.
+/// A part of a path: the entries after one position, up to another position at or below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryRange {
     /// The position before the first entry.
@@ -28,7 +28,7 @@ pub struct EntryRange {
 pub enum Selection {
     /// A position, given by a reference.
     Entry(Position),
-    /// The entries of a range.
+    /// The entries of a range, given by two references and `..`.
     Range(EntryRange),
 }
 
@@ -41,7 +41,8 @@ impl EntryRange {
         }
     }
 
-    /// Returns the range of the last `count` entries of the conversation, up to the leaf: `@~N..`.
+    /// Returns the range of the last `count` entries of the conversation, which extends to the
+    /// leaf: `@~N..`.
     pub fn last(session: &Session, count: usize) -> EntryRange {
         EntryRange {
             after: current_ancestor(session, count),
@@ -49,8 +50,9 @@ impl EntryRange {
         }
     }
 
-    /// Returns the range from a position to the leaf if the position is on the path to the leaf, or
-    /// else to the end of the newest branch below it.
+    /// Returns the range from a position to the end of its branch. If the position is on the path
+    /// to the leaf, this is the leaf. Otherwise, it is the end of the newest branch below the
+    /// position.
     pub fn to_end_of_branch(session: &Session, after: Position) -> EntryRange {
         let entries_after = Conversation::new(session).entries_after(after);
         EntryRange {
@@ -62,7 +64,7 @@ impl EntryRange {
         }
     }
 
-    /// Whether it begins at the root.
+    /// Whether the range begins at the root.
     pub fn is_whole_path(self) -> bool {
         self.after == Position::Root
     }
@@ -84,7 +86,7 @@ impl EntryRange {
         entries
     }
 
-    /// Returns, by entry, whether it is in the range.
+    /// Returns, for each entry of the session, whether it is in the range.
     pub fn mask(self, session: &Session) -> Vec<bool> {
         let mut is_in_range = vec![false; session.entries.len()];
         for ix in self.entries(session) {
@@ -94,11 +96,9 @@ impl EntryRange {
     }
 }
 
-/// Returns the entries that a command reads: those of a range, the last `count` of the
-/// conversation, or the path to an entry. Without an argument, it is the path to the leaf.
-///
-/// # Errors
-/// As [`resolve_selection`], and if a range or the conversation contains no entry.
+/// Returns the entries that a command reads. `last_count`, if given, is the number of entries of
+/// the conversation to read, counted from its end. Otherwise, the argument selects a range, or an
+/// entry to which the path is read. Without an argument, the path to the leaf is read.
 pub fn resolve_range(
     session: &Session,
     argument: Option<&str>,
@@ -116,7 +116,7 @@ pub fn resolve_range(
     }
 }
 
-/// Whether an argument has the form of a range. An entry may nevertheless have it as its name.
+/// Whether an argument has the form of a range. An id or a label may have this form, too.
 pub fn is_range_form(argument: &str) -> bool {
     argument.contains(DOTS)
 }
@@ -155,12 +155,13 @@ pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection,
     Ok(Selection::Range(require_entries(range, argument)?))
 }
 
+/// Selects the entry that a reference names.
 fn resolve_entry(session: &Session, reference: &str) -> Result<Selection, ReferenceError> {
     let resolved = resolve_reference(session, reference)?;
     Ok(Selection::Entry(resolved.position))
 }
 
-/// Fails if the range is empty; otherwise returns it. `given` is what selected it.
+/// Returns the range, or an error if it is empty. `given` is the argument that selected it.
 fn require_entries(range: EntryRange, given: &str) -> Result<EntryRange, ReferenceError> {
     if range.after == range.end {
         return Err(ReferenceError::EmptyRange {
@@ -170,8 +171,8 @@ fn require_entries(range: EntryRange, given: &str) -> Result<EntryRange, Referen
     Ok(range)
 }
 
-/// Fails unless the end of a range is at or below its start. `start` and `end` are what the user
-/// gave.
+/// Fails unless the end of a range is at or below its start. `start` and `end` are the arguments,
+/// for the error.
 fn check_ends(
     session: &Session,
     range: EntryRange,

@@ -1,9 +1,9 @@
 //! Entry references: `@`, `root`, `:12`, `:$`, `id:X`, `label:X`, an id, a label, a prefix of an
-//! id, and the suffixes `^`, `~3`, `+3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere,
-//! because marks record it.
+//! id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous leaf, is
+//! resolved elsewhere, because marks record it.)
 //!
-//! The whole string is tried first; then suffixes are removed from the right, so that an id that
-//! ends like a suffix can still be given. Everything is case-sensitive.
+//! The whole string is tried as a name first. Then suffixes are removed from the right, one by one.
+//! So an id that ends like a suffix can still be given. Everything is case-sensitive.
 
 mod error;
 
@@ -23,11 +23,11 @@ pub const CURRENT_REFERENCE: &str = "@";
 /// The reference to the leaf before its last move.
 pub const PREVIOUS_REFERENCE: &str = "-";
 
-/// The reference to the last entry of the file, whatever it is.
+/// The reference to the last entry of the file, of whatever type.
 const LAST_LINE_REFERENCE: &str = ":$";
 
-/// The kind of a suffix that finds the last answer: an assistant message that ended normally and
-/// has text.
+/// What `^{…}` contains to find the last answer: an assistant message that ended normally and has
+/// text.
 pub const ANSWER_KIND: &str = "answer";
 
 /// A position in the tree, below which an entry can be appended.
@@ -49,7 +49,7 @@ impl Position {
     }
 }
 
-/// The position of a leaf or a parent: without one, it is the root.
+/// Converts a leaf or a parent: `None` is the root.
 impl From<Option<EntryIx>> for Position {
     fn from(entry: Option<EntryIx>) -> Position {
         match entry {
@@ -59,23 +59,24 @@ impl From<Option<EntryIx>> for Position {
     }
 }
 
-/// The length of the shortest id prefix that names an entry, in characters.
+/// The minimum length of a prefix of an id that names an entry, in characters.
 pub(super) const SHORTEST_PREFIX: usize = 4;
 
-/// The number of candidates named in an error.
+/// The maximum number of candidates named in an error.
 const MAX_CANDIDATES: usize = 5;
 
-/// What a reference names.
+/// The position that a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResolvedReference {
     /// The position.
     pub position: Position,
-    /// Whether the reference is `@` or `@~0`. A command that appends there appends at the leaf, so
-    /// that the labels and settings after the entry stay on the path.
+    /// Whether the reference is the current entry itself: `@` or `@~0`. A command that appends
+    /// there appends below the leaf, so that the labels and settings after the entry stay on the
+    /// path.
     pub is_current: bool,
 }
 
-/// What is after a position in a reference.
+/// A suffix of a reference, which leads from one position to another.
 #[derive(Clone, Copy)]
 enum Suffix<'a> {
     /// `^` or `~3`: this many steps up.
@@ -88,13 +89,10 @@ enum Suffix<'a> {
 
 /// Returns the position that `reference` names.
 ///
-/// `@` is the current entry of the conversation. From there, `^` and `~3` count entries of the
+/// `@` is the current entry of the conversation. From `@`, `^` and `~3` count entries of the
 /// conversation; from any other entry, they count parents. `+3` always counts entries of the
 /// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
-/// settings after the entry of `@`.
-///
-/// # Errors
-/// If it names no entry, or more than one.
+/// settings after the current entry.
 pub fn resolve_reference(
     session: &Session,
     reference: &str,
@@ -118,7 +116,7 @@ pub fn resolve_reference(
         base = before_suffix;
     };
 
-    // Follow them from the left: the last one removed is the first after the base.
+    // Follow the suffixes from the left: the last one that was removed is the first after the base.
     let starts_at_current = base == CURRENT_REFERENCE;
     let mut position = base_position;
     let mut is_current = starts_at_current;
@@ -153,8 +151,8 @@ pub(super) fn current_ancestor(session: &Session, steps: usize) -> Position {
     conversation_ancestor(session, session.current_entry().into(), steps)
 }
 
-/// Returns the entry of the conversation that is this many such entries above a position. More
-/// steps than there are entries lead to `root`.
+/// Returns the position that is `steps` entries of the conversation above a position; the root if
+/// there are not so many.
 fn conversation_ancestor(session: &Session, position: Position, steps: usize) -> Position {
     if steps == 0 {
         return position;
@@ -166,9 +164,9 @@ fn conversation_ancestor(session: &Session, position: Position, steps: usize) ->
     conversation_above.nth(steps - 1).into()
 }
 
-/// Returns the entry of the conversation that is this many such entries below a position: on the
-/// path to the leaf if the position is on it, or else on the newest branch. `reference` is the part
-/// before the suffix.
+/// Returns the position that is `steps` entries of the conversation below a position. If the
+/// position is on the path to the leaf, the way goes along that path; otherwise, along the newest
+/// branch. `reference` is the part of the reference before the suffix, for the error.
 fn follow_down(
     session: &Session,
     position: Position,
@@ -208,14 +206,15 @@ pub fn is_reference_form(name: &str) -> bool {
         || is_range_form(name)
 }
 
-/// What a name without suffixes refers to.
+/// Whether a name without suffixes refers to a position. (The position may be the root, so an
+/// `Option` of an entry would not do.)
 enum NamedPosition {
     Found(Position),
     NotFound,
 }
 
-/// Resolves a reference without suffixes, other than `@`. Of several meanings the first counts:
-/// `root`, `:$`, `:` and a line, and then those of [`find_named_entry`].
+/// Resolves a reference without suffixes, other than `@`. If it has several meanings, the first of
+/// these counts: `root`, `:$`, `:` and a line number, a meaning of [`find_named_entry`].
 fn resolve_name(
     session: &Session,
     labels: &Labels,
@@ -245,9 +244,9 @@ fn resolve_name(
     }
 }
 
-/// Returns the entry that a label or an id names, if there is one. Of several meanings the first
-/// counts: a label or an id with its prefix (`label:`, `id:`), a whole id, a whole label, the start
-/// of an id.
+/// Returns the entry that a label or an id names, if there is one. If the name has several
+/// meanings, the first of these counts: `label:` and a label, `id:` and an id, a whole id, a whole
+/// label, the start of an id.
 fn find_named_entry(
     session: &Session,
     labels: &Labels,
@@ -278,7 +277,7 @@ fn find_named_entry(
     find_by_id_prefix(session, name)
 }
 
-/// Returns the only entry with a label; an error if there are several.
+/// Returns the entry with a label, if there is one; an error if there are several.
 fn find_by_label(
     session: &Session,
     labels: &Labels,
@@ -292,14 +291,13 @@ fn find_by_label(
     })
 }
 
-/// Returns the only entry whose id begins with `prefix`; an error if there are several. Entries
-/// with the same id count as one, and the id refers to the last.
+/// Returns the entry whose id begins with `prefix`, if there is one; an error if there are several.
 fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
     let mut entries = Vec::new();
     for ix in session.entry_indexes() {
         let id = session.id(ix);
         let has_prefix = id.as_bytes().starts_with(prefix.as_bytes());
-        // Of entries with the same id, only the last is found by it.
+        // If entries have the same id, the id refers to the last, and the others do not count.
         if has_prefix && session.find_entry(&id) == Some(ix) {
             entries.push(ix);
         }
@@ -311,7 +309,8 @@ fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>,
     })
 }
 
-/// Returns the only one of these entries, or an error with the ids of several.
+/// Returns the entry if there is only one, and `None` if there is none. If there are several, fails
+/// with their ids.
 fn require_single(
     session: &Session,
     entries: Vec<EntryIx>,
@@ -332,7 +331,8 @@ fn candidate_ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) 
         .collect()
 }
 
-/// Splits the last suffix from a reference; `None` if there is none. `~` alone is `~1`.
+/// Splits the last suffix from a reference; `None` if the reference has no suffix. `~` alone is
+/// `~1`.
 fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     if let Some(unclosed) = reference.strip_suffix('}') {
         let (before, kind) = unclosed.rsplit_once("^{")?;
@@ -358,8 +358,8 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above an entry. If there is none, the error names
-/// `reference`, the part before the suffix.
+/// Returns the nearest entry of a kind at or above `from`. If there is none, the error names
+/// `reference`, the part of the reference before the suffix.
 fn find_nearest(
     session: &Session,
     from: Option<EntryIx>,
@@ -371,7 +371,7 @@ fn find_nearest(
         return Ok(nearest);
     }
 
-    // The error suggests those that are on other branches or below, the newest first.
+    // The error suggests entries of this kind elsewhere in the tree, the newest first.
     let from_last = session.entry_indexes().rev();
     let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
     Err(ReferenceError::NoneOfKind {
@@ -381,8 +381,8 @@ fn find_nearest(
     })
 }
 
-/// Whether an entry has this type, or its message this role, or it is an answer and these are asked
-/// for.
+/// Whether `kind` is the type of an entry, the role of its message, or `answer` and the entry is
+/// one.
 fn is_of_kind(session: &Session, ix: EntryIx, kind: &str) -> bool {
     if kind == ANSWER_KIND && session.entry(ix).flags.contains(Flags::ANSWER) {
         return true;

@@ -34,10 +34,10 @@ pub enum FieldType {
 pub enum Requirement {
     /// The agent reads it without checking that it exists.
     Always,
-    /// The agent always writes it, but reads an entry without it: a missing `false`, or a value
-    /// that it only compares.
+    /// The agent writes it into every new entry, but also accepts entries without it: a missing
+    /// value counts as `false`, or is only compared with other values.
     WhenNew,
-    /// It is optional.
+    /// It may be missing.
     Never,
 }
 
@@ -61,7 +61,7 @@ pub const fn required(name: &'static str, field_type: FieldType) -> FieldSchema 
     }
 }
 
-/// Returns a field that is required of new entries only.
+/// Returns a field that is required only of new entries.
 pub const fn required_when_new(name: &'static str, field_type: FieldType) -> FieldSchema {
     FieldSchema {
         name,
@@ -79,8 +79,8 @@ pub const fn optional(name: &'static str, field_type: FieldType) -> FieldSchema 
     }
 }
 
-/// Which agents write an entry, message or block, and the fields that each of them requires. Also
-/// listed are optional fields in which a value of the wrong type would break the agent.
+/// The agents that write an entry, message or block, and the fields that each of them requires.
+/// Optional fields are listed only if a value of the wrong type would break the agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
     pi: Option<&'static [FieldSchema]>,
@@ -126,7 +126,7 @@ impl Fields {
         }
     }
 
-    /// Returns the fields for an agent; `None` if it does not write it.
+    /// Returns the fields for an agent; `None` if the agent does not write such entries.
     pub fn for_agent(&self, dialect: Dialect) -> Option<&'static [FieldSchema]> {
         match dialect {
             Dialect::Pi => self.pi,
@@ -134,7 +134,7 @@ impl Fields {
         }
     }
 
-    /// Returns the agent that writes it, if only one does.
+    /// Returns the agent that writes such entries; `None` if both or neither do.
     pub fn only_writer(&self) -> Option<Dialect> {
         match (self.pi, self.omp) {
             (Some(_), None) => Some(Dialect::Pi),

@@ -1,9 +1,9 @@
 //! A search for words in all text of an entry, and the context of a match.
 //!
-//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if each word is
-//! in one of its fields ([`crate::session::fields`]), not necessarily the same, or in the text that
-//! the agent's own search covers. The field shown is the first of those with the most words. Its
-//! snippet is around the earliest of the matches in it.
+//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains
+//! each word: in one of its fields ([`crate::session::fields`]), or in the text that the agent's
+//! own search covers. Different words may be in different fields. The field that is shown is the
+//! one with the most words; of several, the first. Its snippet is around the earliest match in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{FieldScope, visit_fields};
@@ -39,15 +39,15 @@ impl Default for SnippetSize {
 pub struct SearchWords {
     /// An expression for each word, which ignores case.
     words: Vec<Regex>,
-    /// The filter for raw bytes that may contain any of the words; `None` if raw bytes cannot rule
-    /// out a word.
+    /// A filter that rules out raw bytes which contain none of the words; `None` if raw bytes
+    /// cannot rule out a word.
     prefilter: Option<Prefilter>,
 }
 
 /// The matches in one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matches {
-    /// Whether each word was found.
+    /// For each word, whether it was found.
     pub words: Vec<bool>,
     /// The match to show; `None` if no field contains a word.
     pub hit: Option<Hit>,
@@ -72,15 +72,15 @@ pub struct Hit {
     pub field: String,
     /// The position of the match in the decoded field, in UTF-16 units.
     pub range: Range<usize>,
-    /// The text around it, with `…` in place of truncated parts.
+    /// The match and the text around it, with `…` in place of truncated parts.
     pub snippet: String,
     /// The position of the match in the snippet, in bytes.
     pub snippet_range: Range<usize>,
 }
 
 impl SearchWords {
-    /// Parses what the user typed: words are separated by white space. A word that differs from an
-    /// earlier one only in case is left out.
+    /// Splits what the user typed into words at white space. A word that differs from an earlier
+    /// one only in case is left out.
     pub fn new(typed: &str) -> SearchWords {
         let mut known = HashSet::default();
         let mut sources = Vec::new();
@@ -106,16 +106,16 @@ impl SearchWords {
         self.words.len()
     }
 
-    /// Sets the item of `found` for each word that the text contains. The text is not searched for
-    /// words that were found before.
+    /// Sets `found` for each word that the text contains. A word that is marked already is not
+    /// searched for.
     pub fn mark_found(&self, text: &str, found: &mut [bool]) {
         for (word, is_found) in self.words.iter().zip(found) {
             *is_found = *is_found || word.is_match(text.as_bytes());
         }
     }
 
-    /// Returns the matches in the fields of an entry. The match to show is in the first of the
-    /// fields with the most words; the fields after one with every word are not searched.
+    /// Returns the matches in the fields of an entry. The match to show is in the field with the
+    /// most words; of several, the first. The search ends at a field with every word.
     pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
         // Whether each word was found in any field.
         let mut words = vec![false; self.words.len()];
@@ -162,7 +162,7 @@ impl SearchWords {
     }
 
     /// Returns the earliest match of any word in a text that is not a field of an entry; `None` if
-    /// there is none. `field` is the name that the hit has in place of a field.
+    /// there is none. `field` is the name that the hit shows for the text.
     pub fn find_hit(&self, field: &str, text: &str) -> Option<Hit> {
         let range = earliest_range(self.first_matches(text))?;
         let size = SnippetSize::default();
@@ -197,7 +197,8 @@ impl SearchWords {
         merged
     }
 
-    /// Returns where each word is first found in a text.
+    /// Returns the range of the first match of each word in a text; `None` for a word that is not
+    /// found.
     fn first_matches(&self, text: &str) -> Vec<Option<Range<usize>>> {
         self.words
             .iter()
@@ -205,7 +206,7 @@ impl SearchWords {
             .collect()
     }
 
-    /// Whether raw bytes, as they are in a line, may contain any of the words.
+    /// Whether bytes of a line, which are not decoded, may contain any of the words.
     fn may_match_any(&self, raw: &[u8]) -> bool {
         match &self.prefilter {
             Some(prefilter) => prefilter.may_match(raw),
@@ -214,14 +215,17 @@ impl SearchWords {
     }
 }
 
-/// Returns the first of the ranges in which words were found, if any was.
+/// Returns the range with the smallest start, given the range of each word that was found; `None`
+/// if none was.
 fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
     ranges.into_iter().flatten().min_by_key(|range| range.start)
 }
 
-/// Returns the source of an expression that finds a word in a text where JavaScript would find it
-/// in the text in lower case. Regular expressions ignore case, too, but do not know that `İ`
-/// becomes two characters there: `i` and U+0307.
+/// Returns a regular expression that finds a word wherever JavaScript would find it by comparing
+/// texts in lower case.
+///
+/// That an expression ignores case does not suffice: in lower case, JavaScript's `İ` becomes two
+/// characters, `i` and U+0307.
 fn word_source(word: &str) -> String {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     // The word may end with the first of the two characters, or begin with the second.
@@ -243,7 +247,8 @@ fn compile_word(source: &str) -> Regex {
         .expect("an escaped word is an expression")
 }
 
-/// Returns the prefilter for any of the words with these expressions.
+/// Returns the prefilter for lines that contain any of these expressions; `None` if there cannot be
+/// one.
 fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
     let any = ParserBuilder::new()
         .case_insensitive(true)
@@ -254,10 +259,10 @@ fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
 }
 
 impl Hit {
-    /// Returns the match in a range of a text, in bytes, with the text around it. Runs of white
-    /// space become one space in the snippet.
+    /// Returns the match at a range of a text, in bytes, with the text around it. In the snippet, a
+    /// run of white space becomes one space.
     ///
-    /// The match and the text after it share `size.after`, so a long match is truncated.
+    /// `size.after` limits the match and the text after it together, so a long match is truncated.
     pub fn new(field: String, text: &str, range: Range<usize>, size: SnippetSize) -> Hit {
         let before = &text[..range.start];
         let matched = &text[range.clone()];
@@ -296,13 +301,13 @@ impl Hit {
     }
 }
 
-/// Returns what stands for a part that is cut off: nothing if it is only white space.
+/// Returns the mark for a part that is cut off: none if the part is only white space.
 fn ellipsis_for(cut_off: &str) -> &'static str {
     if cut_off.trim().is_empty() { "" } else { "…" }
 }
 
-/// Returns the number of bytes of the last characters that take at most `units` UTF-16 units, if
-/// each run of white space takes one.
+/// Returns the length, in bytes, of the last characters of a text that take at most `units` UTF-16
+/// units. A run of white space counts as one unit.
 fn suffix_len(text: &str, units: usize) -> usize {
     let mut bytes = 0;
     let mut units_left = units;
@@ -322,13 +327,13 @@ fn suffix_len(text: &str, units: usize) -> usize {
     bytes
 }
 
-/// Appends the first characters that take at most `units` UTF-16 units, with one space for each run
-/// of white space. Returns the number of their bytes in `text`.
+/// Appends the first characters of a text that take at most `units` UTF-16 units, with one space
+/// for each run of white space. Returns how many bytes of the text were used.
 fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
     let bytes = text.as_bytes();
     let mut end = 0;
-    // What is before this offset was appended; the rest is appended as it is, up to the next white
-    // space that changes.
+    // The text before this offset was appended. The text from there to `end` needs no change, and
+    // is appended all at once, when a white space has to be changed.
     let mut appended = 0;
     let mut left = units;
     let mut is_after_space = false;
@@ -370,8 +375,8 @@ fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
     end
 }
 
-/// Returns the length of the printable ASCII at the start of a text up to a second space in a row.
-/// `is_after_space` is whether a space precedes the text.
+/// Returns the length of the start of a text that [`push_squeezed`] copies unchanged: printable
+/// ASCII, up to a second space in a row. `is_after_space` is whether a space precedes the text.
 fn unchanged_len(text: &[u8], is_after_space: bool) -> usize {
     if is_after_space && text.starts_with(b" ") {
         return 0;

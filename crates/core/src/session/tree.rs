@@ -1,4 +1,4 @@
-//! The tree of a session: children in order, and the layout in rows.
+//! The tree of a session: the children of each entry in order, and the layout of the tree in rows.
 //!
 //! Children are sorted by time. There are two layouts, with the same rows:
 //!
@@ -11,15 +11,15 @@
 //! e                        d
 //! ```
 //!
-//! In the layout of the trunk, the path to the leaf is not indented, however often the conversation
-//! was rewound. In pi's (`tree-selector`), single-child chains stay flat, all rows below a branch
-//! point are indented, and the branch with the leaf comes first. Everything is computed in loops
-//! over arrays; no walk recurses.
+//! The trunk is the path to the leaf. In its layout, it is not indented, however often the
+//! conversation was rewound. In pi's layout (`tree-selector`), chains of single children stay flat,
+//! all rows below a branch point are indented, and the branch with the leaf comes first. Everything
+//! is computed in loops over arrays; no walk recurses.
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
 
-/// Children and roots, in the agents' order.
+/// The roots, and the children of each entry, in the agents' order.
 #[derive(Debug)]
 pub struct Tree {
     roots: Vec<EntryIx>,
@@ -29,16 +29,17 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree; it contains every entry exactly once.
+    /// Builds the tree of a session. It contains every entry exactly once.
     pub fn new(session: &Session) -> Tree {
         Tree::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
-    /// Returns the tree of entries in which `parent` returns the parent of each, in place of the
-    /// parents of a session. The parents must not form a cycle.
+    /// Builds a tree in which `parent` decides the parent of each entry, in place of the links in
+    /// the session. The parents must not form a cycle.
     ///
-    /// This is a counting sort of the entries by their parents: counts the children of each entry,
-    /// sums the counts to where the children of each start, and puts each child in its place.
+    /// This is a counting sort of the entries by their parents: it counts the children of each
+    /// entry, sums the counts to where the children of each start, and puts each child in its
+    /// place.
     pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Option<EntryIx>) -> Tree {
         // Counted two places ahead, so that after summing, `child_start[n + 1]` is where the first
         // child of `n` goes. It moves on with each child, and ends where the children of `n + 1`
@@ -55,7 +56,7 @@ impl Tree {
 
         let mut roots = Vec::new();
         let child_count = child_start.last().map_or(0, |&last| last as usize);
-        // Every place is filled below.
+        // The entry is only a placeholder: every place is filled below.
         let mut children = vec![EntryIx::new(0); child_count];
         for index in 0..entries.len() {
             let ix = EntryIx::new(index);
@@ -96,14 +97,16 @@ impl Tree {
     }
 
     /// Iterates over all entries: parents before children, and siblings from the oldest to the
-    /// youngest, each with its descendants.
+    /// youngest. The descendants of a sibling come before the next sibling.
     pub fn walk_oldest_first(&self) -> impl Iterator<Item = EntryIx> + use<'_> {
         self.walk(&[])
     }
 
-    /// Iterates over all entries in drawing order: parents before children; of siblings, the one
-    /// that leads to the leaf first, then the others from the oldest to the youngest. `is_active`
-    /// has, for each entry, whether it is on the path to the leaf.
+    /// Iterates over all entries in drawing order: parents before children. Of siblings, the one
+    /// that leads to the leaf comes first, then the others from the oldest to the youngest.
+    ///
+    /// `is_active` has, for each entry, whether it is on the path to the leaf. If it is empty,
+    /// siblings are ordered by age only.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
         let mut stack = Vec::new();
         push_siblings(&mut stack, &self.roots, is_active);
@@ -115,9 +118,9 @@ impl Tree {
     }
 }
 
-/// Pushes siblings in the reverse of their drawing order, because the last one pushed is drawn
-/// next: the sibling that leads to the leaf last, before it the others from the youngest to the
-/// oldest.
+/// Pushes siblings in the reverse of their drawing order, because the last one that is pushed is
+/// drawn next: first all that do not lead to the leaf, from the youngest to the oldest, then the
+/// one that does.
 fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
     // At most one sibling leads to the leaf; none if `is_active` is empty.
     let leads_to_leaf = |ix: EntryIx| is_active.get(ix.index()) == Some(&true);
@@ -133,8 +136,8 @@ fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bo
     }
 }
 
-/// Answers ancestor queries in constant time: entries in drawing order with the sizes of their
-/// subtrees.
+/// Answers in constant time whether an entry is an ancestor of another. It has the entries in
+/// drawing order, with the sizes of their subtrees.
 #[derive(Debug)]
 pub struct Ancestry {
     /// The index of each entry in drawing order.
@@ -189,7 +192,8 @@ impl Ancestry {
     }
 }
 
-/// Sorts siblings, which are in file order, by `timestamp`, stably.
+/// Sorts siblings by `timestamp`. The siblings are in file order, which decides between equal
+/// times.
 ///
 /// In the agents, a time that does not parse compares equal to every other, which is not an order.
 /// Here, an entry with such a time is sorted as if it had the time of the sibling before it.
@@ -227,19 +231,19 @@ pub fn active_mask(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     is_active
 }
 
-/// The position of a row among the others.
+/// The position of an entry's row in a drawn tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeRow {
     /// The entry.
     pub entry: EntryIx,
-    /// The indent as the agents count it, in levels, for `--json`; what is drawn is `level`. In the
+    /// The indent in levels, as the agents count it, for `--json`. What is drawn is `level`. In the
     /// layout of the trunk, which no agent has, the two are equal.
     pub depth: u32,
-    /// The number of levels that are drawn: bars, and the connector.
+    /// The number of levels that are drawn before the row: bars, and the connector.
     pub level: u32,
-    /// Whether a connector is drawn to it, which each layout decides.
+    /// Whether a connector (`├─` or `└─`) is drawn before the row.
     pub has_connector: bool,
-    /// Whether it is the last of its siblings.
+    /// Whether the row is the last of its siblings.
     pub is_last: bool,
 }
 
@@ -266,9 +270,11 @@ pub enum Layout {
     Pi,
 }
 
-/// Lays out the visible entries. Each becomes a child of its nearest visible ancestor, or a root.
-/// Returns positions in drawing order. `is_active` and `is_visible` have an element for each entry:
-/// whether it is on the path to the leaf, and whether it has a row.
+/// Lays out the visible entries, and returns their rows in drawing order. Each entry becomes a
+/// child of its nearest visible ancestor, or a root.
+///
+/// `is_active` and `is_visible` have an element for each entry: whether it is on the path to the
+/// leaf, and whether it has a row.
 pub fn layout_rows(
     session: &Session,
     tree: Tree,
@@ -278,8 +284,8 @@ pub fn layout_rows(
 ) -> Vec<TreeRow> {
     match layout {
         Layout::Trunk => {
-            // This layout decides itself which sibling is drawn last, so they have the order of
-            // time.
+            // The layout of the trunk decides itself which sibling is drawn last, so it takes
+            // siblings in the order of time.
             let rows = collect_visible_rows(session, tree, &[], is_visible);
             layout_by_trunk(&rows, is_active)
         }
@@ -293,7 +299,7 @@ pub fn layout_rows(
 /// The visible entries, before their layout.
 struct VisibleRows {
     entries: Vec<EntryIx>,
-    /// For each, the row of its nearest visible ancestor, counted from 1; 0 if there is none.
+    /// For each entry, the row of its nearest visible ancestor, counted from 1; 0 if there is none.
     parent_rows: Vec<u32>,
 }
 
@@ -305,7 +311,8 @@ fn collect_visible_rows(
     order: &[bool],
     is_visible: &[bool],
 ) -> VisibleRows {
-    // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
+    // For each entry, its row or that of its nearest visible ancestor, counted from 1; 0 if there
+    // is none.
     let mut row_numbers = vec![0_u32; session.entries.len()];
     let count = is_visible.iter().filter(|&&visible| visible).count();
     let mut rows = VisibleRows {
@@ -328,10 +335,10 @@ fn collect_visible_rows(
     rows
 }
 
-/// Lays out visible rows as pi does. They are in drawing order: the branch with the leaf is first.
+/// Lays out visible rows as pi does. `rows` are in drawing order: the branch with the leaf is
+/// first.
 ///
-/// A connector is drawn to a row if its parent has several children, or, for a root, if there are
-/// several.
+/// A connector is drawn before a row that has visible siblings. Roots are siblings of each other.
 fn layout_as_pi(rows: VisibleRows) -> Vec<TreeRow> {
     let VisibleRows {
         entries,
@@ -339,9 +346,9 @@ fn layout_as_pi(rows: VisibleRows) -> Vec<TreeRow> {
     } = rows;
     let mut tree_rows: Vec<TreeRow> = entries.into_iter().map(TreeRow::new).collect();
 
-    // By number of the row, from 1: the number of its children; for 0, the number of roots. Only
-    // whether there are several matters, so a byte suffices. Siblings are counted from the last
-    // one, so the last one finds no other counted.
+    // For each row, counted from 1, the number of its children; for 0, the number of roots. Only
+    // whether there are several matters, so a byte suffices. Siblings are counted from the last to
+    // the first, so the last one finds a count of 0.
     let mut child_counts = vec![0_u8; tree_rows.len() + 1];
     for index in (0..tree_rows.len()).rev() {
         let sibling_count = &mut child_counts[parent_rows[index] as usize];
@@ -419,6 +426,7 @@ fn layout_by_trunk(rows: &VisibleRows, is_active: &[bool]) -> Vec<TreeRow> {
             next_child_places[parent] += subtree_sizes[row];
             tree_row.level = parent_level + 1;
             tree_row.has_connector = true;
+            // Nothing follows in the subtree of the parent: no child continues the parent.
             tree_row.is_last = next_child_places[parent] == parent_end;
         }
         tree_row.depth = tree_row.level;
@@ -430,10 +438,10 @@ fn layout_by_trunk(rows: &VisibleRows, is_active: &[bool]) -> Vec<TreeRow> {
 }
 
 /// Returns, for each row, the child that continues it; 0 if none does. Rows are counted from 1, and
-/// row 0 has the roots as its children. See [`layout_by_trunk`].
+/// the children of row 0 are the roots. See [`layout_by_trunk`].
 ///
-/// A row on the trunk is continued by its child on the trunk, and any other row by the child that
-/// leads to the newest entry.
+/// A row on the trunk is continued by its child on the trunk, and any other row by the child whose
+/// subtree contains the newest entry.
 fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
     let VisibleRows {
         entries,
@@ -441,8 +449,8 @@ fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
     } = rows;
     let has_trunk = entries.iter().any(|ix| is_active[ix.index()]);
     let mut continuations = vec![0_u32; entries.len() + 1];
-    // By row: the newest of the row's entry and those below it, as its index plus 1; 0 for a row
-    // that was not visited.
+    // For each row, the newest entry of its subtree so far, as its index plus 1; 0 for a row that
+    // was not visited.
     let mut newest_entries = vec![0_u32; entries.len() + 1];
     // Backwards, so that the newest entry below each row is known before the row is compared with
     // its siblings.
@@ -458,7 +466,7 @@ fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
         let continues_parent = if is_parent_on_trunk {
             is_active[ix.index()]
         } else {
-            // The parent has the newest entry below the siblings that were visited.
+            // So far, the parent has the newest entry of the siblings that were visited.
             newest_entries[row] > newest_entries[parent_row]
         };
         if continues_parent {

@@ -1,9 +1,9 @@
 //! The tables of entry types and message roles.
 //!
-//! What is a value is in its row, and what a row leaves out has a default that loses and hides
-//! nothing. What is code (a text of its own in a tree, a counterpart in the other agent, a view of
-//! its own on a page) is in a `match` of its room, which falls back on the row; only that of `undo`
-//! names all types.
+//! Whatever is constant for a type is in its row of the table. What a row leaves out has a default
+//! that loses and hides nothing. Behaviour that needs code of its own (a row in a tree, a
+//! counterpart for the other agent, a view on a page) is in a `match` in the module concerned,
+//! which uses the row for the types it does not name. Only the `match` of `undo` names all types.
 
 use crate::session::dialect::Dialect;
 use crate::session::schema::{
@@ -17,31 +17,32 @@ use pisess_json::scan::RawString;
 pub struct Schema {
     /// Who writes it, and its required fields.
     pub fields: Fields,
-    /// Its part in the conversation.
+    /// Whether entries of the type belong to the conversation.
     pub class: KindClass,
-    /// Whether the trees of the agents that write it show it.
+    /// Whether an agent's tree shows such entries, if the agent writes them.
     pub view: TreeVisibility,
-    /// The field that refers to another entry.
+    /// The field that refers to another entry, and the entries that it may name.
     pub refers: Option<(&'static str, ReferenceTarget)>,
-    /// The fields that a search covers.
+    /// The fields in which a search looks for words.
     pub searched: &'static [&'static str],
-    /// Whether it can have the `usage` of a request; that of a message is in the message.
+    /// Whether the entry itself may have the `usage` of a request. (A message has its usage in
+    /// `message`.)
     pub is_billed: bool,
-    /// The name and the field by which the tree of the agents that write it shows it, if these
-    /// suffice: `[name: text]`, and `name: text` for people.
+    /// The name and the field of a row in a tree, if the row needs nothing else. An agent's tree
+    /// shows `[name: value]`; a tree for people shows `name: value`.
     pub named: Option<(&'static str, &'static str)>,
-    /// Whether `prune --compacted` may move it if no branch needs it. What extensions store, and
-    /// entries of unknown types, may be needed by other programs.
+    /// Whether `prune --compacted` may move such an entry if no branch needs it. Not set if other
+    /// programs may need it: for what extensions store, and for unknown types.
     pub may_be_pruned: bool,
-    /// What it is, in a session that is converted for an agent that has no counterpart and keeps
-    /// it.
+    /// The note on an entry that was kept when its session was converted for an agent without such
+    /// entries.
     pub kept_as: &'static str,
-    /// Its letter on an exported page; that of a message depends on its role. Entries with `n` are
-    /// shown on one line.
+    /// The letter for the type in the index of an exported page. (A message has the letter of its
+    /// role.) Entries with `n` are shown on one line.
     pub letter: char,
 }
 
-/// The part of an entry in the conversation.
+/// How entries of a type take part in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KindClass {
     /// A model can see it, or it limits what a model sees.
@@ -110,13 +111,13 @@ const SETTING: Schema = Schema {
 pub struct RoleSchema {
     /// Who writes it, and its required fields.
     pub fields: Fields,
-    /// Whether entries contain it, rather than only the context of a model.
+    /// Whether session files contain the role. If not, only the context of a model does.
     pub is_stored: bool,
-    /// Its letter on an exported page.
+    /// The letter for the role in the index of an exported page.
     pub letter: char,
 }
 
-/// Returns the row of a role that entries contain.
+/// Returns the row of a role that session files contain.
 const fn stored_role(letter: char, fields: Fields) -> RoleSchema {
     RoleSchema {
         fields,
@@ -307,7 +308,7 @@ table! {
     };
     /// A change of the set of tools, by another tool based on pi's library.
     ActiveToolsChange = "active_tools_change" Schema { may_be_pruned: true, ..SETTING };
-    /// A record of the leaf by another tool based on pi's library.
+    /// A record of the leaf, by another tool based on pi's library.
     Leaf = "leaf" NOTE;
     /// oh-my-pi: usage outside of the conversation.
     ModelUsage = "model_usage" Schema {
@@ -383,17 +384,17 @@ table! {
         letter: 'n',
         ..SCHEMA
     };
-    /// Draft tree: the position of a named head.
+    /// Draft tree format: the position of a named head.
     Head = "head" Schema {
         searched: &["name"],
         ..NOTE
     };
-    /// Draft tree: a summary of the entries that a `stack_pop` left behind.
+    /// Draft tree format: a summary of the entries that a `stack_pop` left behind.
     StackSummary = "stack_summary" Schema {
         searched: &["summary"],
         ..SCHEMA
     };
-    /// Draft tree: a return to an earlier entry.
+    /// Draft tree format: a return to an earlier entry.
     StackPop = "stack_pop" Schema {
         searched: &["summary", "prePopSummary"],
         ..SCHEMA
@@ -452,6 +453,7 @@ table! {
     HookMessage = "hookMessage" derived_role('m', Fields::omp(&[required("content", FieldType::Content)]));
 }
 
+/// The fields of a message from an extension, both as an entry and as the message of an entry.
 const CUSTOM_MESSAGE: &[FieldSchema] = &[
     required("customType", FieldType::Text),
     required("content", FieldType::Content),
@@ -469,8 +471,8 @@ impl Kind {
         self.schema().class == KindClass::Setting
     }
 
-    /// Returns how the agent's tree shows entries of this type. An agent shows the entries that it
-    /// does not know.
+    /// Returns how the agent's tree shows entries of this type. Entries of a type that the agent
+    /// does not know are shown.
     pub fn tree_visibility(self, dialect: Dialect) -> TreeVisibility {
         let schema = self.schema();
         if schema.fields.for_agent(dialect).is_some() {

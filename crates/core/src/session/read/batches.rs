@@ -1,19 +1,19 @@
-//! Divides a list among threads that read its items from the file.
+//! Divides a list into batches, whose items threads read from the file.
 
 use std::ops::Range;
 
 /// The limits of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSize {
-    /// The number of bytes of the file after which a batch ends. Few batches are in memory at the
-    /// same time, so memory does not grow with the file.
+    /// The number of bytes of the file after which a batch ends. Only a few batches are in memory
+    /// at the same time, so memory does not grow with the file.
     pub bytes: u64,
     /// The maximum number of items.
     pub items: usize,
 }
 
 impl Default for BatchSize {
-    /// Returns limits with which a batch takes much longer than to start it.
+    /// Returns limits so large that starting a batch takes little time compared with reading it.
     fn default() -> BatchSize {
         BatchSize {
             bytes: 256 * 1024,
@@ -22,8 +22,8 @@ impl Default for BatchSize {
     }
 }
 
-/// Returns the ranges of a list that are read one by one: each ends with the item that reaches a
-/// limit of `size`. `length` returns the bytes of an item in the file.
+/// Divides a list into ranges to be read one by one. A range ends with the item with which it
+/// reaches a limit of `size`. `length` returns the number of bytes of an item in the file.
 pub fn split_batches<T>(
     items: &[T],
     size: BatchSize,

@@ -1,4 +1,4 @@
-//! Entries on demand: the line of an entry, read back by its span.
+//! Reads the lines of single entries from the file, by their location.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role, Span};
@@ -12,8 +12,8 @@ use std::io;
 use std::ops::Range;
 
 /// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file
-/// a session was loaded from. Memory does not grow with the number of lines read; request lines in
-/// file order where possible.
+/// that the session was loaded from. Memory does not grow with the number of lines read. Request
+/// lines in file order where possible.
 ///
 /// Neighbouring lines are read together. The length of each read depends on how much of the
 /// previous one was requested, so little is read in vain: `tests/counts.rs` bounds it for lines in
@@ -21,7 +21,7 @@ use std::ops::Range;
 pub struct EntryReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
-    /// In file order; their spans do not overlap.
+    /// Values to replace, in file order; their spans do not overlap.
     replacements: &'a [Replacement<'a>],
     window: RefCell<Window>,
 }
@@ -29,19 +29,20 @@ pub struct EntryReader<'a> {
 /// JSON that an [`EntryReader`] returns in place of a value of a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement<'a> {
-    /// The place of the value in the file.
+    /// The location of the value in the file.
     pub span: Span,
-    /// The JSON.
+    /// The JSON to return instead.
     pub json: &'a [u8],
 }
 
-/// The bytes read last from the file. Offsets are those of the file.
+/// The last bytes that were read from the file.
 #[derive(Default)]
 struct Window {
     /// The offset of the first byte.
     start: u64,
     buffer: PageBuffer,
-    /// The number of these bytes that were requested, including short gaps between requests.
+    /// The number of bytes of the window that were requested, including short gaps between
+    /// requests.
     requested: u64,
     /// The offset at which the previous request ended.
     previous_end: u64,
@@ -58,8 +59,8 @@ impl Window {
         span.start >= self.start && span.end() <= end
     }
 
-    /// Reads `len` bytes from an offset on. After an error the window is empty, so that nothing
-    /// half-read is taken for the file's bytes.
+    /// Reads `len` bytes from the offset `start` on. After an error the window is empty, so that
+    /// nothing half-read is taken for the file's bytes.
     fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
         self.start = start;
         let read = self
@@ -73,13 +74,14 @@ impl Window {
     }
 }
 
-/// The maximum number of bytes to read ahead.
+/// The maximum length of a read in bytes, unless one request is longer.
 const MAX_READ_AHEAD: u64 = 256 * 1024;
-/// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
+/// The maximum length of a read, as a multiple of the bytes that were requested of the previous
+/// window.
 const READ_AHEAD_FACTOR: u64 = 4;
 
-/// The length of a line, in bytes, that does not stay in memory after it was seen: what was made of
-/// it may be as long.
+/// The maximum length of the window, in bytes, that stays in memory after a request. What a caller
+/// makes of a longer line may need as much memory.
 const MAX_KEPT_LEN: usize = 16 << 20;
 
 impl<'a> EntryReader<'a> {
@@ -93,8 +95,8 @@ impl<'a> EntryReader<'a> {
         }
     }
 
-    /// Returns a reader that reads each line as if these values of it were replaced. The places of
-    /// lines and messages stay those of the file.
+    /// Returns a reader that reads each line as if `replacements` were in the file. Locations of
+    /// lines and messages stay those in the file.
     pub fn with_replacements(self, replacements: &'a [Replacement<'a>]) -> Self {
         EntryReader {
             replacements,
@@ -102,7 +104,7 @@ impl<'a> EntryReader<'a> {
         }
     }
 
-    /// Returns the session whose entries these are.
+    /// Returns the session whose entries are read.
     pub fn session(&self) -> &'a Session {
         self.session
     }
@@ -115,8 +117,7 @@ impl<'a> EntryReader<'a> {
         self.with_line(ix, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with the line of an entry, without copying it out of the window if it is
-    /// stored so.
+    /// Calls `inspect` with the line of an entry. The line is not copied if it needs no migration.
     pub fn with_line<T>(&self, ix: EntryIx, inspect: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
             self.session
@@ -152,8 +153,8 @@ impl<'a> EntryReader<'a> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with a range of the file in which values are replaced, without copying it
-    /// out of the window if there is no replacement. `inspect` may request other lines.
+    /// Calls `inspect` with the bytes in a range of the file, with values replaced. The bytes are
+    /// not copied if nothing is replaced. `inspect` may request other lines.
     pub(crate) fn with_stored<T>(
         &self,
         span: Span,
@@ -180,7 +181,7 @@ impl<'a> EntryReader<'a> {
         seen
     }
 
-    /// Returns the replacements of values that are whole within a range of the file.
+    /// Returns the replacements whose values are in a range of the file as a whole.
     fn replacements_in(&self, span: Span) -> &'a [Replacement<'a>] {
         let first = self
             .replacements
@@ -190,11 +191,12 @@ impl<'a> EntryReader<'a> {
         &from_first[..count]
     }
 
-    /// Makes sure that the window holds a range of the file, and counts the range as requested.
+    /// Makes sure that the window contains a range of the file, and counts the range as requested.
     ///
-    /// A range that is not in the window is read along with bytes next to it: after it or, if the
-    /// requests go backwards, before it. Their number is in proportion to the bytes that were
-    /// requested of the window before.
+    /// If the range is not in the window, it is read together with bytes next to it: those after it
+    /// or, if the requests go backwards, those before it. The number of these bytes is in
+    /// proportion to the bytes that were requested of the window before. So a caller that skips
+    /// most lines reads little in vain.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines, which counts as requested if it
         // is short.
@@ -228,15 +230,16 @@ impl<'a> EntryReader<'a> {
     }
 }
 
-/// Copies the bytes that are stored in a range of the file, with the JSON of each replacement in
-/// place of the value in its span. The replacements are in file order and within the range.
+/// Copies the bytes in a range of the file, with the JSON of each replacement in place of its
+/// value. `stored` are the bytes of the range. The replacements are in file order and within the
+/// range.
 pub(crate) fn splice_replacements(
     stored: &[u8],
     range: Span,
     replacements: &[Replacement],
 ) -> Vec<u8> {
     let mut spliced = Vec::new();
-    // What is not copied yet, and its offset in the file.
+    // The bytes that are not copied yet, and their offset in the file.
     let mut rest = stored;
     let mut rest_start = range.start;
     for replacement in replacements {
@@ -250,34 +253,35 @@ pub(crate) fn splice_replacements(
     spliced
 }
 
-/// A message of a context, and the entry it comes from.
+/// A message of a context, and the entry from which it was made.
 #[derive(Clone, Debug)]
 pub struct ContextMessage {
     /// The entry.
     pub entry: EntryIx,
-    /// Its JSON.
+    /// Where the JSON of the message is.
     pub body: Body,
 }
 
-/// The location of the JSON of a message.
+/// Where the JSON of a message is.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// In the `message` member of the entry's line, as stored.
     Stored,
-    /// Built from the entry. In a box, so that a list of messages, most of which are stored, takes
-    /// half the memory.
+    /// Here: it was built from the entry. In a box, so that a list of messages, most of which are
+    /// stored, takes half the memory.
     Built(Box<Vec<u8>>),
 }
 
 impl Body {
-    /// Returns the body of a message that was built, given its JSON.
+    /// Returns the body of a message that was built, from its JSON.
     pub fn from_json(json: Vec<u8>) -> Self {
         Body::Built(Box::new(json))
     }
 }
 
 impl ContextMessage {
-    /// Returns the calls in a stored message that name a file, if they were requested.
+    /// Returns the calls in a stored message that name a file. `None` for a message that was built,
+    /// and if calls were not requested when the session was loaded.
     pub fn file_calls<'s>(&self, session: &'s Session) -> Option<&'s [FileCall]> {
         match self.body {
             Body::Stored => session.file_calls(self.entry),
@@ -307,9 +311,9 @@ impl ContextMessage {
     }
 }
 
-/// Reads messages on `workers` threads. Calls `read` with the JSON of each, on any thread, and
-/// `take` with the results, in the order of `messages`. Each thread that needs a reader makes it
-/// with `reader`.
+/// Reads messages on up to `workers` threads. `read` is called with the JSON of each, on any
+/// thread. `take` is called with the results on this thread, in the order of `messages`. `reader`
+/// makes a reader for each thread that needs one.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&ContextMessage],
     workers: usize,
@@ -352,8 +356,8 @@ pub struct Context {
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Returns the entry whose id is the text of a member of an entry; `None` if the member is no
-/// string or no entry has the id.
+/// Returns the entry whose id is in the member `key` of another entry; `None` if the member is not
+/// a string, or no entry has the id.
 pub fn resolve_member(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Option<EntryIx>> {
     reader.with_entry(ix, |entry| {
         let id = entry.get_text(key)?;

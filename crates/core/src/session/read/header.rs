@@ -1,5 +1,5 @@
-//! Reads the lines before the entries: the title slot and the header. Determines whether a file is
-//! a session.
+//! Reads the lines before the entries: the title line of oh-my-pi (the title slot) and the header.
+//! Determines whether a file is a session.
 
 use crate::session::content::member_is;
 use crate::session::defect::FindingKind;
@@ -18,7 +18,7 @@ pub enum LoadError {
     /// The file is not a session that can be read here.
     #[error("{what}")]
     NotASession {
-        /// The line that proves it.
+        /// The line that shows it, if a line does.
         line: Option<LineNo>,
         /// The reason.
         what: WrongFile,
@@ -96,23 +96,24 @@ impl WrongFile {
 pub struct Preamble {
     /// The header.
     pub header: Header,
-    /// The format according to the header; version 1 may turn out to be the draft tree.
+    /// The format according to the header. A file of version 1 may turn out to be in the draft tree
+    /// format.
     pub format: Format,
     /// The title line of oh-my-pi.
     pub title_slot: Option<Vec<u8>>,
     /// The problems of these lines.
     pub problems: Vec<Problem>,
-    /// The offset after the newline of the header line.
+    /// The offset of the first entry, after the newline of the header line.
     pub end: u64,
-    /// The number of physical lines up to there.
+    /// The number of physical lines up to and including the header.
     pub line_count: u32,
 }
 
-/// The number of bytes in which to look for the header first; doubled each time.
+/// The number of bytes to read first in search of the header; doubled each time.
 const FIRST_READ_LEN: u64 = 4096;
 
-/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title
-/// line). The lines before the header are read in growing steps.
+/// Reads the file up to and including its header, in growing steps. The header is the first value,
+/// after oh-my-pi's title line, that JavaScript treats as true.
 pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
     let mut search = HeaderSearch::default();
@@ -146,7 +147,7 @@ pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     })
 }
 
-/// What is known of the lines before the header.
+/// What is known of the lines read so far.
 #[derive(Default)]
 struct HeaderSearch {
     /// The title line of oh-my-pi.
@@ -156,8 +157,8 @@ struct HeaderSearch {
     line_count: u32,
 }
 
-/// The types of the events with which the output of `pi --mode json` can begin after its header. No
-/// entry has such a type.
+/// The types of events that can follow the header in the output of `pi --mode json`. No entry has
+/// such a type.
 const FIRST_EVENTS: [&str; 6] = [
     "agent_start",
     "turn_start",
@@ -167,7 +168,8 @@ const FIRST_EVENTS: [&str; 6] = [
     "auto_retry_start",
 ];
 
-/// Whether a line is an event with one of [`FIRST_EVENTS`] as its type, which pi prints first.
+/// Whether a line is one of the [`FIRST_EVENTS`]. pi writes `type` as the first member, so the line
+/// is not parsed.
 fn is_event(line: &[u8]) -> bool {
     let Some(from_type) = line.strip_prefix(b"{\"type\":\"") else {
         return false;
@@ -188,7 +190,7 @@ struct FoundHeader {
 }
 
 impl HeaderSearch {
-    /// Returns the header, if it is in the next chunk of lines; an error, if the file cannot be a
+    /// Returns the header if it is in the next chunk of lines; an error if the file cannot be a
     /// session.
     fn search_chunk(&mut self, chunk: LineChunk) -> Result<Option<FoundHeader>, LoadError> {
         let mut lines = chunk.lines();
@@ -209,12 +211,15 @@ impl HeaderSearch {
         Ok(None)
     }
 
-    /// Returns the header, if it is on the line that was counted last; an error, if the file cannot
+    /// Returns the header if it is on the line that was counted last; an error if the file cannot
     /// be a session.
     ///
-    /// `None` means that the header may follow. This is so for a blank line, for a line that is not
-    /// JSON and for a value that JavaScript treats as false; the latter two are added to the
-    /// problems. It is also so for the title line of oh-my-pi, which is stored.
+    /// `None` means that the header may follow. The line is then one of these:
+    ///
+    /// - a blank line;
+    /// - a line that is not JSON, or a value that JavaScript treats as false, which becomes a
+    ///   problem;
+    /// - the title line of oh-my-pi, which is stored.
     fn parse_line(&mut self, line: &Line) -> Result<Option<FoundHeader>, LoadError> {
         // A byte order mark is a problem only of the file's start, and does not belong to the
         // value.
@@ -262,11 +267,11 @@ impl HeaderSearch {
         }))
     }
 
-    /// Returns the format of the file with this header, or why it is not a session. A version that
-    /// is not a number is a problem, and is converted as JavaScript does.
+    /// Returns the format of the file with this header, or the reason why it is not a session. A
+    /// version that is not a number is added to the problems, and converted as JavaScript does.
     fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
         if let Some(mut what) = find_wrong_header(header) {
-            // Lines before it that do not parse may be its damaged header.
+            // An earlier line that does not parse may be the header, damaged.
             if what == WrongFile::EntryFirst && !self.problems.is_empty() {
                 what = WrongFile::OtherFirst;
             }
@@ -305,7 +310,7 @@ fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
 }
 
 /// Returns why a file without a header is not a session. `has_title` is whether it begins with the
-/// title line of oh-my-pi. Lines with the wrong ends are recognized by the start of the file.
+/// title line of oh-my-pi.
 fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
@@ -320,8 +325,8 @@ fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongF
     })
 }
 
-/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not
-/// check the width: version 1, with three strings and, if there is a source, a known one.
+/// Whether a value is a title line, by the rules of oh-my-pi's `parseTitleSlotObject`: version 1,
+/// with three strings and, if there is a source, a known one. As there, the width does not matter.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_title = value.get("type").is_some_and(|kind| kind.is("title"));
     if !is_title || value.get("v").and_then(Raw::number) != Some(1.0) {
@@ -339,7 +344,7 @@ pub fn is_title_slot(value: Raw) -> bool {
 }
 
 /// Returns why the first value of a file is not the header of a session that can be read; `None` if
-/// it is one.
+/// it is such a header.
 fn find_wrong_header(value: Raw) -> Option<WrongFile> {
     // Version 4, which pi's newer harness writes, but not its coding agent.
     if member_is(value, "kind", "header")
@@ -366,7 +371,8 @@ fn find_wrong_header(value: Raw) -> Option<WrongFile> {
     None
 }
 
-/// Whether a value has the members of every entry: none of a header, or of a line of another tool.
+/// Whether a value has the members that every entry has. A header does not have them, nor does a
+/// line of another tool.
 fn is_entry(value: Raw) -> bool {
     let has_texts = ["type", "id", "timestamp"]
         .iter()

@@ -1,8 +1,8 @@
-//! Reads a file in chunks of whole lines, into one buffer that is reused for the next file.
+//! Reads a file in chunks of whole lines, into one buffer that can be reused for the next file.
 //!
-//! Readers of many files read each in one thread; [`crate::load`] and others read one file on
-//! several threads, a range at a time. The buffer grows to the longest line, and holds at least
-//! `CHUNK_LEN` bytes.
+//! A command that reads many files reads each on one thread. A large file is read on several
+//! threads, a range each ([`crate::load`]). The buffer holds at least `CHUNK_LEN` bytes, and grows
+//! to the longest line.
 
 use crate::session::entry::Span;
 use memchr::{memchr, memrchr};
@@ -12,11 +12,11 @@ use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
 const CHUNK_LEN: usize = 512 * 1024;
-/// The maximum capacity that a buffer keeps between files, so that one long line does not occupy
-/// memory forever.
+/// The maximum capacity that a buffer keeps for the next file, so that one long line does not
+/// occupy memory forever.
 const MAX_KEPT_CAPACITY: usize = 4 * CHUNK_LEN;
 
-/// Divides a source, from `start` on, into ranges of `CHUNK_LEN` bytes for workers to read one by
+/// Divides a source, from `start` on, into ranges of `CHUNK_LEN` bytes, for workers to read one by
 /// one.
 pub fn chunk_ranges(
     source: &dyn ReadAt,
@@ -48,9 +48,9 @@ pub struct Line<'b> {
 /// Some whole lines; the last line of the file may lack its newline.
 #[derive(Clone, Copy, Debug)]
 pub struct LineChunk<'a> {
-    /// Their offset in the file.
+    /// The offset of the first line in the file.
     pub start: u64,
-    /// Their bytes.
+    /// The bytes of the lines.
     pub bytes: &'a [u8],
 }
 
@@ -81,11 +81,8 @@ impl<'a> LineChunk<'a> {
     }
 }
 
-/// Calls `take` with each line that begins in a range of a source, in order, until it fails. The
-/// last of them may end after the range.
-///
-/// # Errors
-/// If `take` fails, or as [`read_chunks`].
+/// Calls `take` with each line that begins in a range of a source, in order, until `take` fails.
+/// The last of these lines may end after the range.
 pub fn for_each_line<E: From<io::Error>>(
     source: &dyn ReadAt,
     range: Range<u64>,
@@ -106,18 +103,15 @@ pub fn for_each_line<E: From<io::Error>>(
 }
 
 /// The number of bytes to read first behind a range, to complete its last line; doubled each time,
-/// up to the second number.
+/// up to [`MAX_READ_BEHIND`].
 const FIRST_READ_BEHIND: usize = 8 * 1024;
 const MAX_READ_BEHIND: usize = 4 * CHUNK_LEN;
 
-/// Calls `take` with the lines that begin in a range, in chunks, until it breaks. They are read
-/// into `buffer`.
+/// Calls `take` with the lines that begin in a range, in chunks, until `take` breaks. The lines are
+/// read into `buffer`.
 ///
 /// A line belongs to the range in which its first byte is. So a line that began before the range is
 /// skipped, and the last line is read to its end behind the range.
-///
-/// # Errors
-/// If reading fails, or the file ends before the length it had when it was opened.
 pub fn read_chunks<B>(
     buffer: &mut PageBuffer,
     source: &dyn ReadAt,
@@ -174,8 +168,9 @@ pub fn read_chunks<B>(
             0
         };
         // The last line that begins in the range ends at the first newline at or after the last
-        // byte of the range. At or after the end of the range would be one line too many if the
-        // range ends with a newline. In all chunks but the last, that byte is not buffered yet.
+        // byte of the range. (A search from the end of the range on would take one line too many if
+        // the range ends with a newline.) In all chunks but the last, that byte is not buffered
+        // yet, and all lines are taken.
         let last_in_range = to_usize(range.end - buffer_start - 1);
         let own_end = after_newline(lines, last_in_range);
         if own_start < own_end {
@@ -198,7 +193,8 @@ pub fn read_chunks<B>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Returns the offset after the first newline at or after `from`; the length if there is none.
+/// Returns the offset after the first newline at or after `from`; the length of `bytes` if there is
+/// none.
 fn after_newline(bytes: &[u8], from: usize) -> usize {
     let Some(rest) = bytes.get(from..) else {
         return bytes.len();

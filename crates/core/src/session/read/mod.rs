@@ -1,5 +1,5 @@
-//! Reads the lines of a session: in order through one buffer, at random by offset and length, or
-//! only the beginning and the end.
+//! Reads the lines of a session: all in order, single ones by their location, or only those at the
+//! beginning and the end.
 
 pub mod line_chunks;
 pub mod whole_lines;

@@ -1,7 +1,9 @@
-//! Validates a line to its end, and collects its envelope and the facts of its message.
+//! Reads a line: checks that it is JSON to its end, and collects the members of the entry and of
+//! its message that are needed often.
 //!
-//! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls)
-//! are kept as positions in the line; only those that are drawn are decoded, later.
+//! A line is walked over once. Values that a row of the tree may need (role, text blocks, tool
+//! calls) are kept as positions in the line. They are decoded later, and only for rows that are
+//! drawn.
 
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
@@ -9,25 +11,25 @@ use pisess_json::scan::RawString;
 use pisess_json::text::Text;
 use pisess_json::{KeyCache, Malformed, Raw, Scanner};
 
-/// The result of the walk over a record. If a key repeats, the last value is used, as in the
+/// The members of a record that were collected. If a key repeats, the last value counts, as in the
 /// agents.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Record<'a> {
     /// The bytes of the value.
     pub bytes: &'a [u8],
-    /// Whether it is an object; otherwise nothing below is set.
+    /// Whether the value is an object. If not, no member is set.
     pub is_object: bool,
     pub kind: Option<RawString<'a>>,
     pub id: Option<RawString<'a>>,
-    /// Whether it has an `id`, of whatever type.
+    /// Whether the object has an `id`, of whatever type.
     pub has_id: bool,
     pub timestamp: Option<RawString<'a>>,
     pub message: Option<MessageFacts<'a>>,
     pub(crate) values: [Option<Raw<'a>>; KEPT_MEMBERS],
 }
 
-/// The result of the walk over a message.
+/// The members of a message that were collected.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct MessageFacts<'a> {
@@ -41,15 +43,15 @@ pub struct MessageFacts<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept; the
-    /// timestamp is a field.
+    /// Returns the value of a member. Only values of the members listed before [`Member::Type`] are
+    /// kept. The timestamp is in a field of its own.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!(member != Member::Timestamp && (member as usize) < KEPT_MEMBERS);
         self.values.get(member as usize).copied().flatten()
     }
 }
 
-/// Who made a reply.
+/// The provider and the model that made a reply.
 pub struct Respondent<'a> {
     /// The provider; `None` if it is not stored as a string.
     pub provider: Option<Text<'a>>,
@@ -58,7 +60,8 @@ pub struct Respondent<'a> {
 }
 
 impl<'a> Respondent<'a> {
-    /// Reads who made a reply from its message.
+    /// Reads the provider and the model from the message of a reply. The model that responded
+    /// counts more than the model that was requested.
     pub fn of_message(message: Raw<'a>) -> Respondent<'a> {
         let [provider, requested, responded] =
             find_members(message, ["provider", "model", "responseModel"]);
@@ -79,13 +82,14 @@ impl<'a> MessageFacts<'a> {
         Raw::from_checked(self.bytes)
     }
 
-    /// Returns the value of a member. Only those listed before [`Member::Type`] are kept.
+    /// Returns the value of a member. Only values of the members listed before [`Member::Type`] are
+    /// kept.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!((member as usize) < KEPT_MEMBERS);
         self.values.get(member as usize).copied().flatten()
     }
 
-    /// Returns the provider and the model that responded, which may not be the one that was
+    /// Returns the provider and the model that responded. The model may not be the one that was
     /// requested.
     pub fn respondent(&self) -> Respondent<'a> {
         let responded = self
@@ -99,14 +103,14 @@ impl<'a> MessageFacts<'a> {
     }
 }
 
-/// An entry's record, with its type and role.
+/// A record, with the type and role of its entry.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedEntry<'r> {
-    /// Its type; that of an older entry is the one that migration gives it.
+    /// The type. An entry of an older format has the type that migration gives it.
     pub kind: Kind,
     /// The role of its message.
     pub role: Role,
-    /// Its members.
+    /// The members that were collected.
     pub record: &'r Record<'r>,
     /// The content blocks of its message.
     pub blocks: &'r [Block<'r>],
@@ -180,7 +184,7 @@ macro_rules! members {
 }
 
 members! {
-    // The values of these are kept, of records and messages.
+    // The values of these members are kept, for records and messages alike.
     ParentId = "parentId",
     /// Of the draft tree.
     Parent = "parent",
@@ -213,7 +217,7 @@ members! {
     IsError = "isError",
     ExitCode = "exitCode",
     Cancelled = "cancelled",
-    // Those of these are not.
+    // The values of these members are not kept in lists; some have a field of their own.
     Type = "type",
     Id = "id",
     Message = "message",
@@ -235,7 +239,7 @@ members! {
     Total = "total",
 }
 
-/// The number of members whose values are kept: they are the first of the table.
+/// The number of members whose values are kept. They come first in the table.
 const KEPT_MEMBERS: usize = Member::Type as usize;
 
 /// A set of members.
@@ -245,7 +249,7 @@ pub struct MemberSet(u64);
 const _: () = assert!((Member::Other as u32) < u64::BITS, "each member has a bit");
 
 impl MemberSet {
-    /// Returns the members of an object.
+    /// Returns the members that an object has.
     pub fn from_object(object: Raw) -> Self {
         let mut members = MemberSet::default();
         for (key, _) in object.members() {
@@ -265,13 +269,13 @@ impl MemberSet {
     }
 }
 
-/// Returns an empty cache for [`scan_record_into`].
+/// Returns an empty cache of keys for [`scan_record_into`].
 pub fn new_key_cache() -> KeyCache<Member> {
     KeyCache::new(Member::named)
 }
 
-/// Walks over the value at the scanner's position. Collects the content blocks of its message in
-/// `blocks`.
+/// Walks over the value at the scanner's position, and returns the members to collect. Replaces the
+/// content of `blocks` by the content blocks of the message.
 pub fn scan_record<'a>(
     scanner: &mut Scanner<'a>,
     blocks: &mut Vec<Block<'a>>,
@@ -282,8 +286,8 @@ pub fn scan_record<'a>(
     Ok(record)
 }
 
-/// Like [`scan_record`], but with a cache of keys, and fills an empty record in place, because
-/// records are large to move.
+/// Does the same as [`scan_record`], with a cache of keys. `record` must be empty, and is filled in
+/// place, because records are large to move.
 pub fn scan_record_into<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -294,7 +298,7 @@ pub fn scan_record_into<'a>(
     keys.restart();
     record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
-    // Any value may be on a line of a damaged file.
+    // In a damaged file, the value on a line may be of any type.
     if record.is_object {
         scanner.walk_members(keys, |scanner, keys, key| {
             scan_member(scanner, keys, key, record, blocks)
@@ -306,8 +310,9 @@ pub fn scan_record_into<'a>(
     Ok(())
 }
 
-/// Walks over a message that was checked before. Collects its content blocks in `blocks`. A message
-/// that is not an object has no members.
+/// Walks over a message that is known to be valid JSON, and returns the members to collect.
+/// Replaces the content of `blocks` by its content blocks. A message that is not an object has no
+/// members.
 pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut scanner = Scanner::document(whole.bytes());
     let mut keys = KeyCache::disabled(Member::named);
@@ -318,7 +323,7 @@ pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Me
     }
 }
 
-/// Walks over the value of the member `key` of a record, and stores it in the record if it is
+/// Walks over the value of the member `key` of a record, and stores the value if it is to be
 /// collected. A later member with the same key replaces an earlier one.
 fn scan_member<'a>(
     scanner: &mut Scanner<'a>,
@@ -344,11 +349,11 @@ fn scan_member<'a>(
     Ok(())
 }
 
-/// Walks over the value of the member `message`, and stores what was collected in `message`: `None`
-/// if the value is not an object. Collects the content blocks in `blocks`.
+/// Walks over the value of the member `message`, and stores what is collected in `message`: `None`
+/// if the value is not an object. Replaces the content of `blocks` by the content blocks.
 ///
-/// A record may have several members with this key, of which the last counts. So the walk over an
-/// object first drops the blocks of an earlier one.
+/// A record may have several members `message`, of which the last counts. So the blocks of an
+/// earlier one are dropped first.
 fn scan_message<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -378,8 +383,8 @@ fn scan_message<'a>(
     Ok(())
 }
 
-/// Walks over the member `content` of a message, and returns its form. Collects the objects of an
-/// array in `blocks`, in place of those of an earlier member with the same key.
+/// Walks over the member `content` of a message, and returns its form. Replaces the content of
+/// `blocks` by the objects of an array.
 fn scan_content<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -398,8 +403,8 @@ fn scan_content<'a>(
     }
 }
 
-/// Walks over an array, and adds its objects to `blocks`, each with its index. Other items are
-/// skipped, but counted.
+/// Walks over an array, and adds its objects to `blocks`, each with its index in the array. Other
+/// items are skipped.
 fn scan_blocks<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -420,8 +425,7 @@ fn scan_blocks<'a>(
     })
 }
 
-/// Walks over an object in the content of a message, and returns its members that are collected;
-/// of a repeated key, the last.
+/// Walks over a content block, and returns the members to collect; of a repeated key, the last.
 fn scan_block<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -445,7 +449,7 @@ fn scan_block<'a>(
     Ok(block)
 }
 
-/// Returns the value at the scanner's position, and moves past it.
+/// Reads the value at the scanner's position, and moves past it.
 fn scan_value<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -453,7 +457,8 @@ fn scan_value<'a>(
     scanner.read_value_with(keys).map(Raw::from_checked)
 }
 
-/// Like [`scan_value`], but `None` unless it is a string.
+/// Reads the value at the scanner's position, and moves past it. `None` if the value is not a
+/// string.
 fn scan_string<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -464,8 +469,8 @@ fn scan_string<'a>(
     scanner.skip_value_with(keys).map(|()| None)
 }
 
-/// Returns the name of a draft-tree head; `None` for the head `main`, for one without a name and
-/// for any other entry.
+/// Returns the name of a head of the draft tree format; `None` for the head `main`, for a head
+/// without a name, and for any other entry.
 pub fn draft_head_name(entry: Raw<'_>) -> Option<Text<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
     let name = entry.get_text("name")?;

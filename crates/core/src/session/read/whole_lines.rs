@@ -1,4 +1,4 @@
-//! A source without a last line that another program is still writing.
+//! Leaves out the last line of a source if another program is still writing it.
 
 use memchr::memrchr;
 use pisess_json::Raw;
@@ -9,18 +9,19 @@ use std::sync::Arc;
 /// The number of bytes to read first, from the end backwards; doubled each time.
 const FIRST_READ_LEN: u64 = 8 * 1024;
 
-/// The lines of a source that are whole: they end with a newline, or are an object.
+/// The whole lines of a source: those that end with a newline, and a last line without a newline if
+/// it is an object.
 pub struct WholeLines<'a> {
     source: &'a dyn ReadAt,
     len: u64,
 }
 
 impl<'a> WholeLines<'a> {
-    /// Finds where the whole lines end: at the end of the source, or before its last line if that
-    /// has no newline and is not an object.
+    /// Finds the end of the whole lines. This is the end of the source, or the start of the last
+    /// line if that is incomplete.
     pub fn new(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
         let (line_start, line) = last_line(source, source.len())?;
-        // No beginning of an object is an object.
+        // A truncated object is not a valid one, so a line that parses is complete.
         let is_whole = Raw::parse(&line).is_ok_and(Raw::is_object);
         Ok(WholeLines {
             source,
@@ -29,7 +30,8 @@ impl<'a> WholeLines<'a> {
     }
 }
 
-/// Calls `find` with the lines of a source, from the last to the first, until it returns something.
+/// Calls `find` with the lines of a source, from the last to the first, until `find` returns a
+/// value. `None` if it does not.
 pub fn find_line_backwards<T>(
     source: &dyn ReadAt,
     find: impl Fn(&[u8]) -> Option<T>,
@@ -44,8 +46,9 @@ pub fn find_line_backwards<T>(
     }
 }
 
-/// Returns the last line before an offset, and where it begins; an empty one if a newline directly
-/// precedes the offset. Reads backwards, more each time, until the line is complete.
+/// Returns the last line before an offset, and the offset at which the line begins. The line is
+/// empty if a newline directly precedes `end`. Reads backwards, more each time, until the line is
+/// complete.
 pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
     let mut read_len = FIRST_READ_LEN;
     loop {

@@ -16,17 +16,17 @@ pub enum ReferenceError {
         /// Similar ids and labels.
         similar: Vec<String>,
     },
-    /// More than one entry matches.
+    /// The name matches more than one entry.
     #[error("{name:?} matches several entries: {}", candidates.join(", "))]
     Ambiguous {
         /// The name.
         name: String,
         /// The ids of the first few that match.
         candidates: Vec<String>,
-        /// Whether they match by their label.
+        /// Whether the name is the label of these entries, rather than a prefix of their ids.
         is_label: bool,
     },
-    /// It is a prefix of ids, but too short.
+    /// The name is a prefix of ids, but too short.
     #[error("{name:?} is too short for an id prefix")]
     Short {
         /// The prefix.
@@ -41,7 +41,8 @@ pub enum ReferenceError {
         name: String,
         /// The kind.
         kind: String,
-        /// The ids of the last few such entries, which are below it or on other branches.
+        /// The ids of the last few entries of this kind in the file, which are below the position
+        /// or on other branches.
         elsewhere: Vec<String>,
     },
     /// Fewer entries than requested follow the position.
@@ -49,7 +50,7 @@ pub enum ReferenceError {
     TooFewAfter {
         /// The reference without the suffix.
         name: String,
-        /// The number of entries that follow it.
+        /// The number of entries that follow the position.
         count: usize,
     },
     /// The session has no entries.
@@ -64,7 +65,7 @@ pub enum ReferenceError {
     /// A range contains no entry.
     #[error("{given} contains no entry")]
     EmptyRange {
-        /// What selected it.
+        /// The argument that selected the range.
         given: String,
     },
     /// The end of a range is above its start.
@@ -82,7 +83,7 @@ pub enum ReferenceError {
         start: String,
         /// The end.
         end: String,
-        /// The id of the last entry that both paths have, or `root`.
+        /// The id of the last entry on both paths, or `root`.
         branch_point: String,
     },
     /// The line has no entry.
@@ -147,7 +148,7 @@ impl ReferenceError {
     }
 }
 
-/// Whether a name has the form in which git names a file of a commit: `REF:PATH`.
+/// Whether a name has the form with which git names a file of a commit: `REF:PATH`.
 fn is_file_at_entry(name: &str) -> bool {
     match name.split_once(':') {
         Some((entry, path)) => !entry.is_empty() && path.contains(['/', '.']),
@@ -155,7 +156,7 @@ fn is_file_at_entry(name: &str) -> bool {
     }
 }
 
-/// Whether a name is more likely that of a file to write than of an entry.
+/// Whether a name looks like that of a file to write, rather than that of an entry.
 fn is_file_name(name: &str) -> bool {
     [".jsonl", ".json", ".md", ".html"]
         .iter()
@@ -177,21 +178,21 @@ fn describe_too_few(name: &str, count: usize) -> String {
     }
 }
 
-/// The maximum difference in bytes between a name and a similar one. The distance is computed only
-/// for names of about the same length.
+/// The maximum difference in length, in bytes, between a name and a candidate that is compared with
+/// it. To compare all candidates would take long.
 const LENGTH_DIFFERENCE: usize = 2;
 /// The maximum number of similar names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the error for a name that is neither an id nor a label: `Short`, with the ids that begin
-/// with it, if it is only too short for a prefix; otherwise `Unknown`, with similar names.
+/// Returns the error for a name that is neither an id nor a label. If it is the start of ids, but
+/// too short for a prefix, the error lists these ids. Otherwise, it suggests similar names.
 pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name
         .strip_prefix("id:")
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
 
-    // A short name may be the start of an id, and is no reference only because it is short.
+    // Such a name may be the start of an id, and names no entry only because it is short.
     if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
         let entries_with_prefix = session
             .entry_indexes()
@@ -210,8 +211,8 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
     }
 }
 
-/// Returns at most [`MAX_SUGGESTIONS`] ids and labels whose spelling is similar to a name, the most
-/// similar first: they differ by one edit, or by one more for each six characters of the name.
+/// Returns at most [`MAX_SUGGESTIONS`] ids and labels that are spelled like a name, the most
+/// similar first. One edit is allowed, and one more for every six characters of the name.
 fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
     let most_edits = 1 + wanted.chars().count() / 6;
     let all_ids = session.entry_indexes().map(|ix| session.id(ix));
@@ -220,7 +221,7 @@ fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String
     // The distance comes first in each pair, so that sorting puts the most similar name first.
     let mut similar = Vec::new();
     for candidate in all_ids.chain(all_labels) {
-        // Candidates of another length are not compared, because that takes long.
+        // See [`LENGTH_DIFFERENCE`].
         if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
             continue;
         }

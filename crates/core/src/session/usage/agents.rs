@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 /// The sub-agents whose sessions are read in one run.
 #[derive(Clone, Debug, Default)]
 pub struct SubAgents {
-    /// The ends of the paths of their sessions.
+    /// The ends of the paths of their sessions, as [`session_end`] returns them.
     session_ends: HashSet<String>,
-    /// The sessions that have some of them in their directory. A nested sub-agent belongs to every
-    /// session above it.
+    /// The sessions that started them, directly or through another sub-agent: a nested sub-agent
+    /// belongs to every session above it.
     owners: HashSet<PathBuf>,
 }
 
 impl SubAgents {
-    /// Returns the sub-agents among these files. Advisors are none: no tool result reports their
-    /// usage.
+    /// Returns the sub-agents among these files. Advisors of oh-my-pi are left out, because no tool
+    /// result reports their usage.
     pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {
@@ -54,13 +54,13 @@ impl SubAgents {
         agents
     }
 
-    /// Whether sub-agents of this session are read.
+    /// Whether sessions of sub-agents of `session` are read.
     pub fn has_agents_of(&self, session: &Path) -> bool {
         self.owners.contains(session)
     }
 
-    /// Whether any of the sub-agents that a tool result of this session reports is read; for
-    /// a result that names no sessions, whether any sub-agent of this session is.
+    /// Whether the session of any sub-agent that a tool result reports is read. `reported` are the
+    /// ends of the paths in that result. If it names none, any sub-agent of `session` counts.
     pub fn has_any_reported(&self, session: &Path, reported: &[String]) -> bool {
         if reported.is_empty() {
             return self.has_agents_of(session);
@@ -71,8 +71,9 @@ impl SubAgents {
     }
 }
 
-/// Returns the ends of the paths of the sessions that a tool result's details name: by the paths of
-/// each agent's results, or by the id of a sub-agent of Claude Code.
+/// Returns the ends of the paths of the sub-agents' sessions that a tool result names in its
+/// details. They are named by the paths of each agent's results, or by the id of a sub-agent of
+/// Claude Code.
 pub fn reported_session_ends(details: Raw) -> Vec<String> {
     let mut ends = Vec::new();
     for result in agent_results(details) {
@@ -87,7 +88,8 @@ pub fn reported_session_ends(details: Raw) -> Vec<String> {
     ends
 }
 
-/// Returns the path of the session of one sub-agent: as named, or beside its output `NAME.md`.
+/// Returns the path of the session of one sub-agent: the path that the result names, or the file
+/// `NAME.jsonl` beside its output `NAME.md`.
 fn session_of_result(result: Raw) -> Option<String> {
     if let Some(session) = result.get_text("sessionFile") {
         return Some(session.to_string_lossy().into_owned());
@@ -97,9 +99,10 @@ fn session_of_result(result: Raw) -> Option<String> {
     Some(format!("{}.jsonl", output.strip_suffix(".md")?))
 }
 
-/// Returns the ends of the paths that the reported sessions may have: the reported ends, and the
-/// names of the form `FOLDER/NAME` also in the directory of this session. A fork may have copied
-/// the directory of sub-agents under its own name, which its results do not report.
+/// Returns the ends of the paths that the reported sessions may have. These are the reported ends
+/// and, for an end `FOLDER/NAME`, the same name in the directory of this session. A fork may have
+/// copied the directory of sub-agents under its own name, while its results still report the old
+/// one.
 pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     let mut ends = reported.to_vec();
@@ -113,8 +116,8 @@ pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String>
     ends
 }
 
-/// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it
-/// waited for.
+/// Returns the results of sub-agents in a tool result's details: those of its own run, and those of
+/// runs for which it waited.
 fn agent_results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
     let own = member_items(details, "results");
     let completions = member_items(details, "completions");
@@ -127,9 +130,9 @@ fn member_items<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>>
     object.get(key).into_iter().flat_map(Raw::items)
 }
 
-/// Returns the end of a session's path, which identifies it: its directory and its name. The
-/// sessions of pi-subagents all have the same name, in directories with the same names, so theirs
-/// begin with the run.
+/// Returns the end of a session's path that identifies the session: its directory and its name. All
+/// sessions of pi-subagents are named `run-0/session.jsonl` or the like, so the directory of the
+/// run is included, too.
 pub fn session_end(path: &str) -> String {
     // From the right: the name, its directory, and the one above.
     let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();

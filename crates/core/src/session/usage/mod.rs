@@ -1,10 +1,11 @@
-//! What requests to models used: tokens and cost, wherever an agent records them, as pi's
+//! The tokens and the cost of requests to models, wherever an agent records them, as pi's
 //! `/session` adds them up. They are in assistant messages and tool results, in compactions and
 //! branch summaries, and in usage entries.
 //!
-//! The cost of a request that records none is estimated from a table of prices ([`CostEstimator`]).
-//! If the table does not have the model, the request is counted as unpriced. A message that is
-//! earlier in the file, with the same time in it, is a copy that `pick` made, and was paid for once.
+//! If a request has no cost, it is estimated from a table of prices ([`CostEstimator`]). If the
+//! table does not have the model, the request is counted as unpriced. A message that equals an
+//! earlier one of the file, the time in it included, is a copy made by `pick`. Its request was paid
+//! for once, so it is not counted again.
 
 mod agents;
 mod prices;
@@ -34,18 +35,18 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// The part of them that the cache keeps for an hour, which costs more.
+    /// The part of `cache_write` that the cache keeps for an hour, which costs more.
     pub cache_write_1h: f64,
-    /// `cost.total`. If the file has no cost, or `cost.unknown` is true, as in sessions that were
-    /// imported, it is estimated; `None` if the price of the model is not known.
+    /// The cost in dollars: `cost.total`. If the file has no cost, or `cost.unknown` is true, as in
+    /// imported sessions, the cost is estimated. `None` if the price of the model is not known.
     pub cost: Option<f64>,
-    /// Whether the cost is not that of the file, but from a table of prices.
+    /// Whether the cost is from a table of prices, rather than from the file.
     pub is_estimated: bool,
 }
 
 impl Usage {
-    /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count
-    /// as zero. The cost is only that of the object.
+    /// Parses a `usage` object; `None` if the value is not an object. Values that are not numbers
+    /// count as zero. A missing cost is not estimated.
     pub fn parse(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
@@ -71,8 +72,8 @@ impl Usage {
         })
     }
 
-    /// Whether it reports any tokens. Claude Code writes zeros into a fork, for the messages that a
-    /// compaction kept.
+    /// Whether any tokens are reported. Claude Code writes zeros into a fork, for the messages that
+    /// a compaction kept.
     pub fn has_tokens(&self) -> bool {
         self.input + self.output + self.cache_read + self.cache_write > 0.0
     }
@@ -83,7 +84,8 @@ impl Usage {
     }
 }
 
-/// Returns the total of a `cost` object; `None` if it is no finite number, or `unknown` is true.
+/// Returns the total of a `cost` object; `None` if it is not a finite number, or if `unknown` is
+/// true.
 fn known_cost(cost: Raw) -> Option<f64> {
     let [total, unknown] = find_members(cost, ["total", "unknown"]);
     if unknown.and_then(Raw::bool) == Some(true) {
@@ -106,16 +108,16 @@ pub struct UsageSums {
     pub cache_write: f64,
     /// The cost.
     pub cost: f64,
-    /// The part of it that is estimated.
+    /// The part of `cost` that is estimated.
     pub estimated_cost: f64,
     /// The number of requests, those without a cost included.
     pub request_count: u64,
-    /// The number of requests without a cost, for which `cost` has nothing.
+    /// The number of requests without a cost, which add nothing to `cost`.
     pub unpriced_count: u64,
 }
 
 impl UsageSums {
-    /// Adds a request. One without a cost adds nothing to the cost, and is counted as unpriced.
+    /// Adds a request. A request without a cost is counted as unpriced.
     pub fn add(&mut self, usage: &Usage) {
         self.input += usage.input;
         self.output += usage.output;
@@ -140,8 +142,8 @@ impl UsageSums {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
-    /// Adds to a JSON object which part of the cost is estimated, and the date of the prices, if
-    /// they are those of pisess. Adds nothing if no part is.
+    /// Adds the estimated part of the cost to a JSON object, and the date of the prices, if
+    /// `prices_date` is given. Adds nothing if no part is estimated.
     pub fn with_estimate(&self, object: Object, prices_date: Option<&str>) -> Object {
         if !self.has_estimate() {
             return object;
@@ -185,20 +187,23 @@ impl<'u> FromIterator<&'u Usage> for UsageSums {
 pub struct BilledRequest {
     /// The entry.
     pub entry: EntryIx,
-    /// What it used.
+    /// The tokens and the cost.
     pub usage: Usage,
-    /// For the sum that a tool result reports for sub-agents: the ends of the paths of their
-    /// sessions.
+    /// If the request is the sum that a tool result reports for sub-agents: the ends of the paths
+    /// of their sessions.
     pub reported_ends: Option<Box<[String]>>,
-    /// The fingerprint of the message, if it has a time.
+    /// The fingerprint of the message, by which copies are found; `None` if the message has no
+    /// time.
     pub(super) fingerprint: Option<u64>,
 }
 renumber!(BilledRequest { entry } keeps { usage, reported_ends, fingerprint });
 
 impl BilledRequest {
-    /// Returns the request that an entry records, if any, with a cost from a table of prices if the
-    /// entry has none. A reply always counts, without `usage` as one of no tokens and no known cost.
-    /// A tool result or another entry counts only with `usage`.
+    /// Returns the request that an entry records; `None` if it records none. If the request has no
+    /// cost, it is estimated from a table of prices.
+    ///
+    /// A reply always counts as a request. Without `usage`, it has no tokens and no known cost. Any
+    /// other entry counts only if it has `usage`.
     pub fn priced_from_entry(
         entry: EntryIx,
         parsed: &ParsedEntry,
@@ -214,7 +219,7 @@ impl BilledRequest {
         Some(request)
     }
 
-    /// Returns the request that an entry records, as it records it.
+    /// Returns the request that an entry records, without an estimate.
     fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         let message = match parsed.kind {
             Kind::Message => parsed.record.message.as_ref(),
@@ -237,7 +242,7 @@ impl BilledRequest {
             }
             _ => return None,
         };
-        // Without a time, equal messages need not be copies.
+        // Without a time, messages that are equal may nevertheless be of different requests.
         let fingerprint = if message.get(Member::Timestamp).is_some() {
             Some(hash_message(message.bytes))
         } else {
@@ -252,7 +257,7 @@ impl BilledRequest {
     }
 
     /// Returns the request that an entry without a message records, such as a compaction. It has no
-    /// fingerprint, which is one of a message.
+    /// fingerprint, so it never counts as a copy.
     fn from_other_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         if !parsed.kind.schema().is_billed {
             return None;
@@ -266,8 +271,8 @@ impl BilledRequest {
         })
     }
 
-    /// Whether it is the sum that a tool result of this session reports for sub-agents whose own
-    /// sessions are read.
+    /// Whether the request is the sum of sub-agents whose own sessions are read, too, so that it
+    /// must not be counted again.
     pub fn is_counted_elsewhere(&self, session: &Path, agents: &SubAgents) -> bool {
         self.reported_ends
             .as_deref()
@@ -291,15 +296,15 @@ fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
     }
 }
 
-/// The usage that a tool result reports.
+/// The usage in a tool result.
 struct ResultUsage {
     usage: Usage,
-    /// If it is the sum of sub-agents: the ends of the paths of their sessions.
+    /// If the usage is the sum of sub-agents: the ends of the paths of their sessions.
     reported_ends: Option<Box<[String]>>,
 }
 
 /// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's
-/// `task`.
+/// `task`; `None` if there is neither.
 ///
 /// The usage is a sum of sub-agents in three cases: it is from the details of `task`, the tool is
 /// `subagent`, or the details name sessions of sub-agents.
@@ -333,8 +338,8 @@ fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
     tool.is_some_and(|tool| tool.is(name))
 }
 
-/// Removes requests whose message is a copy of one that comes before. A request without a
-/// fingerprint is never a copy.
+/// Removes requests whose message is a copy of an earlier one. A request without a fingerprint
+/// never counts as a copy.
 pub fn remove_copies(billed: &mut Vec<BilledRequest>) {
     let mut seen = HashSet::default();
     billed.retain(|request| match request.fingerprint {
@@ -347,17 +352,17 @@ pub fn remove_copies(billed: &mut Vec<BilledRequest>) {
 /// The number of bytes at the start, and at the end, of a message that its fingerprint covers.
 const FINGERPRINT_PART: usize = 256;
 
-/// Returns the fingerprint of a message: a hash of its length, its start and its end, which is the
-/// same for equal messages. The middle of a long message is not read: messages of one length that
-/// differ only there have the same fingerprint.
+/// Returns the fingerprint of a message: a hash of its length, its start and its end. Equal
+/// messages have equal fingerprints. The middle of a long message is not read, so messages of one
+/// length that differ only there have the same fingerprint, too.
 fn hash_message(message: &[u8]) -> u64 {
     let head = &message[..message.len().min(FINGERPRINT_PART)];
     let tail = &message[message.len().saturating_sub(FINGERPRINT_PART)..];
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
 }
 
-/// Returns the name of a model: `provider/model`, or the one part that there is; `None` if there is
-/// none.
+/// Returns the name of a model: `provider/model`, or the only part that is known; `None` if neither
+/// is.
 pub fn model_name(provider: Option<&str>, model: Option<&str>) -> Option<String> {
     let parts: Vec<_> = [provider, model].into_iter().flatten().collect();
     let name = parts.join("/");

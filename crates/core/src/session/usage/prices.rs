@@ -1,8 +1,8 @@
-//! A table of prices, which estimates the cost of requests for which the session records none.
+//! A table of prices, from which the cost of requests without a recorded cost is estimated.
 //!
-//! The table of pisess itself is `prices.txt`, which `packaging/prices` writes. Another table is in
-//! the format of LiteLLM's `model_prices_and_context_window.json`: an object with a member per
-//! model, whose values are dollars per token.
+//! pisess contains a table, `prices.txt`, which `packaging/prices` writes. A user can give another
+//! table in the format of LiteLLM's `model_prices_and_context_window.json`: an object with a member
+//! per model, whose values are dollars per token.
 
 use crate::session::read::record::Respondent;
 use crate::session::usage::Usage;
@@ -12,30 +12,31 @@ use pisess_json::text::Text;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The table of pisess itself.
+/// The table that pisess contains.
 static BUILT_IN: LazyLock<PriceTable> = LazyLock::new(|| PriceTable::parse_lines(BUILT_IN_TEXT));
 
 const BUILT_IN_TEXT: &str = include_str!("prices.txt");
 
-/// Returns the date of the prices in the table of pisess itself: `2026-11-29`.
+/// Returns the date of the prices in the table that pisess contains, such as `2026-11-29`.
 pub fn built_in_prices_date() -> &'static str {
     let first_line = BUILT_IN_TEXT.lines().next().unwrap_or_default();
     first_line.trim_start_matches("# Prices of ")
 }
 
-/// Estimates the cost of requests, one after the other. Mostly, they are of one model, so the rates
-/// of the last model are kept.
+/// Estimates the cost of requests, one after the other. Most requests are to the same model as the
+/// one before, so the rates of the last model are kept.
 #[derive(Debug, Default)]
 pub struct CostEstimator {
     provider: Text<'static>,
     model: Text<'static>,
-    /// `None` if the table does not have the model.
+    /// The rates of that model; `None` if the table does not have it.
     rates: Option<Vec<Rates>>,
 }
 
 impl CostEstimator {
-    /// Sets the cost of a request that records none, if the table has its model. Without a table,
-    /// it is that of pisess itself. All requests must have the same table.
+    /// Sets the cost of a request that has none, if the table has the model. Without a table in
+    /// `prices`, the one that pisess contains is used. `prices` must be the same in all calls,
+    /// because rates are kept between them.
     pub fn estimate(
         &mut self,
         usage: &mut Usage,
@@ -67,27 +68,28 @@ impl CostEstimator {
     }
 }
 
-/// The prices of models: for each its usual rates, then those for longer prompts, in ascending
-/// order.
+/// The prices of models. Each model has its usual rates, then those for longer prompts, in
+/// ascending order of length.
 #[derive(Debug, Default)]
 pub struct PriceTable {
     by_name: HashMap<String, Vec<Rates>>,
-    /// By each suffix after a slash of a longer name, such as `bedrock/us-east-1/MODEL`.
+    /// The suffixes after each slash in longer names. `bedrock/us-east-1/MODEL` has two.
     by_suffix: HashMap<String, SuffixRates>,
-    /// By the name without its date.
+    /// The names without their dates.
     by_undated_name: HashMap<String, DatedModel>,
 }
 
-/// The rates of the models whose names end with a suffix.
+/// The rates of all models whose names end with a suffix.
 #[derive(Debug)]
 enum SuffixRates {
-    /// All have the same.
+    /// All have these rates.
     Common(Vec<Rates>),
     /// They differ, so that a model cannot be priced by its suffix.
     Ambiguous,
 }
 
-/// Of models whose names differ only in their date: the one without a date, or else the latest.
+/// One of several models whose names differ only in their date: the one without a date, or else the
+/// one with the latest.
 #[derive(Debug)]
 struct DatedModel {
     name: String,
@@ -97,7 +99,7 @@ struct DatedModel {
 /// Dollars per token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rates {
-    /// They are those of prompts of more than this many tokens.
+    /// The rates apply to prompts of more than this many tokens.
     above_tokens: f64,
     input: f64,
     output: f64,
@@ -107,7 +109,8 @@ struct Rates {
     cache_write_1h: f64,
 }
 
-/// The providers that the table calls differently than the agents.
+/// The providers that have another name in the table than in the agents: the agents' name, then the
+/// table's.
 const PROVIDERS: [(&str, &str); 6] = [
     ("google", "gemini"),
     ("google-vertex", "vertex_ai"),
@@ -117,15 +120,16 @@ const PROVIDERS: [(&str, &str); 6] = [
     ("openai-codex", "openai"),
 ];
 
-/// Matches the date at the end of the name of a model.
+/// Matches the date at the end of a model's name, or a word in its place.
 const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
 
-/// The regions in which Amazon Bedrock serves a model, as they precede its name.
+/// The regions in which Amazon Bedrock serves a model, which precede its name.
 const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
 impl PriceTable {
-    /// Parses a table; `None` if it is not a JSON object, or no member has prices. Members without
-    /// prices are skipped: some describe the format, others are models that cost nothing.
+    /// Parses a table in LiteLLM's format; `None` if it is not a JSON object, or no member has
+    /// prices. Members without prices are skipped: some describe the format, others are models that
+    /// cost nothing.
     pub fn parse(json: &[u8]) -> Option<PriceTable> {
         let table = Raw::parse(json.trim_ascii()).ok()?;
         if !table.is_object() {
@@ -144,8 +148,8 @@ impl PriceTable {
         Some(prices)
     }
 
-    /// Parses a table in the form of `prices.txt`. Each line has the rates of some models, in
-    /// dollars per million tokens, then a colon and the names. Lines with `#` are comments.
+    /// Parses a table in the format of `prices.txt`. Each line has rates in dollars per million
+    /// tokens, a colon, and the names of the models with these rates. Lines with `#` are comments.
     fn parse_lines(text: &str) -> PriceTable {
         let mut prices = PriceTable::default();
         for line in text.lines() {
@@ -163,7 +167,7 @@ impl PriceTable {
         prices
     }
 
-    /// Adds the names by which a model is also found.
+    /// Adds the shorter names by which models are also found.
     fn add_other_names(&mut self) {
         for (name, rates) in &self.by_name {
             add_suffixes(&mut self.by_suffix, name, rates);
@@ -171,11 +175,11 @@ impl PriceTable {
         }
     }
 
-    /// Returns the rates of a model from the first of these that the table has:
+    /// Returns the rates of a model, from the first of these that the table has:
     ///
     /// 1. a row with one of its names (see [`candidate_names`]);
-    /// 2. rows whose names end with one of its names after a slash, if all have the same rates;
-    /// 3. a row with one of its names but for the date at the end.
+    /// 2. rows whose names end with a slash and one of its names, if all have the same rates;
+    /// 3. a row whose name differs from one of its names only in the date at the end.
     fn find_rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
         let names = candidate_names(provider, model);
         for name in &names {
@@ -198,7 +202,7 @@ impl PriceTable {
 }
 
 /// Returns the cost of a request at these rates, in dollars. The rates depend on the length of the
-/// prompt, which includes cached tokens.
+/// prompt, in which cached tokens count, too.
 fn estimate_cost(rates: &[Rates], usage: &Usage) -> Option<f64> {
     let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
     let rates = rates
@@ -214,8 +218,8 @@ fn estimate_cost(rates: &[Rates], usage: &Usage) -> Option<f64> {
     )
 }
 
-/// Parses the rates in a line of `prices.txt`: the usual five, then for each length of prompts `>`,
-/// its number of tokens and five more. `None` if a number is missing.
+/// Parses the rates in a line of `prices.txt`: the five usual rates, then, for each greater length
+/// of prompts, `>`, the number of tokens and five more rates. `None` if a number is missing.
 fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     let mut all = Vec::new();
     for step in text.split('>') {
@@ -224,6 +228,7 @@ fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
             numbers.push(number.parse::<f64>().ok()?);
         }
         if all.is_empty() {
+            // The usual rates have no minimum length.
             numbers.insert(0, f64::NEG_INFINITY);
         }
         let [
@@ -249,8 +254,8 @@ fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     Some(all)
 }
 
-/// Adds the suffixes after each slash of a model's name. A suffix that another model has with other
-/// rates becomes ambiguous.
+/// Adds the suffixes after each slash in a model's name. If another model has the same suffix and
+/// other rates, the suffix becomes ambiguous.
 fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates: &[Rates]) {
     for suffix in name_suffixes(name).skip(1) {
         let known = by_suffix
@@ -264,8 +269,9 @@ fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates:
     }
 }
 
-/// Adds a model under its name without a date, such as `m` for `m-2026-01-01`. Of several models,
-/// the one whose whole name that is counts, or else the one with the latest date.
+/// Adds a model under its name without a date, such as `m` for `m-2026-01-01`. If several models
+/// have the same name without a date, the one that never had a date counts, or else the one with
+/// the latest date.
 fn add_undated_name(
     by_undated_name: &mut HashMap<String, DatedModel>,
     name: &str,
@@ -290,9 +296,10 @@ fn add_undated_name(
 
 /// Returns the names under which the table may have a model, the most specific first.
 ///
-/// The model is looked for as given, without a region before its name, and without what precedes
-/// each slash in it. Each of these is combined with the provider, with the provider's name in the
-/// table, and with neither. Last come the names that Anthropic itself gives its models.
+/// Three forms of the model's name are tried: as given, without a region before it, and without
+/// what precedes each slash in it. Each form is combined with the provider's name, with the
+/// provider's name in the table, and with neither. Last come the names that Anthropic itself gives
+/// its models.
 fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     let mut providers = Vec::new();
     providers.extend(provider);
@@ -323,9 +330,9 @@ fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     names
 }
 
-/// Returns the name that Anthropic gives a model of its own: `claude-x-4-5` for `claude-x-4.5`, and
-/// for `anthropic.claude-x-4-5-v1:0` of Amazon Bedrock. `None` if that is the name as given, or if
-/// the model is of another company.
+/// Returns the name that Anthropic itself gives a model: `claude-x-4-5` for `claude-x-4.5`, and for
+/// Amazon Bedrock's `anthropic.claude-x-4-5-v1:0`. `None` if the given name is that name, or if the
+/// model is of another company.
 fn anthropic_name(name: &str) -> Option<String> {
     let model = name.strip_prefix("anthropic.").unwrap_or(name);
     if !model.starts_with("claude-") {
@@ -343,7 +350,7 @@ fn anthropic_name(name: &str) -> Option<String> {
     }
 }
 
-/// Returns a name, then the suffix after each slash in it: `a/b/c`, `b/c`, `c`.
+/// Returns a name, then what follows each slash in it: `a/b/c`, `b/c`, `c`.
 fn name_suffixes(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| {
         name.split_once('/').map(|(_, suffix)| suffix)
@@ -361,7 +368,8 @@ fn without_date(name: &str) -> &str {
 /// ascending order of length. `None` if the row has no usual rates.
 ///
 /// Rates for longer prompts are in keys such as `input_cost_per_token_above_200k_tokens`. Without
-/// such keys, they are in the steps of `tiered_pricing`, where some rows have all their rates.
+/// such keys, they are in the steps of `tiered_pricing`. Some rows have their usual rates there,
+/// too.
 fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     let steps: Vec<Raw> = match row.get("tiered_pricing") {
         Some(steps) => steps.items().collect(),
@@ -386,8 +394,8 @@ fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     Some(all)
 }
 
-/// Returns the rates for longer prompts that a row has in keys with a limit, in the order of the
-/// keys.
+/// Returns the rates for longer prompts in the keys of a row that name a length, in the order of
+/// the keys.
 fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
     let mut longer = Vec::new();
     for (key, _) in row.members() {
@@ -404,7 +412,7 @@ fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
     longer
 }
 
-/// Returns the rates of all steps but the first, which begins at 0 tokens.
+/// Returns the rates of all steps except those from 0 tokens on, which are the usual rates.
 fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
     let mut longer = Vec::new();
     for &step in steps {
@@ -422,11 +430,11 @@ fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
 }
 
 impl Rates {
-    /// Reads the rates under the keys with this suffix, as rates for prompts of any length. `None`
-    /// if the rate of the input is missing.
+    /// Reads the rates in the keys of a row that end with `suffix`, as rates for prompts of any
+    /// length. `None` if the rate of the input is missing.
     ///
-    /// A rate that is missing is taken from `usual`. Without `usual`, cached tokens cost as much as
-    /// other input, and a row must have the rate of the output.
+    /// Any other missing rate is taken from `usual`. Without `usual`, a missing rate of cached
+    /// tokens is that of the input, and the rate of the output must not be missing.
     fn from_row(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| read_rate(row, &format!("{key}{suffix}"));
         let input = rate("input_cost_per_token")?;
@@ -447,13 +455,13 @@ impl Rates {
             output: output?,
             cache_read: cache_read.unwrap_or(input),
             cache_write,
-            // Writes for an hour are never cheaper.
+            // What is kept for an hour is never cheaper than what is kept for a shorter time.
             cache_write_1h: cache_write_1h.unwrap_or(cache_write).max(cache_write),
         })
     }
 }
 
-/// Returns the rate under a key, if it is a price.
+/// Returns the rate under a key; `None` if it is missing, negative, or not a finite number.
 fn read_rate(row: Raw, key: &str) -> Option<f64> {
     let rate = parse_number(row.get(key)?)?;
     if rate.is_finite() && rate >= 0.0 {
