@@ -1,5 +1,5 @@
-//! Adds the lines that were appended to a file to its loaded session, without reading the rest
-//! again.
+//! Adds lines that were appended to a file to the session that was loaded from it, without reading
+//! the rest of the file again.
 
 use super::fragment::{Fragment, ReadContext};
 use super::link;
@@ -13,19 +13,19 @@ use pisess_store::{PageBuffer, ReadAt};
 use std::mem::take;
 use std::ops::ControlFlow;
 
-/// Adds the whole lines that were appended to the file of a loaded session. `options` are those
-/// that the session was loaded with.
+/// Adds the whole lines that were appended to the file of a loaded session. `options` must be those
+/// with which the session was loaded.
 ///
 /// Returns `false` if the session must be loaded again, because the file shrank or the new lines
 /// may change what was loaded before. They may do so in these cases:
 ///
 /// - The format is an older one, in which ids and links depend on the order of lines.
-/// - The last line known had no newline, and was continued.
+/// - The last line that was loaded had no newline, and was continued.
 /// - A new line is the first evidence that the session is of the other agent.
 /// - An id is repeated, or a parent is not an entry before its child: see `link_appended`.
 ///
 /// # Errors
-/// If the file cannot be read, or the strings of all entries no longer fit (4 GiB).
+/// If the file cannot be read, or the strings of all entries no longer fit into 4 GiB.
 pub fn load_appended(
     session: &mut Session,
     source: &dyn ReadAt,
@@ -63,7 +63,8 @@ pub fn load_appended(
             ControlFlow::Continue(())
         },
     )?;
-    // The first evidence of an agent decides, and a title line is such evidence.
+    // The first evidence of an agent decides. A title line is such evidence, so no later line can
+    // change the agent then.
     let is_of_other_agent = match new_lines.dialect {
         Some(dialect) => dialect != session.dialect,
         None => false,
@@ -86,13 +87,14 @@ pub fn load_appended(
     Ok(true)
 }
 
-/// Appends new lines to the entries of a session. Returns what remains of the joined fragment: what
-/// the session itself does not have.
+/// Appends new lines to the entries of a session. Returns the joined fragment, which retains what a
+/// session does not store, such as the ids of parents.
 ///
 /// # Errors
-/// If the strings no longer fit. The session then has what it had before.
+/// If the strings no longer fit into 4 GiB. The session is then as it was before.
 fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fragment, LoadError> {
-    // A fragment has the number of its next line, a session that of its last.
+    // `line_count` of a fragment is the number of its next line, and `line_count` of a session the
+    // number of its last.
     let mut whole = Fragment {
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
@@ -103,7 +105,8 @@ fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fra
     };
     let append_result = whole.append(new_lines);
 
-    // Also if appending failed: nothing was appended then.
+    // Even if appending failed, because the session's own data was taken. Nothing was appended to
+    // it then.
     session.entries = take(&mut whole.entries);
     session.arena = take(&mut whole.arena);
     session.collected = take(&mut whole.collected);

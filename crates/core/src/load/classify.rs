@@ -1,4 +1,5 @@
-//! What a line determines about its entry: role, flags, and the agent that wrote it.
+//! What can be derived from the line of an entry alone: its role, its flags, and the agent that
+//! wrote it.
 
 use crate::agents::Agent;
 use crate::agents::row::{has_visible_text, is_silent_ending};
@@ -9,8 +10,8 @@ use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::Raw;
 
-/// Returns the role of an entry's message; [`Role::Missing`] if the entry is not a message. In
-/// formats before version 3, `hookMessage` is the former name of `custom`.
+/// Returns the role of an entry's message; [`Role::Missing`] if the entry is not a message. The
+/// role `hookMessage` of older formats is returned as `custom`, its name in version 3.
 pub fn message_role(kind: Kind, record: &Record, format: Format) -> Role {
     let role_name = match &record.message {
         Some(message) if kind == Kind::Message => message.role,
@@ -22,8 +23,8 @@ pub fn message_role(kind: Kind, record: &Record, format: Format) -> Role {
     }
 }
 
-/// Returns the flags of an entry that its line determines, by the rules of an agent. The flags of
-/// cycles and repeated ids, which depend on other entries, are set when entries are linked.
+/// Returns the flags of an entry that follow from its line, by the rules of an agent. The flags for
+/// cycles and repeated ids depend on other entries, and are set when entries are linked.
 pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
     let ParsedEntry {
         kind,
@@ -40,7 +41,7 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
         let ending = Ending::from_message(role, message);
         if role == Role::Assistant {
             let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
-            // A reply may be neither, such as one that failed.
+            // A reply may be neither silent nor an answer, such as one that failed.
             flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
             flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
         }
@@ -65,7 +66,7 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
 
 /// Whether an entry is a message of an extension that the agent does not show.
 fn is_hidden(parsed: &ParsedEntry) -> bool {
-    // An entry of this kind is the message itself; others have it as a member.
+    // A `custom_message` entry is the message itself; a `message` entry has it as a member.
     let message = if parsed.kind == Kind::CustomMessage {
         parsed.record.bytes
     } else if parsed.kind == Kind::Message
@@ -93,7 +94,7 @@ pub fn has_image(parsed: &ParsedEntry) -> bool {
     }
 }
 
-/// Whether a turn, a tool or a command ended with an error, and was not aborted by the user.
+/// Whether a turn, a tool or a command ended with an error. What the user aborted has not failed.
 pub fn has_failed(parsed: &ParsedEntry) -> bool {
     let Some(message) = &parsed.record.message else {
         return false;
@@ -105,13 +106,13 @@ pub fn has_failed(parsed: &ParsedEntry) -> bool {
 /// How a turn, a tool or a command ended, as its message records it.
 struct Ending {
     is_failed: bool,
-    /// Whether the user stopped it. The exit code of a stopped command may be an error as well.
+    /// Whether the user stopped it. A stopped command may also have an exit code that is an error.
     is_aborted: bool,
 }
 
 impl Ending {
-    /// Reads how a message ended from the member that its role has for it: the stop reason of a
-    /// reply, `isError` of a tool result, the exit code of a command.
+    /// Reads how a message ended. A reply records it as a stop reason, a tool result as `isError`,
+    /// a command as an exit code.
     fn from_message(role: Role, message: &MessageFacts) -> Ending {
         match role {
             Role::Assistant => Ending {
@@ -140,7 +141,8 @@ fn has_stop_reason(message: &MessageFacts, reason: &str) -> bool {
     given.is_some_and(|given| given.is(reason))
 }
 
-/// Whether a reply ended with the model's answer. Replies of early versions record no stop reason.
+/// Whether a reply ended because the model had finished. Replies of early versions, which have no
+/// stop reason, count as such.
 fn ended_normally(message: &MessageFacts) -> bool {
     match message.get(Member::StopReason) {
         Some(reason) => reason.is("stop") || !reason.is_truthy(),
@@ -148,14 +150,15 @@ fn ended_normally(message: &MessageFacts) -> bool {
     }
 }
 
+/// Whether a message has the member, with a value that JavaScript treats as true.
 pub fn is_truthy(message: &MessageFacts, member: Member) -> bool {
     message.get(member).is_some_and(Raw::is_truthy)
 }
 
-/// Returns the only agent that writes such an entry; `None` if both do.
+/// Returns the agent that wrote an entry, if only one agent writes such entries.
 ///
-/// A change of the model has `provider` and `modelId` in pi, `model` in oh-my-pi. Only oh-my-pi
-/// writes `attribution`. Some types, and some roles, belong to one agent.
+/// A change of the model has `provider` and `modelId` in pi, but `model` in oh-my-pi. Only oh-my-pi
+/// writes `attribution`. Some types and roles belong to one agent.
 pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),

@@ -8,8 +8,8 @@ use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::Raw;
 
 impl Fragment {
-    /// Stores the tool calls of an entry that name a file. An assistant message contains calls; a
-    /// tool result lists the calls that the tool made itself.
+    /// Stores the tool calls of an entry that name a file. These are the calls in an assistant
+    /// message, and the calls that a tool made itself, which its result lists.
     pub fn keep_file_calls(&mut self, entry: EntryIx, parsed: &ParsedEntry) {
         // Set even if no call follows: `None` means that calls were not requested.
         self.collected.file_calls.get_or_insert_default();
@@ -29,7 +29,7 @@ impl Fragment {
         }
     }
 
-    /// Stores a tool call once per file that it names: oh-my-pi's `edit` can name several.
+    /// Stores a tool call once for each file that it names. oh-my-pi's `edit` can name several.
     fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
         for file in called_files(name, arguments) {
             let path = self.keep_text(&file.path);

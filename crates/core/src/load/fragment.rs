@@ -1,4 +1,4 @@
-//! The entries that one worker collects from the lines that start in its chunk.
+//! The entries that one worker collects from the lines that begin in its range of the file.
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
@@ -22,52 +22,54 @@ use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use std::ops::Range;
 
-/// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous
-/// one.
+/// The entries of a part of a file, and all that belongs to them. They are numbered from 0 until
+/// the fragment is appended to the one before it.
 #[derive(Debug, Default)]
 pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
-    /// The `parentId` of the entries whose parent is not the previous entry.
+    /// The `parentId` of each entry whose parent is not the previous entry.
     pub parent_ids: Vec<EntryText>,
     pub collected: Collected,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
-    /// Labels that refer to their target by record number.
+    /// Labels that name the labelled entry by a record number.
     pub numbered_targets: Vec<NumberedTarget>,
     /// The last `leaf` record.
     pub leaf_record: Option<LeafRecord>,
-    /// Whether an entry of the draft tree was seen.
+    /// Whether a line shows that the file is in the draft tree format.
     pub is_draft: bool,
-    /// The first evidence of an agent.
+    /// The agent of the first line that only one agent writes.
     pub dialect: Option<Dialect>,
-    /// Counts of physical lines, and of records that parse.
+    /// The number of physical lines.
     pub line_count: u32,
+    /// The number of records: lines that parse.
     pub record_count: u32,
     /// Estimates costs that the lines do not record.
     pub estimator: CostEstimator,
 }
 
-/// The links of a draft-tree entry, which are record numbers.
+/// The link of an entry of the draft tree format to its parent.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftLink {
     pub entry: EntryIx,
-    /// `parent`, or `backToIndex` of a pop.
+    /// The record number of the parent: the member `parent`, or `backToIndex` of a pop. `NaN` if
+    /// there is none.
     pub parent: f64,
     /// Whether the entry is a `head`.
     pub is_head: bool,
 }
 
-/// The target of a draft-tree label.
+/// The labelled entry of a label of the draft tree format.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberedTarget {
     /// The label entry.
     pub label: EntryIx,
-    /// The record number of the labelled entry, as stored: any number.
+    /// The record number of the labelled entry, as stored. It may be any number.
     pub record: f64,
 }
 
-/// A `leaf` record, which moves the leaf to another entry.
+/// A `leaf` record, which moves the leaf to an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafRecord {
     pub entry: EntryIx,
@@ -75,23 +77,23 @@ pub struct LeafRecord {
     pub target_id: Slice,
 }
 
-/// The options for reading lines.
+/// How lines are read.
 pub struct ReadContext<'a> {
     pub options: &'a LoadOptions,
     pub format: Format,
-    /// The agent whose rows and rules to use.
+    /// The agent by whose rules lines are read.
     pub agent: &'static dyn Agent,
-    /// The working directory of the session, to which paths in readable rows are relative.
+    /// The working directory of the session. Paths in rows for people are relative to it.
     pub cwd: Option<&'a Text<'static>>,
 }
 
 impl Fragment {
-    /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack
-    /// a newline.
+    /// Adds the entries and problems of whole lines. `start` is the offset in the file of the
+    /// first. Only the last line of the file may lack a newline.
     ///
     /// The scanner runs over all lines without a search for their ends. No value contains a
-    /// newline, and the scanner stops at one even in a broken string; so the end of a line is where
-    /// the scanner stopped, or at the first newline from there.
+    /// newline, and the scanner stops at one even in a broken string. So the end of a line is where
+    /// the scanner stopped, or the first newline after that.
     pub fn read_lines(
         &mut self,
         bytes: &[u8],
@@ -111,12 +113,13 @@ impl Fragment {
             let is_whole = scanner.at_end();
             let scanned_end = scanner.pos().max(pos);
             let newline = match bytes.get(scanned_end) {
-                // Usually, the scanner stopped there.
+                // Usually, the scanner stopped at the newline.
                 Some(b'\n') => Some(scanned_end),
                 _ => memchr(b'\n', &bytes[scanned_end..]).map(|at| scanned_end + at),
             };
             let end = newline.unwrap_or(bytes.len());
-            // Taken from every line, so that the range of a broken one does not remain.
+            // Taken from every line, so that the range of a broken line does not count for the next
+            // one.
             let non_ascii = scanner.take_non_ascii();
             let span = Span {
                 start: start + pos as u64,
@@ -157,13 +160,13 @@ impl Fragment {
         }
     }
 
-    /// Reports a problem of the present line.
+    /// Adds a problem of the present line.
     fn report(&mut self, kind: FindingKind) {
         let line = LineNo(self.line_count);
         self.problems.push(Problem { line, kind });
     }
 
-    /// Stores the range and the estimated tokens of a line's message, as far as the options request
+    /// Stores the location and the estimated tokens of a line's message, if the options request
     /// them.
     ///
     /// Invariant: both tables have one element per entry. So they grow by one element if the line
@@ -175,7 +178,7 @@ impl Fragment {
         blocks: &[Block],
         reading: &ReadContext,
     ) {
-        // `resize` adds the value once, or not at all.
+        // The line added one entry or none, so `resize` adds the value once or not at all.
         let entry_count = self.entries.len();
         if reading.options.message_spans {
             let range = message_range(line, record);
@@ -190,8 +193,9 @@ impl Fragment {
         }
     }
 
-    /// Adds the value of a line: an entry or, if the value is not an object or is a second header,
-    /// a problem. Both kinds count as a record, except for a value that JavaScript takes for false.
+    /// Adds the value of a line as an entry. If the value is not an object, or is a second header,
+    /// adds a problem instead. Either counts as a record, except a value that JavaScript treats as
+    /// false.
     fn push_record(
         &mut self,
         record: &Record,
@@ -201,7 +205,7 @@ impl Fragment {
     ) {
         if !record.is_object {
             self.report(FindingKind::NotAnEntry);
-            // Only a value that JavaScript takes for true has a record number.
+            // Only a value that JavaScript treats as true has a record number.
             self.record_count += u32::from(Raw::from_checked(record.bytes).is_truthy());
             return;
         }
@@ -261,11 +265,10 @@ impl Fragment {
         });
     }
 
-    /// Stores the link of a draft-tree entry to its parent. The link is a record number: the member
-    /// `parent`, or `backToIndex` of a pop. A head is stored even without a number. `kind` is the
-    /// kind before migration.
+    /// Stores the link of an entry of the draft tree format to its parent. `kind` is the kind
+    /// before migration. A head is stored even without a link.
     ///
-    /// Such a link, or a kind that only the draft tree has, marks the file as a draft tree.
+    /// A link, or a kind that only the draft tree format has, marks the file as one of that format.
     fn collect_draft_link(&mut self, kind: Kind, entry: EntryIx, record: &Record) {
         let link = if kind == Kind::StackPop {
             Raw::from_checked(record.bytes).get("backToIndex")
@@ -291,9 +294,9 @@ impl Fragment {
 
     /// Returns the parent of the next entry if it is the entry before, as for most entries.
     ///
-    /// The id of any other parent is added to `parent_ids`, and the result is `None`: that parent
-    /// is looked up once all entries of the file are known. An entry without a `parentId`, or with
-    /// an empty one, is a root.
+    /// Any other parent is looked up once all entries of the file are known. Its id is added to
+    /// `parent_ids`, and the result is `None`. An entry without a `parentId`, or with an empty one,
+    /// is a root.
     fn find_or_queue_parent(&mut self, entry: EntryIx, parent_id: Option<Raw>) -> Option<EntryIx> {
         let parent_id = parent_id?.text()?;
         if parent_id.is_empty() {
@@ -312,8 +315,9 @@ impl Fragment {
     /// Stores the row of an entry, and its tool calls.
     ///
     /// The agents cut a long text after a number of UTF-16 units, which may divide a character, and
-    /// do not mark the cut. Rows of the agent's tree stay exactly so. In rows for people, half a
-    /// character is removed, and [`CUT_MARK`] follows the start of a longer message.
+    /// do not mark the cut. Rows in the agent's own form stay exactly so. In rows for people
+    /// (`readable`), half a character is removed, and [`CUT_MARK`] follows the start of a longer
+    /// message.
     pub fn keep_row(
         &mut self,
         entry: EntryIx,
@@ -340,9 +344,10 @@ impl Fragment {
             if rows.readable && buffer.len() - start >= SHORTEST_CUT_ROW {
                 drop_divided_character(buffer);
             }
-            // To measure a message takes long, so short rows are excluded first: a message is cut
-            // after `ROW_UNITS` units, and each unit takes at least one byte. A row is shorter if
-            // white space at its start was trimmed; such a cut is not marked.
+            // Measuring a message takes long, so short rows are ruled out first. A message is cut
+            // after `ROW_UNITS` units, each of which takes at least one byte, so its row has at
+            // least as many bytes. If white space at the start was trimmed, the row of a cut
+            // message may be shorter; it then gets no mark.
             if rows.readable
                 && shows_message
                 && buffer.len() - start >= ROW_UNITS
@@ -356,8 +361,9 @@ impl Fragment {
         self.keep_calls(entry, parsed, Some(rows), reading);
     }
 
-    /// Stores the tool calls of an assistant message, with their rows if `rows` is given. Of a tool
-    /// result, stores the id of the call that it answers.
+    /// Stores the tool calls of an assistant message. `rows` describes the rows that they get;
+    /// without it, only ids are stored. Of a tool result, stores the id of the call that it
+    /// answers.
     fn keep_calls(
         &mut self,
         entry: EntryIx,
@@ -380,11 +386,11 @@ impl Fragment {
         }
     }
 
-    /// Returns a tool call for the collection; its strings are stored in the arena.
+    /// Returns a tool call to collect, after storing its strings in the arena.
     ///
-    /// Without `rows`, it has only its id. With readable rows, it has its name, and a description
-    /// in which the range of a path is known. With the agent's rows, it has the agent's text alone,
-    /// which includes the name.
+    /// Without `rows`, the call has only its id. With rows for people, it has its name, and a
+    /// description in which the range of a path is known. With rows of the agent, it has only the
+    /// agent's text, which includes the name.
     fn build_tool_call(
         &mut self,
         entry: EntryIx,
@@ -425,8 +431,8 @@ impl Fragment {
 
     /// Stores what the options request besides rows, calls and messages.
     ///
-    /// `timestamp` is as stored in the line. `time_ms` is its time in milliseconds since 1970, if
-    /// it parses.
+    /// `timestamp` is the text in the line. `time_ms` is its time in milliseconds since 1970, if it
+    /// parses.
     fn keep_requested(
         &mut self,
         entry: EntryIx,
@@ -464,9 +470,9 @@ impl Fragment {
         }
     }
 
-    /// Stores which of the searched words an entry contains, in its fields or in the text that the
-    /// agent's own search covers, and the match to show. Nothing is stored of an entry without any
-    /// of the words, except the text for a fuzzy search.
+    /// Stores which of the searched words an entry contains, and the match to show. A word counts
+    /// if it is in a field, or in the text that the agent's own search covers. Of an entry without
+    /// any of the words, only the text for a fuzzy search is stored.
     fn keep_matches(&mut self, entry: EntryIx, parsed: &ParsedEntry, reading: &ReadContext) {
         let words = &reading.options.search;
         let line = Raw::from_checked(parsed.record.bytes);
@@ -475,8 +481,8 @@ impl Fragment {
         if !matches.has_every_word() {
             let text = reading.agent.search_text(parsed);
             words.mark_found(&text.to_string_lossy(), &mut matches.words);
-            // The fuzzy search covers the label, too, which a later line sets: it is made when all
-            // lines are read.
+            // The fuzzy search also covers the label, which a later line may set. So it is made
+            // when all lines are read.
             if reading.agent.has_fuzzy_search() && !matches.has_every_word() {
                 let text = self.keep_text(&text);
                 self.collected.fuzzy_texts.push(EntryText { entry, text });
@@ -487,9 +493,8 @@ impl Fragment {
         }
     }
 
-    /// Stores labels, the leaf record, and unknown names.
-    ///
-    /// A name of the session is stored, too. All of these are stored whatever the options are.
+    /// Stores what few entries have, whatever the options are: a label, the name of the session, a
+    /// leaf record, an unknown type or role.
     fn keep_side_tables(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
         let record = parsed.record;
         let member_text = |member: Member| record.get(member).and_then(Raw::text);
@@ -497,7 +502,7 @@ impl Fragment {
             Kind::Label => {
                 let name = match member_text(Member::Label) {
                     Some(name) => name,
-                    // Migration makes a label of a named head.
+                    // A head of the draft tree format: migration makes a label of it.
                     None => draft_head_name(Raw::from_checked(record.bytes)).unwrap_or_default(),
                 };
                 let target = member_text(Member::TargetId).unwrap_or_default();
@@ -546,8 +551,8 @@ impl Fragment {
     }
 }
 
-/// Returns the kind that migration gives an entry. The summaries and pops of a draft tree become
-/// branch summaries, its named heads labels, and its other heads `custom` entries.
+/// Returns the kind that migration gives an entry. In the draft tree format, summaries and pops
+/// become branch summaries, named heads become labels, and other heads become `custom` entries.
 fn migrated_kind(kind: Kind, record: &Record) -> Kind {
     match kind {
         Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
@@ -559,12 +564,12 @@ fn migrated_kind(kind: Kind, record: &Record) -> Kind {
     }
 }
 
-/// The minimum number of bytes of a row that was cut. The shortest limit of an agent for a text in a
-/// row is 80 UTF-16 units, each of which takes at least one byte.
+/// The minimum length, in bytes, of a row in which a text was cut. The agents cut texts in rows
+/// after 80 or more UTF-16 units, each of which takes at least one byte.
 const SHORTEST_CUT_ROW: usize = 80;
 
-/// Removes the first half of a surrogate pair, which a cut left at the end of the last row or
-/// before its [`CUT_MARK`].
+/// Removes the first half of a surrogate pair at the end of the last row, before a [`CUT_MARK`]
+/// there. A cut within the pair left it.
 fn drop_divided_character(buffer: &mut Vec<u8>) {
     let is_marked = buffer.ends_with(CUT_MARK.as_bytes());
     if is_marked {
@@ -577,7 +582,7 @@ fn drop_divided_character(buffer: &mut Vec<u8>) {
 }
 
 /// Returns the range of the message within its line, in bytes. It is empty if the line has no
-/// message, or one at offsets that do not fit 32 bits.
+/// message, or if an offset does not fit into 32 bits.
 fn message_range(line: &[u8], record: &Record) -> Range<u32> {
     let Some(message) = record.message else {
         return 0..0;

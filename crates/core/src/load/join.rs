@@ -1,4 +1,4 @@
-//! Joining fragments in file order.
+//! Joins fragments in file order.
 
 use super::LoadError;
 use super::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
@@ -6,11 +6,12 @@ use crate::session::collected::{AppendPart, PrecedingCounts, Renumber};
 use crate::session::entry::EntryIx;
 
 impl Fragment {
-    /// Adds the next fragment of the file to the end of this one, and leaves it empty for reuse.
-    /// The numbers of its entries, lines, records and strings become those of the whole.
+    /// Moves the content of the next fragment of the file to the end of this one. The numbers of
+    /// its entries, lines, records and strings become those in the whole. `next` is empty then, and
+    /// can be reused.
     ///
     /// # Errors
-    /// If the strings of all entries, or their rows, no longer fit (4 GiB).
+    /// If the strings of all entries, or their rows, no longer fit into 4 GiB.
     pub fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
         // Offsets and indexes have 32 bits.
         let arena_len = self.arena.len() + next.arena.len();
@@ -27,8 +28,8 @@ impl Fragment {
             records: self.record_count,
         };
 
-        // In most files, each entry follows the one before. The first entry of the next fragment
-        // is then linked here, and its parent need not be looked up by its id.
+        // In most files, the parent of each entry is the one before. The first entry of the next
+        // fragment is then linked here, and its parent need not be looked up by its id.
         let follows_last_entry = self.is_followed_by_child(next);
         if follows_last_entry {
             next.parent_ids.remove(0);
@@ -46,7 +47,7 @@ impl Fragment {
             .append_part(&mut next.draft_links, preceding);
         self.numbered_targets
             .append_part(&mut next.numbered_targets, preceding);
-        // The last record of the file counts.
+        // The last `leaf` record of the file counts.
         if let Some(mut leaf_record) = next.leaf_record.take() {
             leaf_record.renumber(preceding);
             self.leaf_record = Some(leaf_record);
@@ -62,8 +63,8 @@ impl Fragment {
 
     /// Whether the parent of the first entry of the next fragment is the last entry of this one.
     ///
-    /// The id of that parent is then the first of `parent_ids`: within its own fragment, the entry
-    /// has no previous entry with that id.
+    /// In its own fragment, that entry has no previous entry, so the id of its parent is the first
+    /// of `parent_ids`.
     fn is_followed_by_child(&self, next: &Fragment) -> bool {
         let Some(parent) = next.parent_ids.first() else {
             return false;
@@ -82,7 +83,8 @@ impl Fragment {
     }
 }
 
-// The record numbers in links and targets are those of the whole file already.
+// The record numbers in `DraftLink` and `NumberedTarget` were read from the file, so they are
+// numbers in the whole file already.
 
 impl Renumber for DraftLink {
     fn renumber(&mut self, preceding: PrecedingCounts) {

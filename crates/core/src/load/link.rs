@@ -1,4 +1,5 @@
-//! Turns fragments into a session: ids of older formats, parents, cycles, the leaf.
+//! Makes a session of the joined fragments: assigns ids in older formats, links entries to their
+//! parents, cuts cycles, and finds the leaf.
 
 use crate::load::LoadError;
 use crate::load::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
@@ -19,8 +20,9 @@ use uuid::Uuid;
 /// Makes a session of the preamble and of the joined fragments of a file, in these steps:
 ///
 /// 1. In older formats, entries get ids.
-/// 2. Each entry gets its parent; cycles are cut; labels of the draft tree get their targets; the
-///    leaf is found. With `skip_links`, this step is omitted for the newer formats.
+/// 2. Each entry gets its parent. Cycles are cut, labels of the draft tree format get their
+///    targets, and the leaf is found. With `skip_links`, this step is omitted for the newer
+///    formats.
 /// 3. Copies of requests are removed, and problems are sorted by line.
 pub fn link_session(
     preamble: Preamble,
@@ -50,7 +52,7 @@ pub fn link_session(
         entries: fragment.entries,
         arena: fragment.arena,
         dangling: Vec::new(),
-        // The fragment has the number of the line that would come next.
+        // In a fragment, this is the number of the line that would come next.
         line_count: fragment.line_count - 1,
         record_count: fragment.record_count,
     };
@@ -58,7 +60,8 @@ pub fn link_session(
     if is_older {
         assign_ids(&mut session)?;
     }
-    // In the older formats, linking also gives entries their times.
+    // Older formats are linked in any case: in the draft tree format, linking also gives entries
+    // their times.
     if is_older || !skip_links {
         link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
         if format == Format::Draft {
@@ -76,12 +79,12 @@ pub fn link_session(
 }
 
 /// Links the entries from the index `first_new` on, which were appended to a linked session.
-/// `parent_ids` are the ids of those parents that are not the entry before.
+/// `parent_ids` has the id of each of their parents that is not the previous entry.
 ///
 /// Returns `false` if the new entries may change how earlier entries are linked. The session is
 /// then linked only in part, and must be loaded again. This is so in three cases:
 ///
-/// - A new entry has the id of a parent that an earlier entry misses.
+/// - A new entry has the id of a parent that is missing for an earlier entry.
 /// - A new entry has the id of another entry.
 /// - The parent of a new entry is missing, or not before the entry in the file.
 pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[EntryText]) -> bool {
@@ -93,7 +96,7 @@ pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[Entr
         ..
     } = &mut *session;
     let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
-    // First the ids of all: a new entry may have a parent that is new as well.
+    // First the ids of all new entries, because one of them may be the parent of another.
     for index in first_new..entries.len() {
         let ix = EntryIx::new(index);
         let is_missing_parent = dangling
@@ -130,19 +133,19 @@ fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: 
     cut_cycles(session);
 }
 
-/// Whether the last line has its newline. An empty file has no line without one.
+/// Whether the last line has a newline at its end. True for an empty file.
 pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(source.is_empty() || source.read_range(source.len() - 1..source.len())? == b"\n")
 }
 
-/// Gives the entries of an older format their ids, which are the same on every machine.
+/// Gives the entries of an older format ids, which are the same on every machine.
 ///
 /// An id is the first 8 hex digits of the UUIDv5 of the record's number, in the namespace of the
-/// session's id. If another entry has it, `number:1` takes the place of the number, then
-/// `number:2`, and so on.
+/// session's id. If the id is taken, `number:1` takes the place of the number, then `number:2`, and
+/// so on.
 ///
 /// # Errors
-/// If the strings of all entries no longer fit (4 GiB).
+/// If the strings of all entries no longer fit into 4 GiB.
 fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = id_namespace(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
@@ -163,15 +166,15 @@ fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from
-/// it.
+/// Returns the namespace of the ids in a session: the session's own id if that is a UUID, else a
+/// UUID derived from it.
 fn id_namespace(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
 
-/// Returns the id of a record as a number, whose 8 hex digits are the id. `attempt` is 0, and one
-/// more each time that the id is taken.
+/// Returns the id of a record as a number, whose 8 hex digits are the id. `attempt` is 0 at first,
+/// and grows by 1 each time that the id is taken.
 fn short_id(namespace: &Uuid, record: u32, attempt: u32) -> u32 {
     let name = if attempt == 0 {
         record.to_string()
@@ -182,8 +185,8 @@ fn short_id(namespace: &Uuid, record: u32, attempt: u32) -> u32 {
 }
 
 impl Session {
-    /// Returns a new id for record `number`: the same on every machine, not in use by another
-    /// entry, and one for which `is_taken` is false.
+    /// Returns a new id for the record `number`, which is the same on every machine. No entry has
+    /// the id, and `is_taken` is false for it.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = id_namespace(&self.header.id);
         let is_free =
@@ -195,12 +198,13 @@ impl Session {
     }
 }
 
-/// Builds the session's index of ids, and marks entries whose id is repeated.
+/// Builds the index of ids, and marks entries whose id is repeated.
 ///
-/// Of several entries with an id, the index contains the last, as in the agents. The others are
-/// marked as superseded. Each repetition is a problem, on the line that repeats the id.
+/// If several entries have an id, the index contains the last, as in the agents. The others are
+/// marked as superseded. Each repetition is a problem on the line that repeats the id.
 fn index_ids(session: &mut Session) {
-    // Borrowed one by one: the index reads ids while flags of entries are set.
+    // The fields are borrowed one by one, because the index reads ids while flags of entries are
+    // set.
     let mut ids = IdIndex::with_capacity(session.entries.len());
     let Session {
         entries,
@@ -232,13 +236,14 @@ fn link_in_file_order(session: &mut Session) {
     }
 }
 
-/// Links entries to the parents with these ids. All other entries are roots, or follow the entry
-/// before them: they were linked when their lines were read, or their fragments joined.
+/// Links entries to the parents whose ids are in `parent_ids`. All other entries are linked
+/// already: they are roots, or follow the entry before them.
 ///
-/// An entry whose parent is missing becomes a root. That is a problem, and its `parentId` is stored
+/// An entry whose parent is missing becomes a root. That is a problem, and the `parentId` is stored
 /// as dangling.
 fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
-    // An entry that was linked to the entry before may have to follow a later one with the same id.
+    // Reading linked an entry to the entry before it if that has the right id. But if a later entry
+    // has the same id, that is the parent.
     let has_duplicates = session
         .problems
         .iter()
@@ -261,8 +266,8 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
     }
 }
 
-/// Replaces each parent whose id is repeated later in the file by the last entry with that id, as
-/// in the agents.
+/// If the id of an entry's parent is repeated later in the file, makes the last entry with that id
+/// the parent, as in the agents.
 fn relink_from_superseded(session: &mut Session) {
     for index in 0..session.entries.len() {
         let Some(parent) = session.entries[index].parent else {
@@ -274,7 +279,8 @@ fn relink_from_superseded(session: &mut Session) {
     }
 }
 
-/// Links the entries of a draft tree, and gives them their times, which are optional there.
+/// Links the entries of the draft tree format, and gives them times, which are optional in this
+/// format.
 ///
 /// A link is a record number. The header is record 0: a link to it, or a negative one, makes the
 /// entry a root. So does a link to a missing record, which is a problem. An entry without a link,
@@ -283,7 +289,7 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     link_in_file_order(session);
     carry_times(session);
     for link in links {
-        // A head that points to nothing follows the entry before it, like any without a link.
+        // A head without a link follows the entry before it, like any other entry.
         if link.parent.is_nan() {
             continue;
         }
@@ -300,13 +306,13 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     fill_timestamps(session);
 }
 
-/// Converts the targets of draft-tree labels to ids.
+/// Converts the targets of labels of the draft tree format to ids. `numbered_targets` has the
+/// record numbers, in the order of the labels in the file.
 ///
-/// - A label that was a named head has its parent as its target: the entry that the head points
-///   to. If it points nowhere, the target is empty.
-/// - The target of any other label is a record number. If no entry has it, the target is `root`.
-///
-/// `numbered_targets` has the numbers, in the order of the labels in the file.
+/// - A label that was a named head has its parent as its target: the entry that the head points to.
+///   If the head points nowhere, the target is empty.
+/// - The target of any other label is a record number. If there is no such entry, the target is
+///   `root`.
 fn link_draft_labels(
     session: &mut Session,
     links: &[DraftLink],
@@ -339,8 +345,8 @@ fn link_draft_labels(
     }
 }
 
-/// Gives each entry without a time that of the entry before it in the file, and the first entry
-/// that of the header. In the draft tree, timestamps are optional.
+/// Gives each entry without a time the time of the entry before it in the file, and the first entry
+/// that of the header.
 fn carry_times(session: &mut Session) {
     let started_ms = session.header.started_ms();
     let mut previous_ms = started_ms.unwrap_or(Entry::NO_TIME);
@@ -352,8 +358,8 @@ fn carry_times(session: &mut Session) {
     }
 }
 
-/// Gives entries and labels without a timestamp the text that migration would write for them.
-/// Timestamps of entries are only filled in if they were requested: else their table is empty.
+/// Stores a timestamp for each entry and label without one: the text that migration would write. If
+/// the timestamps of entries were not requested, their table is empty and stays so.
 fn fill_timestamps(session: &mut Session) {
     for ix in session.entry_indexes() {
         let timestamp = session.collected.timestamps.get(ix.index());
@@ -369,23 +375,24 @@ fn fill_timestamps(session: &mut Session) {
     }
 }
 
-/// Stores the timestamp of an entry as migration would write it, and returns where it is.
+/// Stores the timestamp of an entry as migration would write it, and returns its place in the
+/// arena.
 fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
     Slice::append(session.draft_timestamp(ix).as_bytes(), &mut session.arena)
 }
 
-/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its
-/// members.
+/// Cuts each cycle of parents at the entry of it that is first in the file, which becomes a root.
+/// Marks all entries of the cycle.
 ///
-/// Walks from each entry towards its root, over entries that no walk has visited. A walk that ends
-/// at an entry with a parent, which it visited itself, has found a cycle.
+/// Walks from each entry towards its root, over entries that no walk has visited. If a walk comes
+/// back to an entry that it visited itself, it has found a cycle.
 fn cut_cycles(session: &mut Session) {
     let entries = &mut session.entries;
     if all_parents_precede(entries) {
         return; // There can be no cycle.
     }
-    // The number of the walk that visited each entry: the index of its start, plus 1. 0 if no walk
-    // has visited the entry.
+    // For each entry, the number of the walk that visited it: the index of the walk's start, plus
+    // 1. 0 if no walk has visited it.
     let mut visited_in = vec![0_u32; entries.len()];
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
@@ -405,7 +412,7 @@ fn cut_cycles(session: &mut Session) {
             continue;
         }
         let cut_link = cut_cycle(entries, current, &mut session.problems);
-        // The links of the draft tree are not ids, so they are not dangling ids.
+        // Links of the draft tree format are record numbers, so they cannot be dangling ids.
         if session.format != Format::Draft {
             session.dangling.extend(cut_link);
         }
@@ -413,7 +420,7 @@ fn cut_cycles(session: &mut Session) {
     session.dangling.sort_by_key(|parent| parent.entry);
 }
 
-/// Whether each parent is before its child in the file.
+/// Whether each parent is before its child in the file. Then there can be no cycle.
 fn all_parents_precede(entries: &[Entry]) -> bool {
     entries
         .iter()
@@ -421,10 +428,10 @@ fn all_parents_precede(entries: &[Entry]) -> bool {
         .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.index() < at))
 }
 
-/// Cuts the cycle that `member` is in: the member that is first in the file loses its parent, and
-/// becomes a root. All members are marked, and each is a problem.
+/// Cuts the cycle that contains `member`: the entry of it that is first in the file loses its
+/// parent, and becomes a root. All entries of the cycle are marked, and each is a problem.
 ///
-/// Returns the link that was cut: the new root with the id of its former parent.
+/// Returns the link that was cut: the new root, and the id of its former parent.
 fn cut_cycle(
     entries: &mut [Entry],
     member: EntryIx,
@@ -454,11 +461,12 @@ fn cut_cycle(
     })
 }
 
-/// Returns the leaf: the last entry of the file that has an id. If that is a `leaf` record, the
-/// leaf is the entry that the record refers to; `None` if there is no such entry.
+/// Returns the leaf: the last entry of the file that has an id. If that entry is a `leaf` record,
+/// the leaf is the entry to which the record refers; `None` if there is no such entry.
 ///
-/// `leaf_record` is the last `leaf` record of the file. A `head` of a draft tree needs no such
-/// rule: it is a child of the entry it points to, so a last `head` moves the leaf there.
+/// `leaf_record` is the last `leaf` record of the file. A `head` of the draft tree format needs no
+/// such rule. It is a child of the entry to which it points, so a `head` at the end of the file
+/// moves the leaf there.
 pub fn find_leaf(session: &Session, leaf_record: Option<LeafRecord>) -> Option<EntryIx> {
     let last = session
         .entry_indexes()

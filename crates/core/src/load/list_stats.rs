@@ -1,4 +1,4 @@
-//! Adds entries to what a list shows while a file is loaded.
+//! Collects, while a file is loaded, what a list of sessions shows of it.
 
 use crate::agents::row::{ROW_UNITS, forwarded_row, normalize_spaces, spaced_message_head};
 use crate::format::title::{may_have_envelope, title_words};
@@ -20,12 +20,12 @@ use std::hash::BuildHasher;
 impl ListStats {
     /// Adds what an entry contributes to the row of its session in a list:
     ///
-    /// - any entry: its time, which may be in `period`;
-    /// - any message: one more message, one more of the user if it is theirs, and words for the
-    ///   title if they are better than those before;
+    /// - any entry: whether its time is in `period`;
+    /// - any message: one more message, one more of the user if it is theirs, and a better title if
+    ///   it has one;
     /// - a reply: its model;
     /// - a message of the user or a reply, if it has `content`: the time of the last activity;
-    /// - of these, a message of the user: the question, if there is none yet.
+    /// - the first of these messages of the user that has text: the question.
     ///
     /// `time_ms` is the entry's own time, in milliseconds since 1970.
     pub fn add_entry(
@@ -77,11 +77,10 @@ impl ListStats {
         }
     }
 
-    /// Takes the opening from a message, if it says more about the session than the present
-    /// opening.
+    /// Replaces the opening by a part of a message that is a better title, if the message has one.
     fn improve_opening(&mut self, role: Role, message: &MessageFacts, blocks: &[Block]) {
-        // Rules most messages out before their text is read: only a message of the user can be
-        // better than an opening, and none is better than words.
+        // Most messages are ruled out before their text is read: only a message of the user can be
+        // better than an opening, and none is better than words of the user.
         let may_be_better = match self.opening {
             None => true,
             Some(Opening::Other(_) | Opening::Command(_)) => role == Role::User,
@@ -97,7 +96,7 @@ impl ListStats {
         }
     }
 
-    /// Adds the model of a reply, if no reply before was of this model.
+    /// Adds the model of a reply, if no earlier reply was of this model.
     fn add_model(&mut self, message: &MessageFacts) {
         let respondent = message.respondent();
         let provider = respondent.provider.as_ref().map(Text::to_string_lossy);
@@ -112,8 +111,9 @@ impl ListStats {
     }
 }
 
-/// Returns the key of an entry: a hash of its id and of its timestamp as stored. An entry without
-/// an id has [`EntryKey::NONE`], because it cannot be a copy.
+/// Returns the identity of an entry. Its key is a hash of its id and of its timestamp as stored.
+/// The key of an entry without an id is [`EntryKey::NONE`], because it cannot be recognized as a
+/// copy.
 pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     let id = match parsed.record.id {
         Some(id) => decode(id.bytes),
@@ -134,17 +134,18 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     }
 }
 
-/// The minimum length of an id that counts as unique. Providers use longer ones; a server on the
-/// user's own machine may begin with `chatcmpl-1` each time.
+/// The minimum length of an id that counts as unique. Ids of providers are longer. A shorter one
+/// may come from a server on the user's own machine, which may begin with `chatcmpl-1` each time.
 const UNIQUE_ID_LEN: usize = 16;
 
-/// Returns the key of the response that an entry has: a hash of the provider's id of it, or of the
-/// id of its first call. [`EntryKey::NONE`] if it has neither.
+/// Returns the key of the response that an entry contains: a hash of the id that the provider gave
+/// the response, or else of the id of its first tool call. [`EntryKey::NONE`] if it has neither, or
+/// both are not unique.
 fn response_key(parsed: &ParsedEntry) -> u128 {
     if parsed.kind != Kind::Message || parsed.role != Role::Assistant {
         return EntryKey::NONE;
     }
-    // Other sessions may have an id that is not unique, for another response.
+    // An id that is not unique may occur in other sessions for another response.
     let id = match stored_response_id(parsed.record.bytes) {
         Some(id) if is_unique_id(&id) => Some(id),
         _ => first_call_id(parsed).filter(is_unique_id),
@@ -155,9 +156,9 @@ fn response_key(parsed: &ParsedEntry) -> u128 {
     }
 }
 
-/// Returns the id that the provider gave to the response on a line.
+/// Returns the `responseId` on a line: the id that the provider gave the response.
 fn stored_response_id(line: &[u8]) -> Option<Text<'_>> {
-    // Few agents store it, and a search takes less time than to parse the line.
+    // Few agents store this id, and a search takes less time than parsing the line.
     memmem::find(line, b"\"responseId\"")?;
     let message = Raw::from_checked(line).get("message")?;
     message.get_text("responseId")
@@ -168,21 +169,21 @@ fn first_call_id<'a>(parsed: &ParsedEntry<'a>) -> Option<Text<'a>> {
     call.id?.text()
 }
 
-/// Whether an id is random. Ids that some models count up, such as `functions.bash:0`, have a
-/// colon.
+/// Whether an id is long and random enough to be unique. Ids that some models count up, such as
+/// `functions.bash:0`, contain a colon.
 fn is_unique_id(id: &Text) -> bool {
     let bytes = id.as_bytes();
     bytes.len() >= UNIQUE_ID_LEN && !bytes.contains(&b':')
 }
 
-/// Returns a hash of 128 bits: two of 64 bits with different seeds.
+/// Returns a hash of 128 bits, made of two hashes of 64 bits with different seeds.
 fn hash_twice(value: (&[u8], &[u8])) -> u128 {
     let high = FixedState::with_seed(1).hash_one(value);
     let low = FixedState::with_seed(2).hash_one(value);
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// Returns the part of a message that can be the title of its session, with its rank as a source:
+/// Returns the part of a message that can be the title of its session, as a kind of opening:
 ///
 /// - of a command that the user ran in the shell: the command;
 /// - of any other message: the start of its words, without what a program put around them and
@@ -205,7 +206,8 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
             None
         };
     }
-    // The words of the user make the best title; `/mode` says little, and a reply is not a request.
+    // The words of the user make the best title. A command such as `/mode` says little, and a reply
+    // is not a request.
     let opening = match role {
         Role::User if is_command(&title) => Opening::Command(title),
         Role::User => Opening::Words(title),
@@ -214,13 +216,16 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
     Some(opening)
 }
 
-/// The number of UTF-16 units to read of a message for a title, which may be below a heading.
+/// The number of UTF-16 units to read of a message for a title. It is more than a row, because the
+/// words may be below a heading.
 const TITLE_UNITS: usize = 2 * ROW_UNITS;
 
-/// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] units of them.
+/// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] UTF-16 units of
+/// them.
 fn message_title(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     let start = spaced_message_head(message, blocks, TITLE_UNITS);
     let mut start = start.head_whole(TITLE_UNITS).into_string_lossy();
+    // The words of the user may be far behind the elements that an agent put before them.
     if may_have_envelope(&start) {
         start = spaced_message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
     }
@@ -237,11 +242,12 @@ fn is_of_type(block: &Block, block_type: &str) -> bool {
     block.kind.is_some_and(|stored| stored.is(block_type))
 }
 
-/// Returns the start of a user message, at most [`PREVIEW_UNITS`] units of it; `None` if it has no
-/// text.
+/// Returns the start of a user message, at most [`PREVIEW_UNITS`] UTF-16 units of it; `None` if it
+/// has no text.
 ///
-/// The text is that of pi's list: the string, or the text blocks joined with spaces. Of a message
-/// that a chat program forwarded, it is the row of the user's words, which is never the whole text.
+/// The text is the one in pi's own list: the string, or the text blocks joined with spaces. For a
+/// message that a chat program forwarded, it is the row of the user's words, which is never the
+/// whole text.
 fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     if let Some(words_of_user) = forwarded_row(message, blocks) {
         return Some(Question {
@@ -281,8 +287,8 @@ fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) ->
     })
 }
 
-/// Decodes the start of a JSON string. It is one unit longer than the text of a question may be, so
-/// that its length shows whether the string goes on.
+/// Decodes the start of a JSON string, at most one UTF-16 unit more than the text of a question may
+/// have. So the length shows whether the string is longer.
 fn decode_preview(string: &[u8]) -> Text<'static> {
     let mut preview = Vec::new();
     decode_head(string, PREVIEW_UNITS + 1, &mut preview);

@@ -1,9 +1,9 @@
-//! Loads a file in one pass: ranges, workers, envelopes.
+//! Loads a file in one pass.
 //!
-//! The file is divided into ranges; each worker reads the lines that begin in a range into its own
-//! buffer, walks them once and makes a `Fragment`; fragments are joined in file order. Only the
-//! parts of a body that [`LoadOptions`] request are kept, so memory grows with the number of
-//! entries, plus the longest line per worker.
+//! The file is divided into ranges. Each worker reads the lines that begin in a range, and makes a
+//! `Fragment` of their entries. Fragments are joined in file order. Only the parts of a line that
+//! [`LoadOptions`] request are kept besides the [`Entry`](crate::session::entry::Entry). So memory
+//! grows with the number of entries, plus the longest line per worker.
 
 mod append;
 mod files;
@@ -42,31 +42,31 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The length from which a second worker saves time.
+/// The length of a file, in bytes, above which a second worker saves time.
 const SMALL_FILE_LEN: u64 = 1 << 20;
 
-/// The length of a line, in bytes, that does not stay in memory once the file is loaded.
+/// The maximum length of the read buffer, in bytes, that stays in memory once the file is loaded.
 const MAX_KEPT_LEN: usize = 16 << 20;
 
-/// What to keep besides the envelopes.
+/// What to keep of each line besides the [`Entry`](crate::session::entry::Entry).
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// The number of threads that read; 0 is one, and small files are read by one in any case.
+    /// The number of threads that read; 0 means 1. Small files are read by one thread in any case.
     pub workers: usize,
     /// Leave out a last line that is still being written.
     pub whole_lines: bool,
-    /// Keep each entry's row.
+    /// Keep each entry's row in a tree, and tool calls.
     pub rows: Option<RowOptions>,
-    /// Keep tool calls and results; those of rows are kept in any case.
+    /// Keep tool calls and results. (With `rows`, they are kept in any case.)
     pub tool_calls: bool,
-    /// Search all text of each entry for these words.
+    /// Search all text of each entry for these words, and keep the matches.
     pub search: SearchWords,
     /// Keep each entry's `timestamp` as stored.
     pub timestamps: bool,
     /// Keep the requests that entries record: their tokens and cost.
     pub usage: bool,
-    /// With `usage`: the prices for requests without a recorded cost. Without a table, these are
-    /// the prices that pisess contains.
+    /// With `usage`: the table that has the prices of requests without a recorded cost. `None`
+    /// stands for the table that pisess contains.
     pub prices: Option<Arc<PriceTable>>,
     /// Keep the location of each entry's message, for callers that will read all of them.
     pub message_spans: bool,
@@ -74,19 +74,20 @@ pub struct LoadOptions {
     pub message_tokens: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
-    /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot
-    /// be relied on, and defects of links are not found. Older formats are linked all the same.
+    /// Do not link entries, for callers that only iterate over them. Parents, ids and the leaf
+    /// cannot be relied on then, and defects of links are not found. Older formats are linked
+    /// nevertheless.
     pub skip_links: bool,
     /// Keep what statistics need of entries and tool calls.
     pub stats: bool,
     /// With `stats`, also keep the paths of files that are only read.
     pub read_paths: bool,
-    /// Keep the key of each entry, to recognize its copies in forks.
+    /// Keep the identity of each entry, by which copies in forks are recognized.
     pub entry_keys: bool,
-    /// Collect what a list of sessions shows, and whether an entry is in this period.
+    /// Keep what a list of sessions shows, and whether any entry is in this period.
     pub list_stats: Option<Period>,
-    /// Keep the places of lines that are not plain: those with a problem, without a newline, or for
-    /// which this is false.
+    /// Keep the places of lines that are not plain: those with a problem, those without a newline,
+    /// and those for which this function returns `false`.
     pub is_plain_line: Option<fn(&Record, &[Block]) -> bool>,
 }
 
@@ -97,8 +98,8 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 
 /// Loads a session: its header, then all other lines in one pass.
 ///
-/// The pass follows the rules of the agent that the first lines suggest. If later lines show that
-/// the session is of the other agent, a second pass follows that agent's rules.
+/// The pass follows the rules of the agent to which the first lines point. If a later line shows
+/// that the session is of the other agent, a second pass follows that agent's rules.
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
@@ -125,7 +126,7 @@ pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadE
     Ok(session)
 }
 
-/// Whether a source of this length is certainly read by one worker.
+/// Whether a source of this length is read by one worker in any case.
 pub fn is_small(length: u64) -> bool {
     length <= SMALL_FILE_LEN
 }
@@ -135,8 +136,8 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read_preamble(&start.to_vec()).is_ok()
 }
 
-/// Returns the agent that a file belongs to: oh-my-pi if it has a title line, else that of the
-/// first evidence in an entry, else pi.
+/// Returns the agent to which a file belongs: oh-my-pi if the file has a title line, else the agent
+/// of the first line that only one agent writes, else pi.
 fn choose_dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() {
         Dialect::OhMyPi
@@ -145,9 +146,9 @@ fn choose_dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     }
 }
 
-/// Returns the dialect that the first lines after the preamble show; pi if they show none.
+/// Guesses the agent of a file from the first lines after the preamble; pi if they do not show it.
 ///
-/// The guess decides only by which rules the file is read first: see [`load`].
+/// The guess only decides by which rules the file is read first: see [`load`].
 fn guess_dialect(
     source: &dyn ReadAt,
     preamble: &Preamble,
@@ -157,9 +158,9 @@ fn guess_dialect(
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents write the current model first, in different formats, so the first kilobyte
-    // usually suffices. Without rows, little depends on the dialect, and reading bytes twice is
-    // slow for many small files.
+    // Both agents write the current model first, in different forms, so the first kilobyte usually
+    // suffices. Without rows, little depends on the agent, and reading bytes twice is slow for many
+    // small files.
     let first_length = 1024;
     let second_length = if options.rows.is_some() {
         64 * 1024
@@ -184,14 +185,14 @@ fn guess_dialect(
     Ok(Dialect::Pi)
 }
 
-/// Returns the agent of the first of these lines that only one agent writes. `lines` are the first
-/// ones after the preamble.
+/// Returns the agent of the first of these lines that only one agent writes. `lines` are those
+/// after the preamble.
 fn find_dialect_evidence(lines: &[u8], preamble: &Preamble) -> Option<Dialect> {
     let mut fragment = Fragment::default();
     let reading = ReadContext {
         options: &LoadOptions::default(),
         format: preamble.format,
-        // The evidence is the same by the rules of either agent.
+        // The rules of either agent give the same evidence.
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
@@ -200,12 +201,12 @@ fn find_dialect_evidence(lines: &[u8], preamble: &Preamble) -> Option<Dialect> {
 }
 
 thread_local! {
-    /// The buffer and the keys of a thread, which often reads one file after another.
+    /// The buffer and the cache of keys of a thread, which often reads one file after another.
     static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::new_key_cache()));
 }
 
-/// Reads the lines after the header in one pass, by the rules of an agent. Several threads read
-/// ranges of a large file; their fragments are joined in file order.
+/// Reads the lines after the header in one pass, by the rules of an agent. If the file is large,
+/// several threads read ranges of it, and their fragments are joined in file order.
 fn read_all_lines(
     source: &dyn ReadAt,
     options: &LoadOptions,
@@ -230,8 +231,7 @@ fn read_all_lines(
         })?;
         Ok::<Fragment, LoadError>(fragment)
     };
-    // The next line follows those of the preamble, and the next record follows the header, which is
-    // 0.
+    // The next line follows those of the preamble. The header is record 0, so the next record is 1.
     let mut whole = Fragment {
         line_count: preamble.line_count + 1,
         record_count: 1,
@@ -249,7 +249,8 @@ fn read_all_lines(
         empty_fragments.put(fragment);
         Ok::<(), LoadError>(())
     })?;
-    // What is done with the session next may need as much memory for such a line.
+    // A line that needed a larger buffer is rare, and what is done with the session next may need
+    // as much memory.
     READER.with_borrow_mut(|(buffer, _)| buffer.release(MAX_KEPT_LEN));
     Ok(whole)
 }

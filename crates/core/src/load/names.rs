@@ -1,11 +1,11 @@
-//! Sessions by name: `last`, the start or end of an id, the start of a short id, or a name that the
-//! user gave.
+//! Finds sessions by name: `last`, the start or end of an id, the start of a short id, or a name
+//! that the user gave.
 //!
 //! In the stores of both agents, the sessions of the current project are searched first, then all,
-//! as pi does. The agents' file names contain the ids, so files of other projects are skipped if
-//! their name contains another id. Names given by the user are inside the files, and are searched
-//! for if no id matches. Then all files are read, so an id is also found in a file whose name
-//! contains another; ids still precede names.
+//! as pi does. The agents' file names contain the ids, so files whose name contains another id are
+//! skipped. Names given by the user are inside the files, and are searched for only if no id
+//! matches. Then all files are read, so an id is also found in a file whose name contains another.
+//! A match by id still counts more than one by name.
 
 use super::peek;
 use crate::agents::stores::{BaseDirs, Store, is_cwd};
@@ -21,11 +21,11 @@ use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-/// The minimum number of characters of an id that names a session.
+/// The minimum number of characters of a part of an id that names a session.
 const MIN_ID_PART_LEN: usize = 4;
-/// The minimum number of characters at the start of a name that name a session.
+/// The minimum number of characters of the start of a name that names a session.
 const MIN_NAME_PART_LEN: usize = 2;
-/// The maximum number of candidates in a message.
+/// The maximum number of sessions that an error lists if several match.
 const MAX_CANDIDATES: usize = 8;
 /// The maximum number of similar names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
@@ -54,7 +54,7 @@ pub enum NameError {
     Ambiguous {
         /// The name.
         name: String,
-        /// Some of them, with their ids.
+        /// The ids and paths of some of them.
         candidates: Vec<(String, PathBuf)>,
         /// The number of sessions that match.
         sessions: usize,
@@ -89,8 +89,8 @@ impl NameError {
     }
 }
 
-/// Whether a name is `last` with a suffix that it cannot have: that of a reference to an entry, or
-/// `-` and a number.
+/// Whether a name looks like `last` with a suffix that pisess does not accept: the suffix of a
+/// reference to an entry, or `-` and a number.
 fn is_like_last(name: &str) -> bool {
     let Some(suffix) = name.strip_prefix("last") else {
         return false;
@@ -101,14 +101,16 @@ fn is_like_last(name: &str) -> bool {
     suffix.starts_with(['@', '^', '~', ':'])
 }
 
-/// Whether a name that no session has reads as a reference to an entry, in pisess or in git.
+/// Whether a name, which no session has, looks like a reference to an entry in pisess or to a
+/// commit in git.
 fn is_reference(name: &str) -> bool {
     name.starts_with(['@', ':'])
         || suffix_of_head(name).is_some()
         || ["id:", "label:"].iter().any(|form| name.starts_with(form))
 }
 
-/// Returns what follows `HEAD`, as in git's `HEAD~2`; `None` if the name is another word.
+/// Returns what follows `HEAD` in a name such as git's `HEAD~2`; `None` if the name is another
+/// word.
 fn suffix_of_head(name: &str) -> Option<&str> {
     let suffix = name.strip_prefix("HEAD")?;
     if suffix.is_empty() || suffix.starts_with(['@', '^', '~', ':']) {
@@ -118,7 +120,7 @@ fn suffix_of_head(name: &str) -> Option<&str> {
     }
 }
 
-/// Returns the message that the project has only this number of sessions, too few for `last~back`.
+/// Returns the message that the project has too few sessions for `last~back`.
 fn no_last(back: usize, sessions: usize) -> String {
     match sessions {
         0 => "there is no session for this directory".to_owned(),
@@ -127,28 +129,28 @@ fn no_last(back: usize, sessions: usize) -> String {
     }
 }
 
-/// A session and its id.
+/// A session that a name may identify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionCandidate {
-    /// Its path.
+    /// The path of its file.
     pub path: PathBuf,
     /// Its id.
     pub id: String,
-    /// Its name.
+    /// Its name; `None` if it has none or if names were not read.
     pub name: Option<String>,
 }
 
-/// Returns the session that a name identifies, from the first of these lists in which one matches.
+/// Returns the session that a name identifies. `lists` are searched one after the other, until one
+/// has a match. Lists after that are not requested from the iterator.
 ///
-/// Within a list, a session matches by its id; if none does, by the start or end of its id; if none
-/// does, by the start of its short id, which `list` shows; if none does, by its exact name. If no
-/// session of any list matches, the names are compared again, in any case; if none matches, by
-/// their start.
+/// Within a list, the first of these that any session matches decides: its exact id; the start or
+/// end of its id; the start of its short id, which `list` shows; its exact name.
 ///
-/// The lists after the first match are not requested from the iterator.
+/// If no list has such a match, names are compared again in all lists, ignoring case: first whole
+/// names, then their starts.
 ///
 /// # Errors
-/// If no session of any list matches: the error suggests similar names of the last list. If several
+/// If no session of any list matches; the error suggests similar names of the last list. If several
 /// sessions of one list match in the same way.
 pub fn choose_session(
     name: &str,
@@ -172,8 +174,8 @@ pub fn choose_session(
         read_lists.push(sessions);
     }
 
-    // After all lists, so that the exact name of a session of another project counts more than the
-    // start of a name in this one.
+    // After all lists, so that the exact name of a session in another project counts more than a
+    // similar name in this one.
     let folded_name = name.to_lowercase();
     for matches_name in [is_same_name, is_start_of_name] {
         for sessions in &read_lists {
@@ -203,6 +205,7 @@ fn is_start_of_name(wanted: &str, name: &str) -> bool {
     wanted.chars().count() >= MIN_NAME_PART_LEN && name.starts_with(wanted)
 }
 
+/// Returns the sessions for which `is_match` is true.
 fn filter_sessions(
     known: &[SessionCandidate],
     is_match: impl Fn(&SessionCandidate) -> bool,
@@ -214,18 +217,18 @@ fn filter_sessions(
         .collect()
 }
 
-/// Returns the session that a name identifies in the stores of both agents.
+/// Returns the path of the session that a name identifies in the stores of both agents.
 ///
 /// `last` and `last~2` count back from the newest session of the current project. Any other name is
-/// searched for in four lists, each of which is made only if no list before has the session:
+/// searched for in four lists, each of which is made only if no list before has a match:
 ///
 /// 1. as an id, among the sessions of the project;
 /// 2. as an id, among all sessions;
 /// 3. as an id or a name, among the sessions of the project;
 /// 4. as an id or a name, among all sessions.
 ///
-/// For the first two lists, files whose names contain another id are not opened. For the others, up
-/// to `workers` threads read all files.
+/// For the first two lists, files whose names contain another id are not opened. For the others,
+/// all files are read by up to `workers` threads.
 pub fn find_session(
     name: &str,
     stores: &[Store],
@@ -247,8 +250,8 @@ pub fn find_session(
     choose_session(name, lists)
 }
 
-/// Returns the sessions of the current project in the stores of both agents, most recently changed
-/// first. Of the sessions of one agent, the first is the one that the agent's `--continue` opens.
+/// Returns the paths of the sessions of the current project in the stores of both agents, the most
+/// recently changed first. The first path of each agent is the session that its `--continue` opens.
 pub fn newest_sessions<'a>(
     stores: &'a [Store],
     here: BaseDirs<'a>,
@@ -287,8 +290,9 @@ pub fn newest_sessions<'a>(
 /// Whether a file in a folder of a store is a session that the agent would continue in the current
 /// project.
 ///
-/// In a flat store, the `cwd` of the header decides which project a session belongs to; in any
-/// other, the folder does. oh-my-pi does not continue blank sessions.
+/// In a flat store, the `cwd` in the header decides to which project a session belongs; in any
+/// other store, the folder does. Blank sessions of oh-my-pi do not count, because oh-my-pi does not
+/// continue them.
 fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     let Ok(file) = Glance::open(path) else {
         return false;
@@ -307,10 +311,11 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     }
 }
 
-/// Returns the session at this index of `newest`, which has the newest first. `last~2` is index 2.
+/// Returns the session at the index `back` of `newest`, which has the newest first: `last~2` is
+/// index 2.
 ///
 /// # Errors
-/// If there are not so many sessions; the error has their number.
+/// If there are not so many sessions. The error has their number.
 fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
     let mut sessions = 0;
     for path in newest {
@@ -322,7 +327,7 @@ fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<Path
     Err(NameError::NoLast { back, sessions })
 }
 
-/// Returns all files in all stores, including those of sub-agents.
+/// Returns all session files in all stores, including those of sub-agents.
 fn all_session_files(stores: &[Store]) -> Vec<PathBuf> {
     let roots: Vec<_> = stores.iter().map(|store| store.root.clone()).collect();
     store::find(&roots, Reach::Whole)
@@ -332,7 +337,7 @@ fn all_session_files(stores: &[Store]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether the session's header names the current project.
+/// Whether the `cwd` in a session's header is the current project.
 pub fn is_in_project(header: &Header, here: BaseDirs) -> bool {
     header
         .cwd
@@ -340,7 +345,7 @@ pub fn is_in_project(header: &Header, here: BaseDirs) -> bool {
         .is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
 }
 
-/// Parses `last` as 0 and `last~2` as 2.
+/// Parses `last` as 0 and `last~2` as 2; `None` for any other name.
 fn parse_steps_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
@@ -349,8 +354,8 @@ fn parse_steps_back(name: &str) -> Option<usize> {
     }
 }
 
-/// Reads the ids of the sessions in these files. A file is skipped if its name contains an id that
-/// is not the wanted one.
+/// Returns the sessions in those files that may have the wanted id, without their names. A file is
+/// skipped if its name contains another id.
 fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     for path in files {
@@ -366,15 +371,15 @@ fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidat
     sessions
 }
 
-/// Whether an id is the wanted one, or starts or ends with it. A start or an end must have at least
+/// Whether an id is the wanted one, or starts or ends with it. A part of an id must have at least
 /// [`MIN_ID_PART_LEN`] characters.
 fn matches_id(wanted: &str, id: &str) -> bool {
     let is_long_enough = wanted.chars().count() >= MIN_ID_PART_LEN;
     id == wanted || is_long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
 }
 
-/// Whether the short form of an id, as `list` shows it, starts with the wanted text. `list` shows
-/// four more characters if two sessions have the same short id.
+/// Whether the short form of an id, as `list` shows it, starts with the wanted text. If two
+/// sessions have the same short id, `list` shows four more characters, so these are compared, too.
 fn matches_short_id(wanted: &str, id: &str) -> bool {
     wanted.chars().count() >= MIN_ID_PART_LEN
         && [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4]
@@ -382,7 +387,7 @@ fn matches_short_id(wanted: &str, id: &str) -> bool {
             .any(|&length| id_suffix(id, length).starts_with(wanted))
 }
 
-/// Returns the sessions whose id is exactly the wanted one; all if there are none.
+/// Returns the sessions whose id is exactly the wanted one; if there are none, all of them.
 fn prefer_exact_id(wanted: &str, sessions: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
     let mut sessions = sessions;
     if sessions.iter().any(|session| session.id == wanted) {
@@ -391,7 +396,8 @@ fn prefer_exact_id(wanted: &str, sessions: Vec<SessionCandidate>) -> Vec<Session
     sessions
 }
 
-/// Returns the id in a file name given by an agent: `2026-01-31T10-00-00-000Z_ID.jsonl`.
+/// Returns the id in a file name that an agent gave, `2026-01-31T10-00-00-000Z_ID.jsonl`; `None`
+/// for any other file name.
 fn id_in_name(path: &Path) -> Option<&str> {
     let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
     let is_time = time.len() == "2026-01-31T10-00-00-000Z".len()
@@ -400,8 +406,8 @@ fn id_in_name(path: &Path) -> Option<&str> {
     if is_time { Some(id) } else { None }
 }
 
-/// Reads the ids and names of the sessions in these files, on up to `workers` threads. The result
-/// is in the order of the files; files that are not sessions are left out.
+/// Returns the sessions in these files, with their names. Up to `workers` threads read them. The
+/// result is in the order of the files; files that are not sessions are left out.
 fn read_sessions(files: &[PathBuf], workers: usize) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     let Ok(()) = in_order(
@@ -416,16 +422,16 @@ fn read_sessions(files: &[PathBuf], workers: usize) -> Vec<SessionCandidate> {
     sessions
 }
 
-/// Whether the name of a session is read, which takes longer than its id: it may be anywhere in the
-/// file.
+/// Whether to read the name of a session. That takes longer than reading its id, because the name
+/// may be anywhere in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameReading {
     Read,
     Skip,
 }
 
-/// Reads the id of a session and, if requested, its name. Returns `None` for a file that is not a
-/// session, or cannot be read.
+/// Reads the id of a session and, if requested, its name. `None` for a file that is not a session,
+/// or cannot be read.
 fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandidate> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
@@ -441,10 +447,10 @@ fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandi
     })
 }
 
-/// Returns the path of the only session that matches a name; `None` if there is none.
+/// Returns the path of the only session that matches a name; `None` if none does.
 ///
 /// # Errors
-/// If there are several. The error names the most recently changed ones.
+/// If several match. The error lists those that changed last.
 fn require_unique(
     name: &str,
     mut matches: Vec<SessionCandidate>,
@@ -453,7 +459,7 @@ fn require_unique(
         return Ok(matches.pop().map(|session| session.path));
     }
     let sessions = matches.len();
-    // Those that changed last are most likely meant.
+    // The sessions that changed last are the most likely to be meant.
     matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
     matches.truncate(MAX_CANDIDATES);
     let mut candidates = Vec::new();
@@ -467,11 +473,11 @@ fn require_unique(
     })
 }
 
-/// Returns the names and ids of sessions that are spelled like `wanted`, the most similar first.
+/// Returns names and ids of sessions that are spelled like `wanted`, the most similar first.
 ///
-/// Similarity is the number of edits (insert, delete, replace, swap two neighbours) between the
-/// texts. One edit is allowed, and another for every four characters of `wanted` in a name, for
-/// every eight in an id.
+/// The measure is the number of edits (insert, delete, replace, swap two neighbours) between the
+/// texts. One edit is allowed, and one more for every four characters of `wanted` if it is compared
+/// with a name, for every eight if with an id.
 fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
     let length = wanted.chars().count();
     let max_name_distance = 1 + length / 4;
@@ -484,7 +490,7 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
                 similar.push((distance, name));
             }
         }
-        // The user may have given only the start of an id, so no more of it is compared.
+        // The user may have given only the start of an id, so only as much of each id is compared.
         if length >= MIN_ID_PART_LEN
             && let Some(start) = session.id.get(..length)
         {

@@ -1,4 +1,4 @@
-//! The header and the name of a session file, without reading all of it.
+//! Reads the header, the name and other facts of a session file without reading all of it.
 
 use crate::load::{LoadError, LoadOptions, load};
 use crate::session::Format;
@@ -15,22 +15,22 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
-/// The number of bytes to search at a time, from the end backwards.
+/// The number of bytes to search at a time for a name, from the end backwards.
 const SEARCH_STEP: usize = 1 << 20;
-/// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed
-/// only to mention it.
+/// The maximum number of bytes of a line that are read before and after the word `session_info`. A
+/// longer line is assumed only to mention the word.
 const NAME_LINE: u64 = 64 * 1024;
 /// The type of the entries that name a session.
 const SESSION_INFO: &[u8] = b"session_info";
 
-/// Returns the name of a session, if it has one: see [`crate::session::name`].
+/// Returns the name of a session, if it has one, by the rules of [`crate::session::name`].
 pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     // A title line takes precedence over every other name, so the entries need not be searched.
     let given_name = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source)?,
     };
-    // The agent matters only if an entry has a name, which oh-my-pi ignores.
+    // The agent matters only if an entry names the session, because oh-my-pi ignores such entries.
     let agent = if given_name.is_some() {
         agent_at_start(source)
     } else {
@@ -44,19 +44,19 @@ pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text
     ))
 }
 
-/// Returns the agent that the entries in the first [`NAME_LINE`] bytes belong to; pi if they do not
-/// show it, or cannot be read.
+/// Returns the agent to which the entries in the first [`NAME_LINE`] bytes belong; pi if they do
+/// not show it, or cannot be read.
 fn agent_at_start(source: &dyn ReadAt) -> Dialect {
     let start = source.read_range(0..source.len().min(NAME_LINE)).ok();
     let session = start.and_then(|start| load(&start, &LoadOptions::default()).ok());
     session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
-/// Returns the bytes of a shorter session: the header, and the whole lines among the last `bytes`
+/// Returns a shorter session made of a file: its header, and the whole lines among its last `bytes`
 /// bytes.
 ///
-/// Of a longer session of version 1, only the header is returned. Its entries are identified by
-/// their index, which would change.
+/// Of a session of version 1 that is longer, only the header is returned. Its entries are
+/// identified by their index, which would change without the lines in between.
 pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read_preamble(source)?;
     let mut ends = source.read_range(0..preamble.end)?;
@@ -69,15 +69,15 @@ pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> 
     let first_whole_line = if has_all_lines {
         0
     } else {
-        // The first line may lack its beginning, so it is omitted.
+        // The first of these lines may lack its beginning, so it is left out.
         memchr::memchr(b'\n', &tail).map_or(tail.len(), |newline| newline + 1)
     };
     ends.extend_from_slice(&tail[first_whole_line..]);
     Ok(ends)
 }
 
-/// Returns the title of a session without a name: the opening of its conversation. The text is
-/// empty if the first `bytes` bytes contain no such message, or cannot be read.
+/// Returns a title for a session without a name: the start of its conversation. Empty if no message
+/// in the first `bytes` bytes makes a title, or if they cannot be read.
 pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
         return Text::default();
@@ -86,7 +86,7 @@ pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
         list_stats: Some(Period::default()),
         ..LoadOptions::default()
     };
-    // A message cut off at the end is not a valid line.
+    // A line that is cut off at the end is not valid JSON, and does not count.
     let Ok(session) = load(&start, &options) else {
         return Text::default();
     };
@@ -96,7 +96,8 @@ pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     }
 }
 
-/// Whether the last line is not JSON and has no newline: its write was interrupted.
+/// Whether the write of the last line was interrupted: the line has no newline, and is not valid
+/// JSON.
 pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
     let (_, last) = last_line(source, source.len())?;
     let line = last.trim_ascii();
@@ -105,8 +106,8 @@ pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
 
 /// Whether a session has no name and no turn, so that oh-my-pi does not continue it.
 ///
-/// A turn is an answer, or a question with text. A file of more than a megabyte counts as having
-/// one, and is not searched. A file that cannot be read is not called blank.
+/// A turn is an answer, or a question with text. A file of more than a megabyte is assumed to have
+/// one, and is not searched. A file that cannot be read does not count as blank.
 pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     if source.len() > SEARCH_STEP as u64 {
         return false;
@@ -136,10 +137,10 @@ fn is_turn(line: &[u8]) -> bool {
     }
 }
 
-/// Returns the name in the last `session_info` entry of a source. The
-/// name is empty if that entry sets none; `None` means that there is no such entry.
+/// Returns the name in the last `session_info` entry of a source; empty if that entry has none.
+/// `None` if there is no such entry.
 ///
-/// Most files have no such entry. So the bytes of the word are searched for, which is much faster
+/// Most files have no such entry, so the bytes of the word are searched for, which is much faster
 /// than parsing. The search goes backwards in steps, and parses each line with the word once.
 fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(SESSION_INFO);
@@ -168,14 +169,15 @@ fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
 
 /// A line that contains [`SESSION_INFO`].
 struct SessionInfoLine {
-    /// The offset at which the line begins. Of a line that is too long, an offset within it.
+    /// The offset at which the line begins. If the line is too long, any offset within it.
     start: u64,
-    /// The name that the line sets, if it is a `session_info`; empty if it sets none.
+    /// If the line is a `session_info` entry: the name in it, empty if it has none.
     name: Option<Text<'static>>,
 }
 
-/// Reads the line in which [`SESSION_INFO`] is at the offset `word_start`, and the name that it
-/// sets. A line that begins more than [`NAME_LINE`] bytes before the word only mentions it.
+/// Reads the line that contains [`SESSION_INFO`] at the offset `word_start`. A line that begins
+/// more than [`NAME_LINE`] bytes before the word is not read: it is assumed only to mention the
+/// word.
 fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionInfoLine> {
     let read_start = word_start.saturating_sub(NAME_LINE);
     let read_end = source.len().min(read_start + 2 * NAME_LINE);
@@ -185,7 +187,7 @@ fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionI
     let line_start = match memchr::memrchr(b'\n', before) {
         Some(newline) => newline + 1,
         None if read_start == 0 => 0,
-        // The line begins further before.
+        // The line is too long.
         None => {
             return Ok(SessionInfoLine {
                 start: read_start,
@@ -197,7 +199,7 @@ fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionI
         Some(newline) => before.len() + newline,
         None => bytes.len(),
     };
-    // A line whose end was not read does not parse, so it sets no name.
+    // If the end of the line was not read, the line does not parse, and so names nothing.
     let entry = Raw::parse(&bytes[line_start..line_end]).unwrap_or(Raw::NULL);
     let name = if member_is(entry, "type", "session_info") {
         let name = entry.get_text("name").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rows of a few entries, added to a session that was loaded without rows.
+//! Adds the rows of a few entries to a session that was loaded without rows.
 
 use super::LoadOptions;
 use super::fragment::{Fragment, ReadContext};
@@ -15,9 +15,9 @@ use std::io;
 /// Adds the rows of these entries to a session that was loaded without rows. The entries must be in
 /// file order.
 ///
-/// Returns `false`, having added nothing, if all rows have to be loaded instead. That is so if an
-/// entry is a tool result, whose row depends on the calls of other entries, or if the strings no
-/// longer fit (4 GiB).
+/// Returns `false`, and adds nothing, if all rows have to be loaded instead. There are two such
+/// cases: an entry is a tool result, whose row depends on the calls of other entries, or the
+/// strings no longer fit into 4 GiB.
 pub fn add_rows(
     session: &mut Session,
     source: &dyn ReadAt,
@@ -43,8 +43,8 @@ pub fn add_rows(
         let entry = session.entry(ix);
         reader.with_stored(entry.span, |line| {
             let mut blocks = Vec::new();
-            // The line parsed when it was loaded; if the file has changed meanwhile, its row is
-            // empty.
+            // The line was valid when the session was loaded. If the file has changed since then,
+            // the row is empty.
             let record = scan_record(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
             let parsed = ParsedEntry {
                 kind: entry.kind,
@@ -64,7 +64,7 @@ pub fn add_rows(
         return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
-    // The rows have the entries' own indexes, so that only the offsets of strings are moved.
+    // Rows are stored under the entries' own indexes, so only the offsets of strings change.
     let preceding = PrecedingCounts {
         arena: start as u32,
         ..PrecedingCounts::default()

@@ -1,4 +1,4 @@
-//! What statistics need of entries and tool calls.
+//! Collects what statistics need of entries and tool calls.
 
 use super::classify::is_truthy;
 use super::fragment::Fragment;
@@ -16,8 +16,8 @@ impl Fragment {
     /// Stores what statistics need of an entry: its model, its tool and its tool calls. Of a custom
     /// message, only the fact that the user wrote it is stored; of other entries, nothing.
     ///
-    /// Paths in calls are relative to `cwd`. The paths of files that are only read are stored only
-    /// if `with_read_paths` is set.
+    /// Relative paths in calls start from `cwd`. The paths of files that are only read are stored
+    /// only if `with_read_paths` is set.
     pub fn keep_stats(
         &mut self,
         entry: EntryIx,
@@ -54,7 +54,8 @@ impl Fragment {
                     self.keep_name(record.get(Member::Provider).and_then(Raw::text));
                 attribution.model = self.keep_name(record.get(Member::Model).and_then(Raw::text));
             }
-            // oh-my-pi: a request of the user in another form, as that for a skill.
+            // oh-my-pi: a request of the user in another form than a message, such as the call of a
+            // skill.
             (Kind::CustomMessage, ..) => {
                 let author = Raw::from_checked(record.bytes).get("attribution");
                 if !author.is_some_and(|author| author.is("user")) {
@@ -66,9 +67,9 @@ impl Fragment {
         self.collected.attributions.push(attribution);
     }
 
-    /// Stores a tool call, once for each file that it reads or changes. After the first, these are
-    /// marked, so that the call itself is counted once. The path of a file that is only read stays
-    /// empty, unless `with_read_paths` is set.
+    /// Stores a tool call once for each file that it reads or changes; a call that names no file,
+    /// once. All of these but the first are marked, so that the call itself is counted once. The
+    /// path of a file that is only read stays empty, unless `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
@@ -90,7 +91,7 @@ impl Fragment {
             return;
         }
 
-        // The id leads to the result, which shows whether the file was changed.
+        // The result has the same id, and shows whether the file was really changed.
         if let Some(call_id) = call.id.and_then(Raw::text) {
             counted.id = self.keep_text(&call_id);
         }
@@ -112,8 +113,9 @@ impl Fragment {
         }
     }
 
-    /// Returns the place of a name in the arena, empty without a name. A name that the entry before
-    /// had as well is not stored again: most replies have the model of the reply before.
+    /// Stores a name in the arena, and returns its place there; an empty one for `None`. A name
+    /// that the previous entry has, too, is not stored again: most replies have the model of the
+    /// reply before.
     fn keep_name(&mut self, name: Option<Text>) -> Slice {
         let Some(name) = name else {
             return Slice::default();
@@ -129,8 +131,8 @@ impl Fragment {
     }
 }
 
-/// Marks the calls that name a file and failed, as their results say. To be called once all lines
-/// are read, because a result is after its call.
+/// Marks the calls that name a file and failed according to their results. All lines must have been
+/// read, because a result comes after its call.
 pub fn mark_failed_calls(session: &mut Session) {
     let mut failed_ids: HashSet<Vec<u8>> = HashSet::default();
     for attribution in &session.collected.attributions {
