@@ -29,7 +29,7 @@ pub trait Agent: Debug + Sync {
     fn constants(&self) -> &'static AgentConstants;
 
     /// Appends the row of an entry in the agent's tree to `row`. The row of a tool result does not
-    /// show its call: see [`Agent::call_row`].
+    /// show its call; [`Agent::call_row`] does.
     fn push_row(&self, parsed: &ParsedEntry, row: &mut Vec<u8>) -> RowShape {
         match (parsed.kind, &parsed.record.message) {
             (Kind::Message, Some(message)) => {
@@ -40,7 +40,8 @@ pub trait Agent: Debug + Sync {
         }
     }
 
-    /// Appends the row of a message in the tree; for a tool result, without its call.
+    /// Appends the row of a message in the agent's tree to `row`. The row of a tool result does not
+    /// show its call.
     fn push_message_row(
         &self,
         role: Role,
@@ -49,38 +50,42 @@ pub trait Agent: Debug + Sync {
         row: &mut Vec<u8>,
     ) -> RowShape;
 
-    /// The row in the tree of an entry that is not a message.
+    /// Returns the row in the agent's tree of an entry that is not a message.
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static>;
 
-    /// The row of the result of a tool call, which shows the call. Paths below `home` are
-    /// shortened.
+    /// Returns the row of a tool result in the agent's tree, which shows the call. Paths below
+    /// `home` are shortened.
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
 
-    /// The text of an entry that the agent's search covers, without the label.
+    /// Returns the text of an entry in which the agent's search looks, without the label.
     fn search_text(&self, parsed: &ParsedEntry) -> Text<'static>;
 
     /// Whether the agent's search is the fuzzy one of [`search`](super::row::search).
     fn has_fuzzy_search(&self) -> bool;
 
-    /// Whether a text of an assistant message, given as stored between its quotes, says something.
-    /// The agent's tree hides a message without such a text unless it is the leaf, failed, or ended
-    /// early.
+    /// Whether a text of an assistant message says anything. `text` is as stored between its
+    /// quotes.
+    ///
+    /// The agent's tree hides an assistant message without such a text unless it is the leaf,
+    /// failed, or ended early.
     fn is_visible_text(&self, text: &[u8]) -> bool;
 
-    /// Whether the entry is a request of the user.
+    /// Whether the agent treats an entry as a request of the user.
     fn is_user_request(&self, parsed: &ParsedEntry) -> bool;
 
-    /// Whether navigating to a custom message puts its text into the editor.
+    /// Whether the agent puts the text of a custom message into its editor when the user navigates
+    /// to it.
     fn drafts_custom_message(&self, entry: &Entry) -> bool;
 
-    /// The text that navigating to the entry puts into the editor.
+    /// Returns the text that the agent puts into its editor when the user navigates to an entry.
     fn draft_text(&self, reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>;
 
     /// Whether an entry of this type may have an earlier timestamp than its parent.
     fn may_predate_parent(&self, kind: Kind) -> bool;
 
-    /// The severity of a defect for this agent, and its consequence. `is_worst_case` selects the
-    /// defect's most harmful case.
+    /// Returns the severity of a defect for this agent, and its consequence as a text. Some defects
+    /// have a form or position that does more harm; `is_worst_case` selects the consequence of
+    /// that.
     fn assess_defect(
         &self,
         kind: FindingKind,
@@ -88,26 +93,28 @@ pub trait Agent: Debug + Sync {
         is_worst_case: bool,
     ) -> (Severity, &'static str);
 
-    /// The name that the agent stores if the user gives this one.
+    /// Returns the name that the agent stores if the user gives `given`.
     fn normalize_name(&self, given: &str) -> Text<'static>;
 
-    /// A new entry that names the session; an empty name clears it. `previous` is the name before.
+    /// Returns a new entry that names the session; an empty name clears it. `previous` is the name
+    /// until now.
     fn new_name_entry(&self, name: &Text, previous: Option<&Text>) -> Object;
 
-    /// The line before the header that holds a name given by the user, if the agent has such a
-    /// line.
+    /// Returns the line before the header that contains a name given by the user; `None` if the
+    /// agent has no such line.
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>>;
 
-    /// A new entry that changes the model.
+    /// Returns a new entry that changes the model.
     fn new_model_entry(&self, provider: &Text, model: &Text) -> Object;
 
-    /// A new entry that changes the thinking level.
+    /// Returns a new entry that changes the thinking level.
     fn new_thinking_entry(&self, level: &Text) -> Object;
 
     /// Builds the context of the agent's model at the end of `path`.
     fn build_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>;
 
-    /// Converts messages for the model, and calls `emit` with the JSON of each.
+    /// Converts messages to the form that the model receives, and calls `emit` with the JSON of
+    /// each.
     fn convert_for_model(
         &self,
         messages: &[ContextMessage],
@@ -123,33 +130,33 @@ pub trait Agent: Debug + Sync {
         out: &mut dyn Write,
     ) -> io::Result<()>;
 
-    /// The agent's estimate of one message, in tokens.
+    /// Returns the agent's estimate of one message, in tokens.
     fn estimate_message(&self, message: Raw) -> u64 {
         let mut blocks = Vec::new();
         let facts = scan_message_facts(message, &mut blocks);
         self.estimate_scanned(&facts, &blocks)
     }
 
-    /// The agent's estimate of a message that was walked over before, in tokens. `blocks` are those
-    /// of its content.
+    /// Returns the agent's estimate of a message, in tokens, from the members that were collected
+    /// of it. `blocks` are those of its content.
     fn estimate_scanned(&self, message: &MessageFacts, blocks: &[Block]) -> u64;
 
-    /// The agent's estimate of the context at the end of `path`, in tokens, as it stores it in
-    /// `tokensBefore`.
+    /// Returns the agent's estimate of the context at the end of `path`, in tokens. The agent
+    /// stores this number as `tokensBefore` of a compaction.
     fn estimate_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<f64>;
 
-    /// Gives [`Agent::estimate_context`] at each of `tips`, and perhaps at other entries.
+    /// Returns [`Agent::estimate_context`] at each of `tips`, and perhaps at other entries.
     ///
-    /// Where reading each entry once is not enough, contexts are built one by one until the budget
-    /// (`context_build_budget`) is used up; the tips that remain are missing in the result.
+    /// For some tips, the context must be built to be estimated. This is done one by one until the
+    /// budget (`context_build_budget`) is used up. The tips that remain are missing in the result.
     fn estimate_contexts(
         &self,
         tips: &[EntryIx],
         reader: &EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>>;
 
-    /// Collects what a compaction at the end of `path` would summarize; `from` decides what it
-    /// keeps. `None` if there is nothing to summarize.
+    /// Collects what a compaction at the end of `path` would summarize. `from` decides what the
+    /// compaction keeps. `None` if there is nothing to summarize.
     fn prepare_compaction(
         &self,
         path: &[EntryIx],
@@ -157,11 +164,13 @@ pub trait Agent: Debug + Sync {
         from: FirstKept,
     ) -> io::Result<Option<Preparation>>;
 
-    /// The ancestors of a compaction (the last entry of `path`) that the contexts of its
-    /// descendants and the next compaction use, except what extensions have stored.
+    /// Returns the ancestors of a compaction (the last entry of `path`) that are still used: by
+    /// contexts below the compaction, or by the next compaction. What extensions have stored is
+    /// left out.
     fn ancestors_in_use(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>>;
 
-    /// Collects the input for a branch summary of `entries`.
+    /// Collects the messages for a summary of the branch with these `entries`, and the files that
+    /// they touched.
     fn prepare_branch_summary(
         &self,
         entries: &[EntryIx],
@@ -169,24 +178,26 @@ pub trait Agent: Debug + Sync {
         budget: BranchBudget,
     ) -> io::Result<(Vec<ContextMessage>, FileOps)>;
 
-    /// The system message for a compaction at the end of `path`, if the agent stores one. Its
-    /// timestamp is 0; the caller sets it to that of the compaction.
+    /// Returns the system message to store in a compaction at the end of `path`; `None` if the
+    /// agent stores none. Its timestamp is 0; the caller sets it to that of the compaction.
     fn system_checkpoint(
         &self,
         path: &[EntryIx],
         reader: &EntryReader,
     ) -> io::Result<Option<Vec<u8>>>;
 
-    /// The text that a compaction has archived, if any.
+    /// Returns the text that a compaction has archived; `None` if it has archived none.
     fn archived_text(&self, compaction: Raw) -> Option<Text<'static>>;
 
-    /// Whether summaries list a file with this path.
+    /// Whether the lists of files in summaries include this path.
     fn lists_path(&self, path: &Text) -> bool;
 
-    /// The path of the file, given the path in the arguments of a call that read it.
+    /// Returns the path of a file, given the path in the arguments of a call that read it. oh-my-pi
+    /// allows a selection of lines after the path.
     fn strip_read_selector<'a>(&self, path: Text<'a>) -> Text<'a>;
 
-    /// Appends the files to a summary. `read` are all files that were read, whether changed or not.
+    /// Appends the lists of files to a summary. `read` are all files that were read, whether
+    /// changed or not.
     fn append_file_list(
         &self,
         summary: Text<'static>,
@@ -208,38 +219,38 @@ pub struct AgentConstants {
     pub has_title_line: bool,
     /// Whether a fork keeps the timestamps of labels, rather than using its own.
     pub keeps_label_times: bool,
-    /// The `attribution` of new custom messages, if the agent stores one.
+    /// The `attribution` of new custom messages; `None` if the agent stores none.
     pub attribution: Option<&'static str>,
 
     // Context and summaries.
     /// Whether its context applies `context_edit` entries.
     pub applies_context_edits: bool,
-    /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
+    /// Whether the `fromId` of a branch summary is the start of the branch, rather than its end.
     pub from_id_is_branch_start: bool,
-    /// The key that marks a summary as written by a hook.
+    /// The key that marks a summary as one that a hook wrote.
     pub hook_key: &'static str,
-    /// Whether it stores the usage of the summary's request.
+    /// Whether the agent stores the usage of the request for a summary.
     pub stores_usage: bool,
-    /// The preamble of a branch summary.
+    /// The text before a branch summary.
     pub branch_preamble: &'static str,
-    /// Its requests to a summarizer.
+    /// The requests to a summarizer.
     pub requests: SummaryRequests,
-    /// Whether summaries list the files of calls that the result of another call records as nested.
+    /// Whether summaries list the files of calls that a tool made itself, which are recorded in its
+    /// result.
     pub lists_nested_calls: bool,
 
     // How it adapts messages before it sends them to a provider.
-    /// Whether thinking by another model is left out, rather than sent as text that is marked as
+    /// Whether thinking by another model is left out. If not, it is sent as text that is marked as
     /// thinking.
     pub drops_foreign_thinking: bool,
     /// The replacement for a lone surrogate.
     pub surrogate_replacement: &'static str,
-    /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them
-    /// already.
+    /// Whether failed assistant messages are left out of requests. (oh-my-pi's context has none.)
     pub drops_failed_turns: bool,
     /// Whether a turn that failed or was cut short is left out if it contains only thinking.
     pub drops_interrupted_thinking: bool,
-    /// Whether a late tool result is moved to its call, and one without a call is quoted as user
-    /// text.
+    /// Whether a late tool result is moved to its call. A result without a call is then quoted as
+    /// text of the user.
     pub moves_late_results: bool,
     /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API
     /// only).
@@ -250,18 +261,18 @@ pub struct AgentConstants {
     pub empty_failure_text: Option<&'static str>,
 }
 
-/// The budget for building contexts one by one, as for [`Agent::estimate_contexts`], in a session
-/// with this number of entries; in the unit of [`context_build_cost`].
+/// Returns the budget for building contexts, for [`Agent::estimate_contexts`] in a session with
+/// this number of entries. Its unit is that of [`context_build_cost`].
 ///
 /// It is large enough for all contexts of a small session.
 pub fn context_build_budget(entries: usize) -> usize {
     32 * entries + 100_000
 }
 
-/// The cost of building a context of `messages` messages at the end of a path of `path_len`
+/// Returns the cost of building a context of `messages` messages at the end of a path of `path_len`
 /// entries.
 ///
-/// A message of the context costs 1; a step along the path takes a small part of that time.
+/// A message of the context costs 1. A step along the path takes only a small part of that time.
 pub fn context_build_cost(messages: usize, path_len: usize) -> usize {
     messages + path_len / 32
 }

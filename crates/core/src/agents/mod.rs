@@ -1,8 +1,8 @@
 //! The agents: a trait for what differs between them, implemented by each.
 //!
-//! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches
-//! on the dialect only to detect, locate, lock, move or convert files. What both agents compute
-//! alike is in the callers of the trait's methods; the rest is in [`crate::agents::pi`] and
+//! Whatever an agent computes from a session is reached through [`Dialect::agent`]. Other code
+//! matches on the dialect only to detect, locate, lock, move or convert files. What both agents
+//! compute alike is in the callers of the trait's methods; the rest is in [`crate::agents::pi`] and
 //! [`crate::agents::oh_my_pi`].
 
 pub mod stores;
@@ -32,7 +32,7 @@ use crate::session::Session;
 use crate::session::dialect::Dialect;
 
 impl Dialect {
-    /// Returns the agent of these files.
+    /// Returns the agent whose files have this dialect.
     pub fn agent(self) -> &'static dyn Agent {
         match self {
             Dialect::Pi => &pi::agent::Pi,

@@ -1,10 +1,10 @@
-//! A map as JavaScript's `Map`, and a set as its `Set`: the order of the keys is that of insertion.
+//! A map like JavaScript's `Map`, and a set like its `Set`: keys are in the order of insertion.
 
 use foldhash::HashMap;
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// A map in which a key keeps its position until it is removed; without values, a set.
+/// A map in which a key keeps its position until it is removed. Without values, it is a set.
 #[derive(Clone, Debug)]
 pub struct OrderedMap<K, V = ()> {
     by_key: HashMap<K, Slot<V>>,
@@ -39,7 +39,7 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
         self.next_position += 1;
     }
 
-    /// Returns the value of a key, after setting it to `value` if there is none.
+    /// Returns the value of a key. If the key has no value, sets it to `value` first.
     pub fn or_insert(&mut self, key: K, value: V) -> &mut V {
         let new = Slot {
             position: self.next_position,
@@ -57,7 +57,7 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
         self.by_key.remove(key);
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key; `None` if it has none.
     pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -65,19 +65,19 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
         self.by_key.get(key).map(|slot| &slot.value)
     }
 
-    /// Whether there is no key.
+    /// Whether the map has no key.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
 
-    /// Iterates over the keys and their values.
+    /// Iterates over the keys and their values, in order of insertion.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         let mut all: Vec<_> = self.by_key.iter().collect();
         all.sort_unstable_by_key(|(_, slot)| slot.position);
         all.into_iter().map(|(key, slot)| (key, &slot.value))
     }
 
-    /// Iterates over the keys.
+    /// Iterates over the keys, in order of insertion.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }

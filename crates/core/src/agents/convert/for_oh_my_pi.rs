@@ -1,4 +1,4 @@
-//! Entries of pi, in the terms of oh-my-pi.
+//! Converts entries of pi to those of oh-my-pi.
 
 use super::Converted::{self, Entry, Kept};
 use super::{convert_blocks, start_entry};
@@ -11,8 +11,10 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
-/// Converts a message. oh-my-pi has no edits, so the edit of the message is applied to it; a
-/// message that an edit omits is kept as a custom entry. `None` if the message stays the same.
+/// Converts a message. `None` if the message is the same in oh-my-pi.
+///
+/// oh-my-pi has no edits of the context, so the edit of the message is applied to it. A message
+/// that an edit omits is kept as a custom entry.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
@@ -36,9 +38,11 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
     Some(Entry(with_member(entry, "message", &changed_message)))
 }
 
-/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
-/// no change. oh-my-pi does not know pi's stop reason `deferred`: such a turn has stopped for its
-/// calls or, if it has none, normally.
+/// Returns an assistant message with content and a stop reason that oh-my-pi accepts; `None` if it
+/// needs no change.
+///
+/// oh-my-pi does not know pi's stop reason `deferred`. Such a turn gets the stop reason of a turn
+/// with calls or, if it has none, of a normal end.
 fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let accepted_content = if content.is_null() {
@@ -65,7 +69,7 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with_member(current, "stopReason", accepted_reason))
 }
 
-/// Converts a block: redacted thinking has a type of its own in oh-my-pi.
+/// Converts a block. Redacted thinking has a type of its own in oh-my-pi.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     if is_block(block, "thinking")
         && has_truthy(block, "redacted")
@@ -79,8 +83,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-/// Converts a custom message that an edit changes; any other is the same in both agents. A new
-/// content that is missing becomes empty.
+/// Applies the edit of a custom message. `None` without an edit: such a message is the same in both
+/// agents. If the edit has no new content, the content becomes empty.
 pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
         ContextEdit::Omit => Some(Kept("an edit omits it from the context")),
@@ -91,8 +95,8 @@ pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> O
     }
 }
 
-/// Converts a change of the model to one of the default model, written as `provider/model`. `None`
-/// if it lacks either.
+/// Converts a change of the model to a change of the default model, written as `provider/model`.
+/// `None` if the provider or the model is missing.
 pub(super) fn convert_model_change(entry: Raw) -> Option<Vec<u8>> {
     let provider = entry.get_text("provider")?;
     let model = entry.get_text("modelId")?;
@@ -103,8 +107,8 @@ pub(super) fn convert_model_change(entry: Raw) -> Option<Vec<u8>> {
     Some(line.finish())
 }
 
-/// Converts the name of a session to a title that the user gave; an entry without a name clears the
-/// title.
+/// Converts a name of the session to a title given by the user. An entry without a name becomes an
+/// empty title, which clears the title.
 pub(super) fn convert_session_info(entry: Raw) -> Vec<u8> {
     let name = entry
         .get_text("name")
@@ -128,7 +132,7 @@ pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
 }
 
 /// Converts a branch summary. In pi, `fromId` is the leaf that was left. In oh-my-pi, it is where
-/// the branch begins: the parent of the summary, or `root`. `None` if it is that already.
+/// the branch begins: the parent of the summary, or `root`. `None` if `fromId` is that already.
 pub(super) fn convert_branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let start = match entry.get("parentId") {
         Some(parent) if parent.is_string() => parent.bytes(),

@@ -1,4 +1,4 @@
-//! Entries of oh-my-pi, in the terms of pi.
+//! Converts entries of oh-my-pi to those of pi.
 
 use super::Converted::{self, Entry, Kept};
 use super::{POSITION_KEYS, convert_blocks, start_entry};
@@ -12,8 +12,8 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-/// Converts a message. A role that pi does not have becomes a custom message; any other message
-/// changes only if a block of its content does.
+/// Converts a message. `None` if the message is the same in pi. A message with a role that pi does
+/// not have becomes a custom message.
 pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
@@ -36,11 +36,12 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have. Its
-/// type is the role. A block that pi does not have is kept as it is.
+/// Converts a message with a role that pi does not have to a custom message, which has the role as
+/// its type. Its content is what oh-my-pi would send to the model. A block that pi does not have is
+/// kept as it is.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut blocks = Vec::new();
-    // What oh-my-pi sends of the message, which may be several messages.
+    // oh-my-pi may send one such message as several.
     for model_message in convert_non_turn(message) {
         let content = Raw::from_checked(&model_message)
             .get("content")
@@ -68,7 +69,7 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
 
 /// Converts a block of content; `None` if pi has no such block.
 ///
-/// pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
+/// A text replaces an image that oh-my-pi keeps outside of the session, because pi cannot send it.
 /// Redacted thinking is a kind of thinking in pi.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
@@ -93,8 +94,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-/// Converts a custom message. One that oh-my-pi would not send is kept as a custom entry, which pi
-/// does not send either.
+/// Converts a custom message. `None` if it is the same in pi. A message that oh-my-pi would not
+/// send is kept as a custom entry, which pi does not send either.
 pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Kept(
@@ -109,7 +110,7 @@ pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
 }
 
 /// Converts a change of the default model, which oh-my-pi writes as `provider/model`. oh-my-pi also
-/// has models for other roles; a change of those is kept as a custom entry.
+/// has models for other roles; a change of these is kept as a custom entry.
 pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
@@ -127,7 +128,8 @@ pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     Some(Entry(line.finish()))
 }
 
-/// Converts a change of the thinking level. In oh-my-pi, a missing level or `null` is `off`.
+/// Converts a change of the thinking level to no level (missing or `null`) to one to `off`. `None`
+/// for any other level, which is the same in pi.
 pub(super) fn convert_thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
     if has_level {
@@ -137,6 +139,7 @@ pub(super) fn convert_thinking_level(entry: Raw) -> Option<Vec<u8>> {
     Some(line.finish())
 }
 
+/// Converts a title to a name of the session. An entry without a title clears the name.
 pub(super) fn convert_title_change(entry: Raw) -> Vec<u8> {
     start_entry("session_info", entry)
         .text("name", &entry.get_text("title").unwrap_or_default())
@@ -154,7 +157,7 @@ pub(super) fn convert_model_usage(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns a compaction that keeps nothing, so that nothing before it is sent.
+/// Converts a reset to a compaction that keeps nothing, so that nothing before it is sent.
 pub(super) fn convert_reset_boundary(entry: Raw) -> Vec<u8> {
     let mut line =
         start_entry("compaction", entry).str("summary", "The user cleared the conversation here.");

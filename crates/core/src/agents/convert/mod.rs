@@ -1,7 +1,7 @@
 //! Converts entries of one agent to those of the other.
 //!
-//! A converted entry keeps its id, its parent and its time. If more than a key's spelling changes,
-//! it also contains the original, so that converting it back restores the bytes:
+//! A converted entry keeps its id, its parent and its time. If more changes than the spelling of a
+//! key, it also contains the original, so that converting it back restores the bytes:
 //!
 //! ```text
 //! has a counterpart     {"type":"model_change", … ,"pisess":{"agent":"pi","entry":{the original}}}
@@ -24,31 +24,32 @@ use pisess_json::edit::{Edit as LineEdit, with_member};
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-/// The type of the custom entries that hold an entry without a counterpart.
+/// The `customType` of entries that keep an original without a counterpart.
 pub const KEPT_ENTRY_TYPE: &str = "pisess.kept";
 
-/// The member of a converted entry that holds the original.
+/// The member of a converted entry that contains the original.
 const ORIGINAL_KEY: &str = "pisess";
 
-/// Who caused a message, in files of oh-my-pi. As it shows whose file it is, copies for pi have the
-/// other name.
+/// The member of a message in files of oh-my-pi that records who caused it. As it shows that a file
+/// is oh-my-pi's, it has another name in copies for pi.
 const ATTRIBUTION_KEY: &str = "attribution";
+/// The name of that member in copies for pi.
 const PI_ATTRIBUTION_KEY: &str = "pisess.attribution";
 
-/// The members that place an entry.
+/// The members that determine the position of an entry in the tree.
 const POSITION_KEYS: [&str; 3] = ["id", "parentId", "timestamp"];
 
 /// What an entry becomes for the other agent.
 enum Converted {
-    /// This entry.
+    /// A counterpart.
     Entry(Vec<u8>),
-    /// A custom entry that keeps it, because the other agent has nothing like it: the note explains
-    /// why.
+    /// A custom entry that keeps the original, because the other agent has nothing like it. The
+    /// note explains what it is, or why it is kept.
     Kept(&'static str),
 }
 
-/// Converts a line for an agent; if it was converted from that agent before, returns the original.
-/// `edit` is pi's edit of the entry, with the content as JSON, if it has any.
+/// Converts the line of an entry for the agent `to`. If the line was converted from an entry of
+/// that agent before, returns the original. `edit` is pi's edit of the entry, if there is one.
 pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::from_checked(bytes);
@@ -69,10 +70,10 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
     }
 }
 
-/// Renames the key that the agents spell differently: the one that marks a summary as a hook's, or
-/// the attribution of a message. `None` if the entry has no such key.
+/// Renames the key that the agents spell differently: the mark of a summary by a hook, or the
+/// attribution of a message. `None` if the entry has no such key.
 ///
-/// The renaming is undone by the opposite one, so the original need not be kept for it.
+/// Converting back renames the key again, so the original need not be stored.
 fn rename_agent_keys(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let from = other_agent(to);
     match kind {
@@ -91,6 +92,7 @@ fn rename_agent_keys(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     }
 }
 
+/// Returns the name of the member that records who caused a message, in files for this agent.
 fn attribution_key(agent: Dialect) -> &'static str {
     match agent {
         Dialect::Pi => PI_ATTRIBUTION_KEY,
@@ -98,23 +100,23 @@ fn attribution_key(agent: Dialect) -> &'static str {
     }
 }
 
-/// Returns an object with a key renamed; `None` if it has no such key, or has the new one already.
+/// Returns an object with a key renamed; `None` if it has no such key, or already has the new one.
 fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     let value = object.get(old)?;
     if object.get(new).is_some() {
         return None;
     }
     let new_object = Object::new().raw(new, value).finish();
-    // What is between the braces of an object with one member is that member.
+    // Between the braces of an object with one member is only that member.
     let new_member = &new_object[1..new_object.len() - 1];
 
-    // Replaced at its place, so that the order of the members stays the same.
+    // The member is replaced at its place, so that the order of the members stays the same.
     let mut edit = LineEdit::new(object.bytes()).ok()?;
     edit.replace_member(old, new_member);
     Some(edit.finish())
 }
 
-/// Converts an entry to its counterpart for the other agent, or to a kept entry if there is none.
+/// Returns the counterpart of an entry for the other agent, or a kept entry if there is none.
 /// `None` if the entry is the same for both agents.
 fn find_counterpart(
     kind: Kind,
@@ -150,15 +152,16 @@ fn find_counterpart(
     }
 }
 
-/// Returns the start of an entry of this type, with the id, the parent and the time of another.
+/// Returns the start of an entry of the type `kind`, with the id, the parent and the time of
+/// `placed_as`.
 fn start_entry(kind: &str, placed_as: Raw) -> Object {
     Object::new()
         .str("type", kind)
         .copy_members(placed_as, &POSITION_KEYS)
 }
 
-/// Returns content with its blocks converted by `convert`, which returns `None` to drop a block and
-/// borrows a block that stays the same. `None` if all blocks stay the same.
+/// Returns content with its blocks converted; `None` if all blocks stay the same. `convert` returns
+/// `None` to drop a block, and borrows a block that stays the same.
 fn convert_blocks<'a>(
     content: Raw<'a>,
     convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
@@ -180,7 +183,7 @@ fn convert_blocks<'a>(
     }
 }
 
-/// Returns the agent that a session is converted from.
+/// Returns the agent from which an entry is converted for the agent `to`.
 fn other_agent(to: Dialect) -> Dialect {
     match to {
         Dialect::Pi => Dialect::OhMyPi,
@@ -188,7 +191,7 @@ fn other_agent(to: Dialect) -> Dialect {
     }
 }
 
-/// Adds the original, an entry of `agent`, to what it was converted to.
+/// Adds the original, an entry of `agent`, to the entry that it was converted to.
 fn add_original(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     let origin = Object::new()
         .str("agent", agent.agent().constants().name)
@@ -197,7 +200,7 @@ fn add_original(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     with_member(Raw::from_checked(line), ORIGINAL_KEY, &origin)
 }
 
-/// Returns a custom entry that holds the original, an entry of `agent`. The other agent ignores it,
+/// Returns a custom entry that keeps the original, an entry of `agent`. The other agent ignores it,
 /// and a conversion back restores the original.
 fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
@@ -213,8 +216,8 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the original of a converted entry, with the id, parent and first kept entry of the
-/// converted one, which may have moved since.
+/// Returns the original of a converted entry. Its id, parent and first kept entry become those of
+/// the converted entry, which may have been moved since.
 ///
 /// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
@@ -255,7 +258,8 @@ fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Whether two values are the same bytes, or the same text, which may be escaped differently.
+/// Whether two values have the same bytes, or are strings with the same text, which may be escaped
+/// differently.
 fn is_same_value(one: Raw, other: Raw) -> bool {
     one.bytes() == other.bytes() || other.is_string() && one.text() == other.text()
 }

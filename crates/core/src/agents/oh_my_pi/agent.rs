@@ -23,7 +23,7 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::io::{self, Write};
 
-/// The source of a title that a user gave.
+/// The `source` of a title that a user gave.
 const USER_SOURCE: &str = "user";
 
 /// oh-my-pi (`@oh-my-pi/pi-coding-agent`).

@@ -1,7 +1,8 @@
-//! The archive of a snapcompact compaction: old history as text, and as pictures of text.
+//! The archive of a snapcompact compaction (a kind of oh-my-pi's compactions): old history as text,
+//! and as pictures of text, which are called frames.
 //!
 //! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob
-//! store are not read; they count as missing, as they do for the agent if the blob is missing.
+//! store are not read. They count as missing, as they do for the agent if the blob is missing.
 
 use super::data_url::elide_data_urls;
 use super::message::non_empty_text;
@@ -13,38 +14,42 @@ use pisess_json::write::Object;
 use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// The limit for pictures in one request, in bytes of base64.
+/// The limit for the pictures in one request, in bytes of base64.
 const FRAME_BYTES: usize = 3_000_000;
-/// The number of pictures from which an old archive made requests fail.
+/// The number of pictures from which on an old archive made requests fail.
 const RISKY_FRAMES: usize = 16;
-/// The number of truncated characters from which an old archive with many bytes made requests fail.
-const RISKY_TRUNCATED_CHARS: f64 = 1_000_000.0;
-/// The length of the text, in UTF-16 units, from which an old archive with many bytes made requests
+/// The number of truncated characters from which on an old archive with many bytes made requests
 /// fail.
+const RISKY_TRUNCATED_CHARS: f64 = 1_000_000.0;
+/// The length of the text, in UTF-16 units, from which on an old archive with many bytes made
+/// requests fail.
 const RISKY_SOURCE_UNITS: usize = 250_000;
 /// The mark for a line end in archived text.
 const NEWLINE_GLYPH: &str = "\u{2588}";
-/// The suffix of a string truncated by an older version while saving; it is no longer a picture.
+/// The end of a string that an older version truncated while saving. If it was a picture, it no
+/// longer is.
 const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
-/// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
+/// Returns the blocks for a model of a compaction's archive, oldest first; none if there is no
+/// archive.
 pub fn archive_blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
     SnapcompactArchive::read(preserve_data)
         .map(|archive| archive.render_blocks())
         .unwrap_or_default()
 }
 
-/// Returns the text that a compaction's archive was made from; `None` if it has none.
+/// Returns the text from which a compaction's archive was made; `None` if the archive does not have
+/// it.
 pub fn source_text(compaction: Raw) -> Option<Text<'static>> {
     let archive = SnapcompactArchive::read(compaction.get("preserveData")?)?;
     Some(archive.source_text()).filter(|text| !text.is_empty())
 }
 
-/// The archive in a compaction's `preserveData`. A text is `None` if it is empty.
+/// The archive in a compaction's `preserveData`. An empty text is `None`.
 struct SnapcompactArchive<'a> {
     /// The pictures, oldest first.
     frames: Vec<Frame<'a>>,
-    /// The stored `truncatedChars`: more than 0 if a part of the history was omitted.
+    /// The stored `truncatedChars`: more than 0 if a part of the history was left out.
     truncated_chars: f64,
     /// The whole text, if it was kept.
     text: Option<Text<'a>>,
@@ -58,7 +63,8 @@ struct SnapcompactArchive<'a> {
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     raw: Raw<'a>,
-    /// The length of its data in UTF-16 units, which is how the agent counts bytes of base64.
+    /// The length of its data in UTF-16 units. The agent counts these as bytes, which is the same
+    /// for base64.
     bytes: usize,
     /// Whether the agent moved the data into its blob store.
     is_blob: bool,
@@ -96,8 +102,8 @@ impl<'a> SnapcompactArchive<'a> {
     }
 
     /// If a picture was truncated while saving, replaces all pictures by the whole text
-    /// (`repairTruncatedSnapcompactFrames`). If the text was not kept, only removes those that were
-    /// truncated.
+    /// (`repairTruncatedSnapcompactFrames`). If the text was not kept, only removes the truncated
+    /// pictures.
     fn replace_cut_frames(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
             return;
@@ -113,11 +119,11 @@ impl<'a> SnapcompactArchive<'a> {
     }
 
     /// Whether this is an old archive of a size that made requests fail. The pictures of such an
-    /// archive are omitted.
+    /// archive are left out.
     ///
     /// An archive is old if a picture has neither a font nor a variant. It is too large if it has
-    /// [`RISKY_FRAMES`] pictures. It is also too large if its pictures reach the limit of a request
-    /// and its text is long, or much of its text was truncated.
+    /// [`RISKY_FRAMES`] pictures. It is also too large if its pictures reach the limit of a
+    /// request, and its text is long or much of the text was truncated.
     fn is_risky(&self) -> bool {
         let is_old = self
             .frames
@@ -138,7 +144,7 @@ impl<'a> SnapcompactArchive<'a> {
             || self.source_text().utf16_len() >= RISKY_SOURCE_UNITS
     }
 
-    /// Returns the whole text, or else the text before and after the pictures.
+    /// Returns the whole text or, if it was not kept, the texts before and after the pictures.
     fn source_text(&self) -> Text<'static> {
         if let Some(text) = &self.text {
             return decode_archived_text(text);
@@ -147,11 +153,12 @@ impl<'a> SnapcompactArchive<'a> {
         decode_archived_text(&join_with(ends, NEWLINE_GLYPH))
     }
 
-    /// Returns the blocks for a model: the text before the pictures, the pictures that are shown,
-    /// a note in place of each gap, and the text after the pictures.
+    /// Returns the blocks for a model: the text before the pictures, the pictures that are shown, a
+    /// note in place of each gap, and the text after the pictures.
     ///
-    /// The text after the pictures has a block of its own if a picture, or nothing, precedes it.
-    /// Otherwise it is appended to the block of the note or of the text before the pictures.
+    /// The text after the pictures has a block of its own if it follows a picture, or if it is the
+    /// first block. Otherwise, it is appended to the block before it, which is a note or the text
+    /// before the pictures.
     fn render_blocks(&self) -> Vec<Vec<u8>> {
         let budget = if self.is_risky() { 0 } else { FRAME_BYTES };
         let frames = self.select_frames(budget);
@@ -159,7 +166,8 @@ impl<'a> SnapcompactArchive<'a> {
         let has_gaps = frames.iter().any(|selected| !selected.is_shown);
 
         let mut blocks = Vec::new();
-        // The last text, not yet a block, because the text after the pictures may continue it.
+        // The last text. It is not yet a block, because the text after the pictures may continue
+        // it.
         let mut open_text = self.head.as_ref().map(decode_archived_text);
         if has_images && let Some(head) = &mut open_text {
             head.push_str("\n-------------- imaged middle below\n");
@@ -195,8 +203,8 @@ impl<'a> SnapcompactArchive<'a> {
         blocks
     }
 
-    /// Decides which pictures are shown: from the newest on, each that still fits into the budget
-    /// in bytes. Those in the blob store are not shown.
+    /// Decides which pictures are shown: from the newest to the oldest, each that still fits into
+    /// the budget in bytes. Pictures in the blob store are not shown.
     fn select_frames(&self, budget: usize) -> Vec<SelectedFrame<'a>> {
         let mut used_bytes = 0;
         let mut selected = Vec::with_capacity(self.frames.len());
@@ -247,17 +255,17 @@ fn image_block(frame: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Whether two consecutive pictures are omitted for the same reason, and so are one gap.
+/// Whether two consecutive pictures are left out for the same reason, and so form one gap.
 fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
     !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
 }
 
-/// Returns the note in place of a gap: adjacent pictures that are all omitted for the same reason.
-/// Either they are in the blob store, or they exceed the budget.
+/// Returns the note in place of a gap. All pictures of a gap are left out for the same reason: they
+/// are in the blob store, or exceed the budget.
 fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::group_digits(gap.len() as f64);
-    // The reason of the first is that of all.
+    // The first picture has the same reason as all others.
     let is_in_blob_store = gap[0].frame.is_blob;
     if is_in_blob_store {
         return format!(
@@ -280,8 +288,8 @@ fn gap_note(gap: &[SelectedFrame]) -> String {
     )
 }
 
-/// Formats a number of bytes in units of 1,000 bytes, as in the agent's notes on pictures. (Its
-/// notices have units of 1,024.)
+/// Formats a number of bytes in units of 1,000 bytes, as the agent does in notes on pictures. (In
+/// notices about output, it has units of 1,024.)
 fn format_size(bytes: f64) -> String {
     if bytes >= 1_000_000.0 {
         format!("{} MB", js::to_fixed_1(bytes / 1_000_000.0))
@@ -292,8 +300,8 @@ fn format_size(bytes: f64) -> String {
     }
 }
 
-/// Returns archived text with real newlines, without data URLs and without the characters 0x0E and
-/// 0x0F, which switch between dim and normal ink in a picture.
+/// Returns archived text with real newlines, and without data URLs. Also removes the characters
+/// 0x0E and 0x0F, which switch between dim and normal ink in a picture.
 fn decode_archived_text(text: &Text) -> Text<'static> {
     static MARK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));

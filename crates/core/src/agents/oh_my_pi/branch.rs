@@ -7,9 +7,9 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use std::io;
 
-/// Returns the messages from which a summary of the branch with these `entries` (oldest first) is
-/// made, and the files that they touched. Unlike pi, oh-my-pi includes tool results, except those
-/// that it has marked as useless.
+/// Returns the messages from which the summary of a branch is made, and the files that they
+/// touched. `entries` are those of the branch, oldest first. Unlike pi, oh-my-pi includes tool
+/// results, except those that it has marked as useless.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -24,7 +24,7 @@ pub fn prepare_branch_summary(
     )
 }
 
-/// Returns the message of an entry of the branch; `None` for a useless result and for an entry
+/// Returns the message of an entry of the branch; `None` for a useless result, and for an entry
 /// without a message.
 fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let entry = reader.session().entry(ix);

@@ -1,13 +1,14 @@
-//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the
-//! estimate that the agent uses for an unknown model).
+//! Decides where a compaction would cut the conversation, and collects what it would summarize
+//! (`prepareCompaction`, with the estimate that the agent uses for an unknown model).
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 //!
-//! A group is a message at which a cut may be, with the results that follow it. The cut keeps whole
-//! groups: as many as fit, at least the last.
+//! C is a compaction, u a message of the user, a a message of the model, t a tool result. A group
+//! is a message before which a cut is possible, with the results that follow it. The cut keeps
+//! whole groups: as many as fit into a budget, at least the last one.
 
 use super::message;
 use super::{native, tokens};
@@ -19,9 +20,9 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`; `from` decides what it keeps. If the provider
-/// counted more tokens than the estimate, [`FirstKept::RecentTokens`] keeps correspondingly fewer
-/// estimated tokens.
+/// Prepares a compaction at the end of `path`. `from` decides what the compaction keeps. If the
+/// provider counted more tokens than the estimate, [`FirstKept::RecentTokens`] keeps
+/// correspondingly fewer estimated tokens.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
 /// possible, nothing precedes the cut, or the entry at the cut has no id.
@@ -72,8 +73,8 @@ pub fn prepare_compaction(
     preparation.finish(path, reader)
 }
 
-/// Finds the cut that `from` asks for. `None` if the path lacks the chosen entry, or there is no
-/// message to keep.
+/// Finds the cut that `from` asks for. `None` if the entry that it names is not on the path, or if
+/// there is no message to keep.
 fn find_cut(
     candidates: &[Candidate],
     path: &[EntryIx],
@@ -89,7 +90,7 @@ fn find_cut(
         FirstKept::Entry(entry) => {
             let path_index = path.iter().position(|&ix| ix == entry)?;
             Some(Cut {
-                // The entry may have no message; the cut is then before the next one that has.
+                // If the entry has no message, the cut is before the next entry that has one.
                 index: candidates.partition_point(|candidate| candidate.path_index < path_index),
                 first_kept: Some(entry),
             })
@@ -105,8 +106,8 @@ fn find_cut(
     }
 }
 
-/// Whether the path ends in a compaction. One that a provider replays does not count: it need not
-/// cover all messages before it.
+/// Whether the path ends in a compaction. A compaction that a provider replays does not count,
+/// because it need not cover all messages before it.
 fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
     let Some(&last) = path.last() else {
         return Ok(false);
@@ -119,8 +120,8 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
     })
 }
 
-/// Returns how many tokens the provider counted for each estimated token. It is never below 1: the
-/// agent corrects an estimate only upwards. Without a count or without messages, it is 1.
+/// Returns how many tokens the provider counted for each estimated token: 1 if there is no count or
+/// no message. The result is never below 1, because the agent corrects an estimate only upwards.
 fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
     let Some(usage) = usage else {
         return 1.0;
@@ -130,7 +131,7 @@ fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candid
         return 1.0;
     }
     let ratio = usage.prompt / estimated_tokens as f64;
-    // The count is what the file has: any JavaScript number, NaN and infinities included.
+    // The count is from the file, and may be any JavaScript number, also NaN or infinite.
     if ratio.is_finite() {
         ratio.max(1.0)
     } else {
@@ -138,8 +139,8 @@ fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candid
     }
 }
 
-/// Converts a number of tokens to keep into estimated tokens. A ratio over 1 reduces it, to no less
-/// than 1.
+/// Converts a number of tokens to keep into estimated tokens. A ratio over 1 reduces the number,
+/// but not below 1.
 fn estimate_budget(keep: f64, token_ratio: f64) -> f64 {
     if token_ratio > 1.0 {
         (keep / token_ratio).floor().max(1.0)
@@ -148,8 +149,8 @@ fn estimate_budget(keep: f64, token_ratio: f64) -> f64 {
     }
 }
 
-/// Finds the index on the path of the last compaction, unless a reset follows it. `after_reset` is
-/// the index of the entry after the last reset; 0 without one.
+/// Finds the last compaction, and returns its index on the path; `None` if there is none, or if a
+/// reset follows it. `after_reset` is the index of the entry after the last reset; 0 without one.
 fn find_previous_compaction(
     path: &[EntryIx],
     after_reset: usize,
@@ -161,18 +162,18 @@ fn find_previous_compaction(
     if is_in_effect { Some(compaction) } else { None }
 }
 
-/// Finds the index on the path at which the next compaction starts, if that is before the previous
-/// one: at the first entry that the previous compaction left out of its summary. `None` if the
-/// summary covers all of `above`, the path before that compaction.
+/// Finds where the next compaction starts, if that is before the previous one: at the first entry
+/// that is not in the summary of the previous compaction. Returns the index on the path. `None` if
+/// the summary covers all of `above`, the path before that compaction.
 ///
-/// `line` is the line of the previous compaction, and `after_reset` as for
-/// [`find_previous_compaction`]. There are three kinds of compactions:
+/// `line` is the line of the previous compaction, and `after_reset` the index of the entry after
+/// the last reset. There are three kinds of compactions:
 ///
 /// - One with the history that OpenAI returned covers the entries up to
-///   `providerReplayThroughEntryId`, kept ones included.
+///   `providerReplayThroughEntryId`, also those that it keeps.
 /// - A compaction with a text keeps the entries from `firstKeptEntryId` on. What a reset has
 ///   cleared is not kept.
-/// - A native snapshot, if it names no such entry, covers those up to
+/// - A native snapshot that names no such entry covers the entries up to
 ///   `providerReplayThroughEntryId`.
 fn find_kept_start(
     line: Raw,
@@ -196,8 +197,8 @@ fn find_kept_start(
     if is_snapshot { after_replayed } else { None }
 }
 
-/// Whether a compaction, given its `preserveData`, carries its history as OpenAI returned it.
-/// OpenAI names the provider beside the history, or adds a compaction item.
+/// Whether a compaction contains its history as OpenAI returned it. `preserved` is its
+/// `preserveData`. Such a history has the name of the provider beside it, or a compaction item.
 fn has_provider_history(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else {
         return false;
@@ -216,16 +217,16 @@ fn has_provider_history(preserved: Raw) -> bool {
     names_provider || has_encrypted_item || content::member_is(item, "type", "compaction_summary")
 }
 
-/// A message that the compaction summarizes or keeps.
+/// A message that the compaction may summarize or keep.
 struct Candidate {
     message: ContextMessage,
-    /// Its estimate.
+    /// The estimate of the message, in tokens.
     tokens: u64,
-    /// The index of its entry on the path.
+    /// The index of the message's entry on the path.
     path_index: usize,
 }
 
-/// Reads the messages of a path from the index `start` on, without those of compactions.
+/// Reads the messages of a path from the index `start` on, except those of compactions.
 fn read_candidates(
     path: &[EntryIx],
     start: usize,
@@ -235,7 +236,7 @@ fn read_candidates(
     let mut candidates = Vec::new();
     for (path_index, &ix) in path.iter().enumerate().skip(start) {
         let entry = session.entry(ix);
-        // The summary of the last one is passed on as such, not as a message.
+        // The summary of the last compaction is passed on as a summary, not as a message.
         if entry.kind == Kind::Compaction {
             continue;
         }
@@ -254,9 +255,9 @@ fn read_candidates(
     Ok(candidates)
 }
 
-/// Chooses the index of the first message to keep. It starts the longest run of groups at the end
-/// that fits into the budget, in estimated tokens. The last group is kept even if it does not fit.
-/// Without any group, everything is kept: the index is 0.
+/// Returns the index of the first message to keep: the start of the longest run of groups at the
+/// end that fits into the budget, in estimated tokens. The last group is kept even if it does not
+/// fit. Without any group, everything is kept, and the index is 0.
 fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
     let mut chosen_cut = None;
     let mut kept_tokens = 0;
@@ -279,8 +280,8 @@ fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize
     chosen_cut.unwrap_or(0)
 }
 
-/// Finds the message that starts the turn that a cut before the message at `cut` divides, if it
-/// divides one.
+/// Finds the start of the turn that a cut before the message at `cut` divides. `None` if the cut is
+/// between turns.
 fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
     let starts = |candidate: &Candidate| starts_turn(session.entry(candidate.message.entry));
     let first_kept = candidates.get(cut)?;
@@ -300,8 +301,9 @@ fn starts_turn(entry: &Entry) -> bool {
     )
 }
 
-/// Whether a cut is possible before an entry: at the start of a turn, or inside it before a message
-/// of the model or a hook, or a summary. A result must follow its call.
+/// Whether a cut is possible before an entry. A cut may be at the start of a turn or, inside a
+/// turn, before a message of the model or a hook, or before a summary. It cannot be before a tool
+/// result, which must follow its call.
 fn can_cut_before(entry: &Entry) -> bool {
     let is_inside_turn = matches!(
         entry.role,

@@ -1,12 +1,12 @@
-//! The context of oh-my-pi's model at the end of a path: `buildSessionContext`, not its display
-//! transcript.
+//! Builds the context of oh-my-pi's model at the end of a path (`buildSessionContext`, without its
+//! display transcript).
 //!
 //! ```text
 //! notes · summary · [last request] · kept ── compaction ── after it
 //! ```
 //!
-//! A reset after the last compaction leaves only what follows it. Then calls without results and
-//! failed turns are removed (`repair`).
+//! If a reset follows the last compaction, only what follows the reset remains. Then calls without
+//! results and failed turns are removed (`repair`).
 
 use super::repair::{ContextItem, MessageKind, remove_unsendable};
 use super::{archive, message, native, notes, settings, tokens};
@@ -18,8 +18,8 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// Builds the context for the leaf at the end of `path` (root first; empty for the empty
-/// conversation).
+/// Builds the context for the leaf at the end of `path`, which begins at a root. An empty path is
+/// the empty conversation.
 pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     let settings = settings::read_settings(path, reader)?;
     let mut builder = ContextBuilder {
@@ -37,12 +37,13 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
     })
 }
 
-/// Lists the ancestors of a compaction (the last entry of `path`) that the contexts of its
-/// descendants and the next compaction use.
+/// Returns the ancestors of a compaction (the last entry of `path`) that are still used, by
+/// contexts below the compaction or by the next compaction:
 ///
-/// These are the entries that it keeps or a provider replays, and those that determine the
-/// settings. The turn with the last count of a provider is used, too, and so is the last request,
-/// which a rollover repeats.
+/// - the entries that the compaction keeps, or that a provider replays;
+/// - the entries that determine the settings;
+/// - the turn with the last count of a provider;
+/// - the last request, which a rollover repeats.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else {
         return Ok(Vec::new());
@@ -55,7 +56,8 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
         items: Vec::new(),
     };
 
-    // From the first entry that the compaction names. It may name itself, or no entry of the path.
+    // All entries from the first that the compaction names. The compaction may name itself, or no
+    // entry of the path.
     let mut first_used = above.len();
     for key in ["firstKeptEntryId", "providerReplayThroughEntryId"] {
         if let Some(index) = builder.index_of_id(line.get_text(key)) {
@@ -77,7 +79,7 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     Ok(used)
 }
 
-/// Collects the messages of a context. An index in its methods is one on the path.
+/// Collects the messages of a context. In its methods, an index is that of an entry on the path.
 struct ContextBuilder<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
@@ -87,8 +89,7 @@ struct ContextBuilder<'a> {
 
 impl ContextBuilder<'_> {
     /// Adds the messages of the path that are in effect: those after the last reset. If a
-    /// compaction follows the reset, they are what [`append_compacted`](Self::append_compacted)
-    /// adds.
+    /// compaction follows the reset, [`append_compacted`](Self::append_compacted) decides.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
         let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);
@@ -104,9 +105,9 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the messages in effect after a compaction: its summary, the last request if the
-    /// compaction is a rollover, the entries that it keeps, and those that follow it. `reset` is
-    /// the index of the last reset, which precedes the compaction.
+    /// Adds the messages in effect after a compaction: its summary, the last request if it is a
+    /// rollover, the messages of the entries that it keeps, and those after it. `reset` is the
+    /// index of the last reset, which precedes the compaction.
     fn append_compacted(
         &mut self,
         compaction_index: usize,
@@ -131,14 +132,15 @@ impl ContextBuilder<'_> {
             first_kept
         };
 
-        // A model must accept the signatures in what is kept: they are from before the summary was
-        // written.
+        // The kept messages are older than the summary. With a time just before them, their
+        // signatures remain acceptable to the model.
         let rewrite_ms = if anthropic_payload.is_some() {
             self.ms_before_retained(retained, compaction_index)
         } else {
             None
         };
-        // OpenAI replays the history up to the named entry, so only what follows it is added.
+        // OpenAI replays the history up to the named entry itself, so only what follows that entry
+        // is added.
         let kept_from = if openai_payload.is_some() {
             after_replayed
         } else {
@@ -164,8 +166,8 @@ impl ContextBuilder<'_> {
         self.append_entries(&self.path[compaction_index + 1..])
     }
 
-    /// Adds the newest user request before a rollover, unless the rollover keeps that request, or
-    /// names no entry to keep.
+    /// Adds the newest user request before a rollover. Adds nothing if the rollover keeps that
+    /// request, or names no entry that it keeps.
     fn repeat_request(
         &mut self,
         rollover_index: usize,
@@ -181,13 +183,14 @@ impl ContextBuilder<'_> {
         Ok(())
     }
 
-    /// Looks up an id on the path; `None` if there is no id, or no entry on the path has it.
+    /// Returns the index of the entry with an id; `None` if there is no id, or no entry on the path
+    /// has it.
     fn index_of_id(&self, id: Option<Text>) -> Option<usize> {
         self.reader.session().index_on_path(self.path, &id?)
     }
 
-    /// Returns the time one millisecond before the first entry that a compaction retains or, if it
-    /// retains none, before the entry after the compaction. `None` if there is no such entry, or
+    /// Returns the time one millisecond before the first entry that a compaction retains. If it
+    /// retains none, the entry after the compaction counts. `None` if there is no such entry, or
     /// its time is not valid.
     fn ms_before_retained(&self, retained: Option<usize>, compaction_index: usize) -> Option<f64> {
         let index = match retained {
@@ -199,7 +202,7 @@ impl ContextBuilder<'_> {
         if ms.is_finite() { Some(ms - 1.0) } else { None }
     }
 
-    /// Finds the newest user request at an index below `end`, after the last reset.
+    /// Returns the index of the newest user request before `end` and after the last reset.
     fn find_last_request(&self, end: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
         let start = reset.map_or(0, |reset| reset + 1);
         for index in (start..end).rev() {
@@ -210,8 +213,7 @@ impl ContextBuilder<'_> {
         Ok(None)
     }
 
-    /// Whether an entry is a user request. The line is read only if the type and role leave it
-    /// open.
+    /// Whether an entry is a user request. The line is read only if type and role do not decide.
     fn is_user_request(&self, ix: EntryIx) -> io::Result<bool> {
         let entry = self.reader.session().entry(ix);
         match (entry.kind, entry.role) {
@@ -242,8 +244,8 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the message of a `message` entry, if it has one. Its line is read only if the role does
-    /// not determine its [`MessageKind`].
+    /// Adds the message of a `message` entry, if it has one. The line is read only if the role does
+    /// not determine the [`MessageKind`].
     fn append_message(&mut self, ix: EntryIx) -> io::Result<()> {
         let role = self.reader.session().entry(ix).role;
         let needs_line = matches!(
@@ -261,7 +263,7 @@ impl ContextBuilder<'_> {
 
         let item = self.reader.with_entry(ix, |line| {
             let stored = line.get("message")?;
-            // The kind is that of the message as the agent loads it, which may have lost blocks.
+            // The kind is read from the message as the agent loads it, which may have lost blocks.
             let body = message::load_body(stored, role);
             let json = match &body {
                 Body::Built(json) => Raw::from_checked(json),
@@ -275,8 +277,8 @@ impl ContextBuilder<'_> {
         Ok(())
     }
 
-    /// Adds the message of a `custom_message` entry, unless it cannot be sent or was for one
-    /// request only.
+    /// Adds the message of a `custom_message` entry, unless its content cannot be sent, or it was
+    /// for one request only.
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let json = self.reader.with_entry(ix, |line| {
@@ -321,9 +323,9 @@ impl ContextBuilder<'_> {
     }
 }
 
-/// Builds the payload with the history that OpenAI's compaction returned, from a compaction's
-/// `preserveData`. A provider replays the history in place of what was kept. `None` if the
-/// compaction has no complete history.
+/// Builds the payload with the history that OpenAI's compaction returned. `preserved` is the
+/// `preserveData` of a compaction. The provider replays this history in place of the kept messages.
+/// `None` if the compaction has no complete history.
 fn build_openai_payload(preserved: Raw) -> Option<Vec<u8>> {
     let remote = preserved.get("openaiRemoteCompaction")?;
     if !remote.is_object() {

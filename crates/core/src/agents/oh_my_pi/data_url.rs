@@ -1,14 +1,13 @@
-//! Inline images in archived text: a reader cannot use their bytes, and providers reject truncated
-//! ones, so each data URL is replaced by a short note (`elideDataUrls` of snapcompact, for
-//! archives).
+//! Replaces data URLs in archived text by short notes (`elideDataUrls` of snapcompact, for
+//! archives): a reader cannot use the bytes of an image, and providers reject truncated images.
 
 use pisess_json::js;
 use pisess_json::text::{JS_SPACE, Text, utf16_len};
 use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Matches a data URL, its payload perhaps truncated by an earlier version, and a `)` that follows
-/// (`DATA_URL_ATOM`).
+/// Matches a data URL and a `)` that follows it (`DATA_URL_ATOM`). An earlier version may have
+/// truncated the payload, and left a marker in it.
 static DATA_URL: LazyLock<Regex> = LazyLock::new(|| {
     let token = r"[\w!#$%&'*+.^|~-]+";
     let marker = r"\[(?:…|\.{3})(?<elided>\d+)ch elided(?:…|\.{3})\]";
@@ -24,8 +23,8 @@ static MARKDOWN_OPENER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?-u)!?\[[^\]\n]*\]\({JS_SPACE}*$")).expect("a constant")
 });
 
-/// Returns the text with every base64 data URL replaced by a note, including a Markdown image or
-/// link around it.
+/// Returns the text with a note in place of every base64 data URL. A Markdown image or link around
+/// the URL is replaced, too.
 pub fn elide_data_urls(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -34,8 +33,8 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
         let mut before = &bytes[copied_to..captures.get_match().start()];
         copied_to = captures.get_match().end();
 
-        // The match includes a `)` after the URL. The `)` and the opener of a link are replaced
-        // only together; a `)` alone is kept.
+        // The match includes a `)` after the URL. If it closes a link, it is removed with the
+        // link's opener. Otherwise, it is kept.
         let mut kept_close: &[u8] = b"";
         if let Some(close) = captures.name("close") {
             match MARKDOWN_OPENER.find(before) {
@@ -55,15 +54,15 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Returns the number of characters of the payload of a [`DATA_URL`]. A marker left by an earlier
-/// version counts as the characters that it replaced.
+/// Returns the number of characters in the payload of a [`DATA_URL`]. A marker that an earlier
+/// version left counts as the characters that it replaced.
 fn payload_chars(captures: &Captures) -> f64 {
     let chars = utf16_len(&captures["payload"]) as f64;
     let Some(marker) = captures.name("marker") else {
         return chars;
     };
-    // The agent counts the characters that an earlier marker replaced only if the marker is in
-    // lower case.
+    // Like the agent, counts the characters that a marker replaced only if the marker is in lower
+    // case.
     if memchr::memmem::find(marker.as_bytes(), b"ch elided").is_none() {
         return chars;
     }

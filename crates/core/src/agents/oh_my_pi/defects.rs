@@ -1,12 +1,12 @@
-//! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. They were
+//! The consequences of a file's defects in oh-my-pi, if they differ from those in pi. They were
 //! observed in the running agent; see `docs/format.md`.
 
 use crate::session::defect::FindingKind;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
 /// Returns the severity of a defect in oh-my-pi and its consequence for the user; `None` if both
-/// are as in pi. Some kinds have a form or position that does more harm; `is_worst_case` selects
-/// its consequence.
+/// are the same as in pi. Some kinds have a form or position that does more harm; `is_worst_case`
+/// selects the consequence of that.
 pub fn assess_defect(kind: FindingKind, is_worst_case: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         FindingKind::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),

@@ -1,4 +1,4 @@
-//! The files of a summary: which paths are listed, and how, below the text.
+//! The list of files below a summary: which paths are in it, and how they are written.
 
 use super::path_tree::{OutlineLine, URL, outline_paths};
 use super::template;
@@ -13,8 +13,8 @@ const MAX_LISTED_FILES: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
-/// Matches a path with a suffix that the read tool interprets as a selection: `:50-200`, `:raw`,
-/// `:1-50:raw` (`splitReadSelector`).
+/// Matches a path with a selection of lines at its end, as the read tool accepts it: `:50-200`,
+/// `:raw`, `:1-50:raw` (`splitReadSelector`).
 static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     let range = r"L?\d+(?:(?:[-+]|\.\.)L?\d+|-|\.\.)?";
     let ranges = format!("{range}(?:,{range})*");
@@ -22,8 +22,8 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?is-u)^(?<path>.+?):(?:{selector})$")).expect("a constant")
 });
 
-/// Returns the summary followed by its list of files, which replaces any list it had
-/// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
+/// Returns a summary followed by its list of files (`upsertFileOperations`). Any list that it had
+/// is removed. `read` are all files that were read, whether changed or not.
 pub fn append_file_list(
     summary: Text<'static>,
     files: &FileLists,
@@ -40,8 +40,9 @@ pub fn append_file_list(
     }
 }
 
-/// Returns the files as an outline in its tag; empty if there are none. Each has a mark for how it
-/// was used. Only the first [`MAX_LISTED_FILES`] are listed, in the order of their UTF-16 units.
+/// Returns the files as an outline in a tag; empty if there are none. A mark after each file shows
+/// how it was used. Only the first [`MAX_LISTED_FILES`] are listed, in the order of their UTF-16
+/// units.
 fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static> {
     let mut paths: Vec<&Text> = files
         .read_files
@@ -86,7 +87,7 @@ fn access_mark(file: &Text, files: &FileLists, read: &OrderedMap<Text>) -> &'sta
     }
 }
 
-/// Returns the text without lists added by this agent or an older version, and without trailing
+/// Returns the text without lists that this agent or an older version added, and without trailing
 /// white space.
 fn strip_file_lists(summary: &Text) -> Text<'static> {
     static LISTS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
@@ -102,14 +103,14 @@ fn strip_file_lists(summary: &Text) -> Text<'static> {
     Text::from_wtf8(trim_end(&text).to_vec())
 }
 
-/// Whether a path contains `scheme://`, at any position.
+/// Whether a path contains the start of a URL, `scheme://`, at any position.
 pub fn contains_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
-/// Returns a path without a selection at its end, as `SELECTION` matches it.
+/// Returns a path without a selection of lines at its end, such as `:50-200`.
 pub fn strip_selector(path: Text) -> Text {
-    // Most paths have no colon, which is faster to find out than whether the expression matches.
+    // Most paths have no colon. To look for one is faster than to try the expression.
     if !path.as_bytes().contains(&b':') {
         return path;
     }

@@ -1,8 +1,8 @@
-//! Converts messages for a model (`convertToLlm`).
+//! Converts messages to those that a model receives (`convertToLlm`).
 //!
-//! A message may become none, one or two, and the form of an assistant message depends on the
-//! message after it, so the whole list is converted. Instructions that steer a turn are not
-//! changed: the agent wraps them later, on their way to the provider.
+//! A message may become none, one or two. The form of an assistant message depends on the message
+//! after it, so the whole list is converted. Instructions that steer a turn are not changed here:
+//! the agent wraps them later, on their way to the provider.
 
 use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::format_notice;
@@ -18,8 +18,7 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
 
-/// Calls `emit` with each message for the model, in order, as a JSON object. What is emitted of a
-/// turn also depends on the message after it.
+/// Calls `emit` with each message for the model, in order, as a JSON object.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -40,7 +39,7 @@ pub fn convert_messages(
     Ok(())
 }
 
-/// Whether a message is the note on the thinking of the turn before it.
+/// Whether a message is the note that quotes the thinking of the turn before it.
 fn explains_thinking(message: Raw) -> bool {
     content::member_is(message, "role", "custom")
         && content::member_is(message, "customType", INTERRUPTED_THINKING)
@@ -48,9 +47,9 @@ fn explains_thinking(message: Raw) -> bool {
 
 /// Emits a turn (an assistant message).
 ///
-/// A turn that the user interrupted while the model was thinking ends in thinking without a
-/// signature. The agent removes this thinking. A turn of which nothing remains is omitted, unless
-/// the message after it, `next`, is the note that quotes the thinking.
+/// If the user interrupted the model while it was thinking, the turn ends in thinking without a
+/// signature. The agent removes such thinking. If nothing remains, the turn is left out, unless the
+/// message after it, `next`, is the note that quotes the thinking.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
@@ -73,7 +72,8 @@ fn emit_turn(
     }
 
     if signed_blocks.is_empty() {
-        // Later requests repeat the controls of a request, so its turn is kept even if it is empty.
+        // Later requests repeat the controls of this turn's request, so a turn with controls is
+        // kept even if it is empty.
         let is_needed = is_quoted_by_next || controls.is_some();
         if !is_needed {
             return Ok(());
@@ -89,8 +89,8 @@ fn emit_turn(
     emit(&edit::with_member(turn, "content", &kept_content))
 }
 
-/// If a turn ends in unsigned thinking, perhaps followed by blank text, returns the blocks before
-/// the thinking. Of a turn without content, returns no blocks. `None` for any other turn.
+/// Returns the blocks before the unsigned thinking in which a turn ends. Blank text may follow the
+/// thinking. Also returns an empty list for a turn without content. `None` for any other turn.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {
@@ -121,8 +121,8 @@ fn is_unsigned_thinking(block: Raw) -> bool {
         && !content::has_truthy(block, "thinkingSignature")
 }
 
-/// Converts a message other than a turn into none, one or two messages for the model. A message in
-/// an unknown role, and what the user ran outside of the context, becomes none.
+/// Converts a message other than a turn to none, one or two messages for the model. A message in an
+/// unknown role becomes none, and so does what the user ran outside of the context.
 pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
     let role = message.get_text("role").unwrap_or_default();
     match role.as_bytes() {
@@ -145,7 +145,7 @@ pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns the message, with the attribution `default` if it has none.
+/// Returns a message with an attribution: its own or, if it has none, `default`.
 fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
@@ -157,8 +157,8 @@ fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     }
 }
 
-/// Converts a tool result: adds the attribution, and shortens the content of a result that the
-/// agent has pruned.
+/// Converts a tool result: adds the attribution, and joins the texts of a result that the agent has
+/// pruned.
 fn convert_tool_result(message: Raw) -> Vec<u8> {
     let [pruned_at, content] = content::find_members(message, ["prunedAt", "content"]);
     if let Some(content) = content
@@ -171,9 +171,9 @@ fn convert_tool_result(message: Raw) -> Vec<u8> {
     with_attribution(message, "agent")
 }
 
-/// Returns the content of a result that was pruned: the blocks that are not text, and one block
-/// with all its text. The latter replaces the first text block, or precedes all blocks if none is
-/// text.
+/// Returns the content of a result that the agent has pruned: its blocks, with all text in one
+/// block. That block is in the place of the first text block or, if there is none, before all
+/// others.
 fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::join_text(Some(content), "");
     // Providers refuse an empty text.
@@ -205,6 +205,7 @@ fn convert_bash_execution(message: Raw) -> Vec<u8> {
     build_execution_message(message, start, &COMMAND_WORDS, message.get("images"))
 }
 
+/// The words for the output of Python code.
 const PYTHON_WORDS: OutputWords = OutputWords {
     before: "Output:\n",
     cancelled: "execution cancelled",
@@ -217,8 +218,8 @@ fn convert_python_execution(message: Raw) -> Vec<u8> {
     build_execution_message(message, start, &PYTHON_WORDS, None)
 }
 
-/// Builds the message for a command or code that the user ran. `text` quotes it; the output, with
-/// the agent's `words` for it, and the notice of what was truncated follow.
+/// Builds the message for a command or code that the user ran. `text` quotes the command. The
+/// output follows, in the agent's `words`, and the notice about what was truncated.
 fn build_execution_message(
     message: Raw,
     mut text: Text,
@@ -231,8 +232,8 @@ fn build_execution_message(
     build_message("user", &content, "user", message)
 }
 
-/// Converts mentioned files: one message for the files of text, and one for those with an image,
-/// since a model accepts images only from the user.
+/// Converts mentioned files to one message for the files that are text, and one for the files that
+/// are images. A model accepts images only from the user.
 fn convert_file_mention(message: Raw) -> Vec<Vec<u8>> {
     let mut with_image = Vec::new();
     let mut text_only = Vec::new();
@@ -271,8 +272,8 @@ fn quote_file(file: Raw) -> Text<'static> {
     concat_texts(&[&"<file path=\"", &path, &"\">\n", &lines, &"</file>"])
 }
 
-/// Converts an extension's message: into a user message if it is a skill or a prompt attributed to
-/// the user, otherwise into a developer message.
+/// Converts a message of an extension. A skill, or a prompt of a person, that is attributed to the
+/// user becomes a user message. Any other becomes a developer message.
 fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     let Some(content) = message::sendable_content(message) else {
         return Vec::new();
@@ -287,8 +288,8 @@ fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     vec![build_message("user", &sent_content, "user", message)]
 }
 
-/// Returns the content of a prompt that arrived while the model was working: its text in a notice,
-/// then its images. Content without text is unchanged, and a string remains a string.
+/// Returns the content of a prompt that arrived while the model was working: its text with a
+/// notice, then its images. A string remains a string. Content without text stays the same.
 fn interjection_content(content: Raw) -> Vec<u8> {
     let text = content::join_text(Some(content), "\n");
     if text.is_empty() {
@@ -301,8 +302,8 @@ fn interjection_content(content: Raw) -> Vec<u8> {
     text_and_blocks(&wrapped, content::blocks_of_type(content, "image"))
 }
 
-/// Converts a message into a developer message; its images become a user message, since a model
-/// accepts them only there.
+/// Converts a message to a developer message. Its images become a user message, because a model
+/// accepts images only there.
 fn convert_to_developer(message: Raw) -> Vec<Vec<u8>> {
     let Some(content) = message::sendable_content(message) else {
         return Vec::new();
@@ -326,7 +327,7 @@ fn convert_to_developer(message: Raw) -> Vec<Vec<u8>> {
     out
 }
 
-/// Builds a message with the attribution, if any, and the time of `message`.
+/// Builds a message in a role. Attribution and time are those of `message`.
 fn rebuild_with_role(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
@@ -341,8 +342,8 @@ fn convert_branch_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
-/// Converts the summary of a compaction. It is wrapped as the summary or the handoff that its
-/// method made, unless it has blocks: the archived history follows the bare summary then.
+/// Converts the summary of a compaction. A method of compaction has its own text around the
+/// summary. If there are blocks, the summary is bare, and the archived history follows it.
 fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",
@@ -367,7 +368,7 @@ fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, rewritten_at.or(timestamp), payload)
 }
 
-/// The text of a summary, empty if it is missing.
+/// Returns the text of a summary; empty if it is missing.
 fn summary_text(message: Raw) -> Text<'static> {
     match message.get_some("summary") {
         Some(summary) => js::to_js_string(summary).into_owned(),
@@ -375,8 +376,8 @@ fn summary_text(message: Raw) -> Text<'static> {
     }
 }
 
-/// Builds the user message of a summary. `rewritten_at` is the time at which it replaced the
-/// history, and `provider_payload` what a provider replays in its place.
+/// Builds the user message of a summary. `rewritten_at` is the time at which the summary replaced
+/// the history. `provider_payload` is what a provider replays in place of that history.
 fn build_summary_message(
     message: Raw,
     content: &[u8],
@@ -397,7 +398,7 @@ fn build_summary_message(
         .finish()
 }
 
-/// Returns the content that consists of a text block, followed by other blocks.
+/// Returns content that consists of a text block and other blocks after it.
 fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
     let mut all = vec![content::text_block(text)];
     for block in blocks {
@@ -406,7 +407,7 @@ fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Ve
     array(all)
 }
 
-/// Builds a message with the time of `message`.
+/// Builds a message in a role, with the time of `message`.
 fn build_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
@@ -416,7 +417,7 @@ fn build_message(role: &str, content: &[u8], attribution: &str, message: Raw) ->
         .finish()
 }
 
-/// Returns a string as a text block, an array unchanged.
+/// Returns content as an array of blocks: a string becomes a text block, an array stays the same.
 fn to_blocks(content: Raw) -> Vec<u8> {
     match content.text() {
         Some(text) => content::text_content(&text),

@@ -1,4 +1,4 @@
-//! Messages as oh-my-pi derives them from entries, and predicates on them.
+//! Messages as oh-my-pi makes them from entries, and predicates on them.
 
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
@@ -10,21 +10,22 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, array};
 use std::io;
 
-/// The custom type of the note after a turn that the user interrupted while it was thinking.
+/// The custom type of the note that quotes the thinking of a turn that the user interrupted.
 pub const INTERRUPTED_THINKING: &str = "interrupted-thinking";
 /// The custom type of a skill prompt.
 pub const SKILL_PROMPT: &str = "skill-prompt";
 /// The custom type of a prompt by someone who shares the session.
 pub const COLLAB_PROMPT: &str = "collab-prompt";
-/// Custom messages that are removed when the context is rebuilt.
+/// The custom types of messages for one request only. They are left out when the context is built
+/// again.
 const TRANSIENT_TYPES: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 
-/// The custom type of an entry that has none.
+/// The custom type of a message that does not name its type.
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
 /// The bit of `errorId` for a turn that the user interrupted.
 const USER_INTERRUPT_BIT: u32 = 0x0400_0000;
 
-/// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
+/// Returns the ids of the tool calls in a content. `None` stands for an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
     content::blocks_of_type(content, "toolCall")
         .map(|call| call.get_text("id").map(Text::into_owned))
@@ -34,8 +35,8 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
 /// Returns the message of a `message` entry as the agent loads it
 /// (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 ///
-/// A turn of GitHub Copilot with a replayed history loses what is bound to a connection: the
-/// provider's payload and the signatures of thinking. Any other message is as stored.
+/// A turn of GitHub Copilot with a replayed history loses what was valid only for one connection:
+/// the provider's payload and the signatures of thinking. Any other message is as stored.
 pub fn load_body(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
@@ -71,7 +72,7 @@ pub fn load_body(message: Raw, role: Role) -> Body {
     Body::from_json(unbound_message)
 }
 
-/// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its
+/// Converts a `custom_message` entry to a message, with defaults for missing members; `None` if its
 /// content cannot be sent.
 pub fn build_custom_message(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     let content = sendable_content(line)?;
@@ -95,7 +96,7 @@ pub fn build_custom_message(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     Some(object.finish())
 }
 
-/// Returns the custom type of a `custom_message` entry, or the default.
+/// Returns the custom type of a `custom_message` entry; the default if it names none.
 pub fn custom_type(line: Raw) -> Text<'static> {
     match non_empty_text(line, "customType") {
         Some(name) => name.into_owned(),
@@ -103,20 +104,20 @@ pub fn custom_type(line: Raw) -> Text<'static> {
     }
 }
 
-/// Returns a string member; `None` if it is empty.
+/// Returns a member that is a string; `None` if it is empty, missing, or not a string.
 pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns the message of an entry as the input of a summary. Unlike in a context, members that
-/// the entry lacks get no defaults, as in the agent. `None` if the entry has no message.
+/// Returns the message of an entry for the input of a summary; `None` if the entry has no message.
+/// As in the agent, members that the entry lacks get no defaults, unlike in a context.
 pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     if entry.kind == Kind::Message {
         let message = line.get("message")?;
         return Some(load_body(message, entry.role));
     }
 
-    // The other kinds become messages of a role of their own, with some of their members.
+    // Entries of other kinds become messages in a role for the kind, with some of their members.
     let role;
     let members: &[&str];
     match entry.kind {
@@ -141,11 +142,11 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     Some(Body::from_json(message.finish()))
 }
 
-/// Returns a `compaction` entry as a message.
+/// Converts a `compaction` entry to a message.
 ///
 /// `provider_payload` is the history that a provider replays. `blocks` are those of the archive,
-/// oldest first. `rewrite_ms` is when the history before the summary was rewritten, in
-/// milliseconds, if not at the time of the entry.
+/// oldest first. `rewrite_ms` is the time in milliseconds at which the history before the summary
+/// was rewritten, if that is not the time of the entry.
 pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,
@@ -191,14 +192,15 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     }
 }
 
-/// Returns the content of a custom message, if it is of a kind that can be sent.
+/// Returns the content of a custom message; `None` if it is neither a string nor an array, and so
+/// cannot be sent.
 pub fn sendable_content(message: Raw<'_>) -> Option<Raw<'_>> {
     message
         .get("content")
         .filter(|content| content.is_string() || content.is_array())
 }
 
-/// Whether a custom message is removed when the context is rebuilt.
+/// Whether a custom message is left out when the context is built again.
 pub fn is_transient(message: Raw) -> bool {
     TRANSIENT_TYPES
         .iter()
@@ -210,13 +212,13 @@ pub fn starts_user_turn(message: Raw) -> bool {
     is_user_skill(message) || is_user_collab(message)
 }
 
-/// Whether it is a skill invoked by the user.
+/// Whether a custom message is a skill that the user called.
 pub fn is_user_skill(message: Raw) -> bool {
     content::member_is(message, "customType", SKILL_PROMPT)
         && content::member_is(message, "attribution", "user")
 }
 
-/// Whether it is a prompt by someone who shares the session.
+/// Whether a custom message is a prompt by someone who shares the session.
 pub fn is_user_collab(message: Raw) -> bool {
     content::member_is(message, "customType", COLLAB_PROMPT)
         && content::member_is(message, "attribution", "user")
@@ -228,8 +230,8 @@ pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
         || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error had no output before it, given its content. Such a turn
-/// was never part of a context.
+/// Whether a turn that ended in an error had no output before it. `content` is that of the turn.
+/// Such a turn was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(is_output)
 }
@@ -250,7 +252,8 @@ fn is_output(block: Raw) -> bool {
     }
 }
 
-/// Returns the text for the editor when the leaf moves to before an entry.
+/// Returns the text that the agent puts into its editor when the user moves the leaf to before an
+/// entry.
 pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
     let entry = reader.session().entry(ix);
     reader.with_entry(ix, |line| {
@@ -258,9 +261,9 @@ pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>
     })
 }
 
-/// Returns the text for the editor of a user request, or of a custom message that is not a skill
-/// prompt; `None` for every other entry. For a skill that the user invoked, the text is what the
-/// user typed, if known, and not the skill.
+/// Returns the text for the editor of a user request, or of a custom message other than a skill
+/// prompt; `None` for any other entry. For a skill that the user called, it is what the user typed,
+/// if that is known, rather than the text of the skill.
 fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message {
         line.get("message")?
@@ -283,9 +286,9 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     None
 }
 
-/// Returns what the user typed to invoke a skill, since the message's content is the skill. This is
-/// the stored text or, without one, `/skill:name` with the arguments, or the arguments alone if the
-/// name is missing, too.
+/// Returns what the user typed to call a skill; the content of the message is the skill itself.
+/// This is the stored text. If there is none, it is `/skill:name` with the arguments, or only the
+/// arguments if the name is missing, too.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     for key in ["__queueChipText", "prompt"] {

@@ -1,8 +1,8 @@
 //! What oh-my-pi computes from a path: the context of its model, compactions and summaries, and the
 //! text for its editor.
 //!
-//! The reference is the running agent (18.2.3), for native snapshots the source of 18.3.4. Modules
-//! name the functions they reproduce.
+//! The reference is the running agent (18.2.3) and, for native snapshots, the source of 18.3.4.
+//! Modules name the functions that they reproduce.
 
 pub mod context;
 pub mod defects;

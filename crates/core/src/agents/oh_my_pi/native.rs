@@ -1,5 +1,5 @@
-//! Native snapshots: compactions that Anthropic writes. The agent goes on while it waits for one,
-//! so the entries between the last that the snapshot covers and the compaction are kept.
+//! Native snapshots: compactions that Anthropic writes. The agent works on while it waits for one.
+//! So the entries between the last one that the snapshot covers and the compaction are kept.
 //!
 //! ```text
 //! covered ── through │ kept ── compaction ── after it
@@ -15,7 +15,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the summary in a compaction's `preserveData` as Anthropic replays it; `None` if its
+/// Returns the summary for Anthropic to replay, from a compaction's `preserveData`; `None` if its
 /// provider or its content is missing or empty.
 pub fn anthropic_payload(preserved: Raw) -> Option<Vec<u8>> {
     let native = preserved
@@ -42,8 +42,8 @@ pub fn is_snapshot(line: Raw) -> bool {
             .is_some_and(|preserved| anthropic_payload(preserved).is_some())
 }
 
-/// Returns the id of the last entry that a compaction covers, if it has one and an empty
-/// `firstKeptEntryId`.
+/// Returns the id of the last entry that a native snapshot covers. `None` if the compaction names
+/// no such entry, or if its `firstKeptEntryId` is not empty.
 pub fn last_covered_id(line: Raw) -> Option<Text> {
     if !content::member_is(line, "firstKeptEntryId", "") {
         return None;
@@ -51,8 +51,8 @@ pub fn last_covered_id(line: Raw) -> Option<Text> {
     non_empty_text(line, "providerReplayThroughEntryId")
 }
 
-/// Returns the first entry that a native snapshot keeps, other than labels: an entry after the last
-/// one that it covers, or the snapshot itself if it covers everything.
+/// Returns the first entry that a native snapshot keeps, labels not counted. This is an entry after
+/// the last one that the snapshot covers, or the snapshot itself if it covers everything.
 ///
 /// `None` if the compaction is not a native snapshot, or names no entry of its path.
 pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Option<EntryIx> {

@@ -1,5 +1,5 @@
-//! The notebook in the agent's experimental context notes: its newest valid revision precedes all
-//! other messages.
+//! The notebook of the agent's experimental context notes. In a context, its newest valid revision
+//! precedes all other messages.
 
 use super::template;
 use crate::session::content;
@@ -10,6 +10,7 @@ use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 use std::io;
 
+/// The custom type of the notebook's revisions.
 const NOTES_TYPE: &str = "experimental_context_notes";
 /// The maximum length of a revision's text in bytes.
 const MAX_NOTES_BYTES: usize = 16_384;
@@ -31,7 +32,7 @@ pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Optio
             continue;
         };
 
-        // No older revision takes the place of an empty one.
+        // An empty revision clears the notebook, so no older one takes its place.
         if text.is_empty() {
             break;
         }
@@ -49,8 +50,9 @@ pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Optio
     Ok(None)
 }
 
-/// Returns the text of a valid revision: an entry of the notebook's type whose data are
-/// `{version: 1, text}` and nothing else, with a text of at most [`MAX_NOTES_BYTES`].
+/// Returns the text of a valid revision; `None` for any other entry. A valid revision has the
+/// notebook's type, and the data `{version: 1, text}` and nothing else. Its text has at most
+/// [`MAX_NOTES_BYTES`].
 fn revision_text(line: Raw<'_>) -> Option<Text<'_>> {
     if !content::member_is(line, "customType", NOTES_TYPE) {
         return None;

@@ -1,5 +1,5 @@
-//! The notice after the output of a command: how much of it is shown, which limit was reached, what
-//! a language server reported (`formatOutputNotice`).
+//! The notice after the output of a command: how much of the output is shown, which limit was
+//! reached, and what a language server reported (`formatOutputNotice`).
 
 use super::path_tree::{OutlineLine, outline_paths};
 use crate::agents::ordered::OrderedMap;
@@ -11,10 +11,10 @@ use pisess_json::text::{JS_SPACE, Text, concat_texts, join_with};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
-/// Returns the notice for the `meta` of an execution; empty if there is none.
+/// Returns the notice for the `meta` of an execution; empty if there is nothing to note.
 ///
-/// What was truncated, a failure to save the output, and the limits are sentences in one pair of
-/// brackets. The diagnostics follow the brackets.
+/// Sentences in one pair of brackets describe what was truncated, a failure to save the output, and
+/// the limits. The messages of a language server follow.
 pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     let names = [
         "truncation",
@@ -48,8 +48,8 @@ pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     concat_texts(&[&"\n\n[", &join_with(sentences, ". "), &"]", &diagnostics])
 }
 
-/// Returns a sentence for each limit that was reached: first the limits of counts, then that of the
-/// width of lines.
+/// Returns a sentence for each limit that was reached: first the limits of counts, then the limit
+/// of the width of lines.
 fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     let mut sentences = Vec::new();
     for (key, counted_things) in [
@@ -75,8 +75,8 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     sentences
 }
 
-/// Returns the width to which lines were truncated, and how to read the full output, if it was
-/// saved.
+/// Returns the sentence for the limit of the width of lines. It also explains how to read the full
+/// output, if that was saved.
 fn column_limit_sentence(limit: Raw) -> Text<'static> {
     let [column, unit, artifact] =
         content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
@@ -93,8 +93,8 @@ fn column_limit_sentence(limit: Raw) -> Text<'static> {
     sentence
 }
 
-/// Returns how much of a truncated output is shown, and how to read more of it
-/// (`formatTruncationMetaNotice`): an offset to continue at, or the artifact with the whole output.
+/// Returns the sentence for a truncated output (`formatTruncationMetaNotice`): how much is shown,
+/// and how to read more, from an offset or from the artifact with the whole output.
 fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     let [direction, next_offset, artifact] =
         content::find_members(truncation, ["direction", "nextOffset", "artifactId"]);
@@ -121,10 +121,10 @@ fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     sentence
 }
 
-/// Returns how much is shown of an output without its middle.
+/// Returns the sentence for an output that is shown without its middle.
 ///
 /// If the line ranges of head and tail are stored, the sentence has them. Otherwise, it has the
-/// number of bytes that were elided or, if that is 0, the number of lines that remain.
+/// number of bytes that were left out or, if that is 0, the number of lines that remain.
 fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "headRange",
@@ -190,7 +190,7 @@ fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns the number of lines or bytes that were elided: the stored number or, without one, the
+/// Returns the number of lines or bytes that were left out: the stored number or, without one, the
 /// total minus the number that remains, at least 0.
 fn elided_count(stored: Option<Raw>, total: Option<Raw>, remaining: Option<Raw>) -> f64 {
     match non_null(stored) {
@@ -203,8 +203,8 @@ fn plural_suffix(count: f64) -> &'static str {
     if count == 1.0 { "" } else { "s" }
 }
 
-/// Returns which line of an output is shown, if that is only a part of one line: as in `Showing line
-/// 3 (partial, 1.0KB of 2.0KB) of 90`.
+/// Returns the sentence for an output of which only a part of one line is shown:
+/// `Showing line 3 (partial, 1.0KB of 2.0KB) of 90`.
 fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
     let [range, output_bytes, total_bytes, total_lines] = content::find_members(truncation, names);
@@ -224,8 +224,9 @@ fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns the range of the lines that are shown, or their number if no valid range is stored. If
-/// the number of bytes was the reason for the truncation, its limit follows.
+/// Returns the sentence for an output of which one range of lines is shown. Without a valid range,
+/// the sentence has the number of lines. If the output was truncated because of its bytes, the
+/// limit follows.
 fn line_range_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "shownRange",
@@ -284,8 +285,8 @@ fn full_output_hint(artifact: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns how to read the whole report that an output is from; `None` if the source of the output
-/// is not a report.
+/// Returns how to read the whole report of which the output is a part; `None` if the source of the
+/// output is not a report.
 fn full_report_hint(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     let report = source?;
     if !content::member_is(report, "type", "report") {
@@ -300,8 +301,8 @@ fn full_report_hint(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>>
     ]))
 }
 
-/// Returns the messages of a language server as an outline of their files, then the messages
-/// without a file; `None` if there are no messages.
+/// Returns the messages of a language server: an outline of the files that they name, then the
+/// messages that name no file. `None` if there are no messages.
 fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     let [summary, messages] = content::find_members(diagnostics, ["summary", "messages"]);
     let messages: Vec<_> = messages?
@@ -312,7 +313,7 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
         return None;
     }
 
-    // In the order in which the files are first named.
+    // The files are in the order in which they are first named.
     let mut by_file: OrderedMap<Text, Vec<Text>> = OrderedMap::default();
     let mut without_file = Vec::new();
     for message in &messages {
@@ -336,8 +337,8 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     ]))
 }
 
-/// Returns the lines of an outline of files, in which each file is a heading, too, with its
-/// messages below it. A blank line precedes each directory and each file at the top level.
+/// Returns the lines of an outline of files. Each file is a heading, with its messages below it. A
+/// blank line precedes each directory, and each file at the top level.
 fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'static>> {
     let mut lines = Vec::new();
     outline_paths(by_file.keys(), |OutlineLine { depth, name, file }| {
@@ -356,8 +357,8 @@ fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'stati
     lines
 }
 
-/// Splits `path:line:column text` after the path, and returns the path with forward slashes and
-/// `line:column text`; `None` for a message of another form.
+/// Splits `path:line:column text` into the path, with forward slashes, and `line:column text`;
+/// `None` for a message of another form.
 fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     static DIAGNOSTIC: LazyLock<Regex> = LazyLock::new(|| {
         // Anything but an end of a line, in WTF-8.
@@ -371,13 +372,13 @@ fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> 
     Some((file, rest))
 }
 
-/// Formats a number of bytes for people, in units of 1,024 bytes as in the agent's notices. (Its
-/// archives have units of 1,000.)
+/// Formats a number of bytes in units of 1,024 bytes, as the agent does in its notices. (In notes
+/// on pictures, it has units of 1,000.)
 fn format_size(bytes: f64) -> String {
     const KB: f64 = 1024.0;
     const MB: f64 = 1024.0 * KB;
     const GB: f64 = 1024.0 * MB;
-    // No comparison below holds for NaN, so it has the last unit.
+    // In the agent, no comparison with NaN is true, so it falls through to the last unit.
     if bytes.is_nan() {
         return "NaNGB".to_owned();
     }
@@ -392,6 +393,7 @@ fn format_size(bytes: f64) -> String {
     }
 }
 
+/// Returns the value, unless it is `null`.
 fn non_null(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
     value.filter(|value| !value.is_null())
 }

@@ -1,5 +1,5 @@
-//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one
-//! heading.
+//! Writes paths as an outline. Directories are `# headings/`. A chain of directories in which each
+//! is the only child becomes one heading.
 
 use crate::agents::ordered::OrderedMap;
 use crate::session::paths::with_slashes;
@@ -11,16 +11,16 @@ use std::sync::LazyLock;
 pub static URL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
-/// A directory: its files and, by their numbers, its subdirectories.
+/// A directory: its files by name, and the index of the node of each subdirectory by name.
 #[derive(Default)]
 struct FolderNode<'a> {
     files: OrderedMap<Vec<u8>, &'a Text<'a>>,
     folders: OrderedMap<Vec<u8>, usize>,
 }
 
-/// A directory that [`outline_paths`] still has to write.
+/// A directory that is still to be written.
 struct OutlineSection {
-    /// The number of its node.
+    /// The index of its node.
     node: usize,
     /// The depth of its files; its heading has one less.
     depth: usize,
@@ -31,15 +31,15 @@ struct OutlineSection {
 pub struct OutlineLine<'l, 'a> {
     /// The number of directories around it that have a heading.
     pub depth: usize,
-    /// The directories of the heading joined with `/`, or the file's name.
+    /// The name of the file; for a heading, the names of its directories, joined with `/`.
     pub name: &'l [u8],
     /// The path as given; `None` for a heading.
     pub file: Option<&'a Text<'a>>,
 }
 
-/// Calls `write_line` with each line of the outline of paths: in each directory its files, then its
-/// subdirectories, in order of first occurrence. A path that ends in a slash is a directory; URLs
-/// are files at the top.
+/// Calls `write_line` with each line of the outline of paths. In each directory, its files come
+/// first, then its subdirectories, both in order of first occurrence. A path that ends in a slash
+/// is a directory. A URL is a file at the top.
 pub fn outline_paths<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
     mut write_line: impl FnMut(OutlineLine<'_, 'a>),
@@ -49,7 +49,7 @@ pub fn outline_paths<'a>(
         add_path(&mut nodes, path);
     }
 
-    // A stack of the directories that remain, the next one on top. The root has no heading.
+    // A stack of the directories that remain, with the next one on top. The root has no heading.
     let mut remaining = vec![OutlineSection {
         node: 0,
         depth: 0,
@@ -77,8 +77,8 @@ pub fn outline_paths<'a>(
     }
 }
 
-/// Returns the section of a directory. A chain of directories with one child is one section, which
-/// has the content of the innermost.
+/// Returns the section of a directory. If the directory contains only a subdirectory, which may
+/// again contain only a subdirectory, these are one section with the content of the innermost.
 fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize) -> OutlineSection {
     let mut heading = name.to_vec();
     let mut innermost = outermost;
@@ -94,8 +94,8 @@ fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize)
     }
 }
 
-/// Adds a path to the tree, whose root is the first node: its directories, and its file unless the
-/// path ends in a slash. Of equal paths, the first is kept. A URL is a file of the root.
+/// Adds a path to the tree: its directories and, unless it ends in a slash, its file. Of equal
+/// paths, the first is kept. A URL is a file of the root, which is the first node.
 fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
     let slashed = with_slashes(path.as_bytes());
     let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);
@@ -116,7 +116,7 @@ fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
         folder_names.pop()
     };
 
-    // Down from the root, to the directory of the file. Nodes refer to each other by index.
+    // Walk down from the root to the directory of the file. Nodes refer to each other by index.
     let mut current = 0;
     for folder_name in folder_names {
         let next_index = nodes.len();
@@ -134,8 +134,8 @@ fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
 }
 
 impl FolderNode<'_> {
-    /// Returns the name and number of the only subdirectory; `None` if there are files or several
-    /// subdirectories.
+    /// Returns the name of the only subdirectory and the index of its node; `None` if the directory
+    /// contains files, or not exactly one subdirectory.
     fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
         let mut folders = self.folders.iter();
         let only = folders.next()?;

@@ -1,4 +1,5 @@
-//! Removes messages that cannot be sent: calls without results, and turns that failed.
+//! Removes messages from a context that cannot be sent: calls without results, and turns that
+//! failed.
 
 use super::message::{INTERRUPTED_THINKING, call_ids, is_empty_turn};
 use crate::session::content;
@@ -36,8 +37,7 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    /// Reads the kind of a message from its JSON. It has what the repairs need to know: whether a
-    /// turn is discarded, which calls it makes, and which call a result answers.
+    /// Reads the kind of a message from its JSON.
     pub fn read(message: Raw) -> Self {
         let names = [
             "role",
@@ -60,7 +60,7 @@ impl MessageKind {
             let blocks = content.unwrap_or(Raw::NULL);
             let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
             let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
-            // A retry has repeated the request, so the turn after it has the answer.
+            // A retry repeated the request of this turn, so a later turn has the answer.
             let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
             if is_retried || (is_error && is_empty_turn(blocks)) {
                 return MessageKind::DiscardedTurn;
@@ -86,8 +86,8 @@ impl MessageKind {
     }
 }
 
-/// Removes the messages that cannot be sent, and returns the others, in order: first discarded
-/// turns, then calls without results, then failed turns with the results of their calls.
+/// Removes the messages that cannot be sent, and returns the others in order. Discarded turns are
+/// removed first, then calls without results, then failed turns with the results of their calls.
 pub fn remove_unsendable(
     mut items: Vec<ContextItem>,
     reader: &EntryReader,
@@ -96,13 +96,15 @@ pub fn remove_unsendable(
     Ok(remove_failed_turns(remove_dangling_calls(items, reader)?))
 }
 
-/// Removes tool calls whose result is not in the list, and turns of which nothing remains. A turn
-/// that loses a call also loses the provider's signatures, since they would no longer match.
+/// Removes tool calls whose result is not in the list. A turn that loses a call also loses the
+/// provider's signatures, because they would no longer match. A turn of which nothing remains is
+/// removed.
 fn remove_dangling_calls(
     items: Vec<ContextItem>,
     reader: &EntryReader,
 ) -> io::Result<Vec<ContextItem>> {
-    // `None` is the id of a result without one, which answers a call without one.
+    // `None` is the id of a result whose call has no id. Such a result answers every call without
+    // an id.
     let mut answered: HashSet<Option<Text<'static>>> = HashSet::default();
     for item in &items {
         if let MessageKind::Result(id) = &item.kind {
@@ -129,8 +131,8 @@ fn remove_dangling_calls(
     Ok(kept)
 }
 
-/// Returns the turn without the calls whose ids are not in `answered`, its redacted thinking and
-/// the signatures of its thinking; `None` if no block remains.
+/// Returns a turn without the calls whose ids are not in `answered`, without redacted thinking, and
+/// without the signatures of thinking. `None` if no block remains.
 fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
     let mut blocks = Vec::new();
     for block in turn.get("content").unwrap_or(Raw::NULL).items() {
@@ -153,10 +155,10 @@ fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) 
     Some(with_member(turn, "content", &array(blocks)))
 }
 
-/// Removes each failed turn and the later results of its calls. A failed turn is kept if the next
-/// message that remains is the note on its thinking.
+/// Removes each failed turn, and the results of its calls that come after it. A failed turn is kept
+/// if the next message that remains is the note on its thinking.
 fn remove_failed_turns(items: Vec<ContextItem>) -> Vec<ContextMessage> {
-    // The indexes of the results by the id of their call, ascending.
+    // The indexes of results by the id of their call, in ascending order.
     let mut result_indexes: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
     for (index, item) in items.iter().enumerate() {
         if let MessageKind::Result(id) = &item.kind {
@@ -165,8 +167,8 @@ fn remove_failed_turns(items: Vec<ContextItem>) -> Vec<ContextMessage> {
     }
 
     let mut is_removed = vec![false; items.len()];
-    // From the end. `remaining` is a stack of the messages after the current one that remain, the
-    // nearest on top. A turn can remove a result that is on the stack already.
+    // From the last message to the first. `remaining` is a stack of the later messages that remain,
+    // the nearest on top. A turn can remove a result that is on the stack already.
     let mut remaining: Vec<usize> = Vec::new();
     for (index, item) in items.iter().enumerate().rev() {
         while remaining.last().is_some_and(|&next| is_removed[next]) {

@@ -1,4 +1,4 @@
-//! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`,
+//! The rows of oh-my-pi's tree (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`,
 //! `#applyFilter`).
 
 use super::message::is_user_interrupt;
@@ -16,17 +16,16 @@ use pisess_json::string::decode;
 use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
 
-/// The bit of `errorId` for an abort that the agent does not report.
+/// The bit of `errorId` that marks an abort which the agent does not report.
 const SILENT_ABORT_BIT: u32 = 0x0200_0000;
-/// The bit of `errorId` for an abort whose error message is not shown.
+/// The bit of `errorId` that marks an abort whose error message is not shown.
 const ABORT_BIT: u32 = 0x0800_0000;
-/// The maximum number of UTF-16 units of an error that takes the place of a turn's text.
+/// The maximum length of an error that is shown in place of a turn's text, in UTF-16 units.
 const ERROR_UNITS: usize = 80;
-/// The width of the note on a turn that was retried, in terminal columns.
+/// The maximum width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Returns the row of an entry that is not a message: for most types, the type's name and its value
-/// in brackets.
+/// Returns the row of an entry that is not a message. For most types, it is `[name: value]`.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
@@ -42,7 +41,8 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         Kind::ModelUsage => model_usage_row(entry),
         Kind::ServiceTierChange => bracketed_row("service tier", &format_service_tier(entry)),
         Kind::TitleChange => {
-            // White space at a cut would hide that there is one, so the whole title is normalized.
+            // The whole title is normalized before it is cut, because white space at the cut would
+            // hide that there is a cut.
             let title = normalize_spaces(js::interpolate(entry.get("title")));
             bracketed_row("title", &title)
         }
@@ -60,7 +60,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     }
 }
 
-/// Returns the row of a compaction, with the size of the context before it in thousands of tokens.
+/// Returns the row of a compaction: the size of the context before it, in thousands of tokens.
 fn compaction_row(entry: Raw) -> RowText<'static> {
     let thousands = round_to_thousands(js::to_operand(entry.get("tokensBefore")));
     let thousands = if thousands.is_finite() {
@@ -71,7 +71,8 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
 }
 
-/// Returns the row of an entry whose type has no row of its own: the type, with spaces for `_`.
+/// Returns the row of an entry whose type has no row of its own: its type, with spaces in place of
+/// `_`.
 fn unnamed_row(record: &Record) -> RowText<'static> {
     let name = record
         .kind
@@ -87,7 +88,7 @@ fn unnamed_row(record: &Record) -> RowText<'static> {
 }
 
 /// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
-/// otherwise its row is that of the call.
+/// otherwise, it has the row of the call.
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
@@ -118,7 +119,7 @@ pub fn push_message_row(
 }
 
 /// Appends the row of an assistant message to `row`. If a retry recovered the turn, the row is the
-/// note on the retry; otherwise it is the turn's text or, without a text, the reason why the turn
+/// note on the retry. Otherwise, it is the turn's text or, without a text, the reason why the turn
 /// ended.
 fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> RowShape {
     const ROLE: &str = "assistant";
@@ -148,14 +149,15 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
     })
 }
 
-/// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
+/// Returns the text that is shown for a turn which failed or was aborted
+/// (`resolveAssistantErrorPresentation`); `None` if there is none.
 ///
 /// - A turn that ended in an error has its error message, or "Error".
 /// - A turn that was aborted silently or by the user has no text.
-/// - Any other aborted turn has its error message. Without one, or if its id or text marks a plain
-///   abort, the text is "Operation aborted".
-/// - A turn that ended in another way has its error message, if any, unless its id or text marks a
-///   silent abort or one by the user.
+/// - Any other aborted turn has its error message. If it has no message, or its id or message marks
+///   a plain abort, the text is "Operation aborted".
+/// - A turn that ended in another way has its error message, unless its id or message marks an
+///   abort that was silent or by the user.
 fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     let error_id = message.get(Member::ErrorId);
     let stop_reason = message.get(Member::StopReason);
@@ -186,8 +188,8 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     error.map(|error| display_value(Some(error)))
 }
 
-/// Returns the row of a `custom_message` entry: the notes of an advisor, or any other content after
-/// its type.
+/// Returns the row of a `custom_message` entry: the notes of an advisor or, for any other message,
+/// its type and its content.
 fn custom_message_row(entry: Raw) -> RowText<'static> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);
@@ -214,13 +216,14 @@ fn model_usage_row(entry: Raw) -> RowText<'static> {
     RowText::bracketed("model usage", &used, BracketEnd::Closed)
 }
 
-/// Returns the purpose, the role, the provider and the id of a used model, cleaned for a row.
+/// Returns four fields of a `model_usage` entry, cleaned for a row: the purpose, the role, the
+/// provider, and the id of the model.
 fn used_model_fields(entry: Raw) -> [Text<'static>; 4] {
     let names = ["purpose", "role", "provider", "model"];
     names.map(|key| row_note::sanitize_field(&entry.get_text(key).unwrap_or_default()))
 }
 
-/// Returns `family:tier` for each provider family, or `(default)` if no tier is set.
+/// Returns `family:tier` for each family of providers, or `(default)` if no tier is set.
 fn format_service_tier(entry: Raw) -> Text<'static> {
     let Some(tier) = entry.get("serviceTier").filter(|tier| tier.is_truthy()) else {
         return Text::from("(default)");
@@ -231,9 +234,10 @@ fn format_service_tier(entry: Raw) -> Text<'static> {
     join_with(pairs, " ")
 }
 
-/// Returns pairs of a provider family and its tier, as oh-my-pi's tree shows them. Older entries
-/// store one word for all families. oh-my-pi takes it for an object, whose members are the letters
-/// with their indexes, and prints these.
+/// Returns pairs of a family of providers and its tier, as oh-my-pi's tree shows them.
+///
+/// Older entries store one word for all families. oh-my-pi treats the word as an object, so it
+/// shows each letter with its index, as if the index were a family. So does this function.
 fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     let mut tiers = Vec::new();
     if let Some(word) = tier.text() {
@@ -251,8 +255,9 @@ fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     tiers
 }
 
-/// Returns the text of an entry in which a search looks, as oh-my-pi builds it, but without the
-/// label: parts that depend on the type, joined by spaces. An empty part adds its space, too.
+/// Returns the text of an entry in which oh-my-pi's search looks, without the label. It consists of
+/// parts that depend on the type, joined by spaces. An empty part adds a space, too, as in the
+/// agent.
 pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     let entry = Raw::from_checked(parsed.record.bytes);
     let parts: Vec<Text> = match parsed.kind {
@@ -299,8 +304,8 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the role of a message, the start of its text, and the command that a user ran, which is
-/// empty for other roles.
+/// Returns the role of a message, the start of its text, and the command that the user ran. The
+/// command is empty for other roles.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -316,8 +321,8 @@ fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     vec![role_name(parsed.role, &message), head, command]
 }
 
-/// Returns the names and all notes of an advisor's message; for any other custom message, its type
-/// and the start of its content.
+/// Returns the names and all notes of an advisor's message or, for any other custom message, its
+/// type and the start of its content.
 fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);
@@ -337,7 +342,7 @@ fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
     vec![custom_type, content]
 }
 
-/// Returns each provider family that has a tier, followed by the tier.
+/// Returns each family of providers that has a tier, followed by the tier.
 fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
     let mut parts = vec![Text::from("service tier")];
     let tiers = entry.get("serviceTier").map(tiers_by_family);
@@ -350,15 +355,15 @@ fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
     parts
 }
 
-/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed_row`]
-/// detects truncation.
+/// Returns the start of `String(value)`. It may be one UTF-16 unit longer than a row, so that
+/// [`bracketed_row`] can detect that the text is too long.
 pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
     let given = value.and_then(|value| string_head(value, ROW_UNITS + 1));
     given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
 }
 
-/// Returns a row `[role: text]`. A text that is longer than a row is truncated, with [`CUT_MARK`]
-/// in place of the bracket.
+/// Returns a row `[role: text]`. A text that is longer than a row is cut, with [`CUT_MARK`] in
+/// place of the closing bracket.
 pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
     let end = if is_cut {

@@ -1,4 +1,4 @@
-//! oh-my-pi's rows of tool calls (`#formatToolCall`).
+//! The rows of tool calls in oh-my-pi's tree (`#formatToolCall`).
 
 use super::row::bracketed_row;
 use crate::agents::row::{bash_call_text, unknown_call_text, with_prefix};
@@ -6,10 +6,10 @@ use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
-/// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
-/// that oh-my-pi has no row for has its arguments as JSON.
+/// Returns the row of a tool result whose call is known: the tool and its main arguments. For a
+/// tool that has no row of its own in oh-my-pi, all arguments are shown as JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-    /// The path of a file is the first truthy argument of these.
+    /// The arguments that may have the path of a file. The first that is truthy counts.
     const PATH_KEYS: [&str; 2] = ["path", "file_path"];
 
     let row = match &*name.to_string_lossy() {
@@ -54,8 +54,8 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
     row.text
 }
 
-/// Returns the first of these arguments that is truthy in JavaScript, as `String(value)`; empty if
-/// none is.
+/// Returns the first of these arguments that is truthy in JavaScript, converted as by
+/// `String(value)`; empty if none is truthy.
 fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
     for key in keys {
         if let Some(value) = arguments.get(key).filter(|value| value.is_truthy()) {
@@ -65,9 +65,9 @@ fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
     Text::default()
 }
 
-/// Formats the lines that a `read` returns as `:start` or `:start-end`; empty if neither is given.
-/// `offset` is the first line, 1 by default; `limit` counts lines. As in oh-my-pi, an end that is 0
-/// or not a number is omitted.
+/// Formats the lines that a `read` returns, as `:start` or `:start-end`. `offset` is the first
+/// line, 1 by default; `limit` is the number of lines. Empty if neither is given. As in oh-my-pi,
+/// an end that is 0 or not a number is left out.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
@@ -101,8 +101,8 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     format!(":{start}-{}", js::number_to_string(end))
 }
 
-/// Returns the directories of a search, joined by commas, from the first of two arguments that is
-/// usable (see [`scope_argument`]). Without any directory, the result is `.`.
+/// Returns the directories of a search, joined by commas; `.` if there are none. They are in the
+/// first of two arguments that has a usable form (see [`scope_argument`]).
 fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let scope = scope_argument(arguments, first).or_else(|| scope_argument(arguments, second));
     let Some(scope) = scope else {
@@ -135,7 +135,7 @@ fn join_directories(list: Raw) -> Text<'static> {
     js::join_array(list, ", ")
 }
 
-/// Returns the path with the home directory written `~`, and with forward slashes below it.
+/// Returns a path with `~` in place of the home directory. Below `~`, backslashes become slashes.
 fn shorten_home(path: &Text, home: Option<&Text>) -> Text<'static> {
     let Some(home) = home.filter(|home| !home.is_empty()) else {
         return path.as_borrowed().into_owned();

@@ -1,4 +1,4 @@
-//! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
+//! Texts of extensions and advisors, cleaned as oh-my-pi does for its rows.
 
 use crate::agents::row::normalize_spaces;
 use crate::format::count_fitting;
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a text, given as stored between its quotes, contains more than dots and white space
-/// (`canonicalizeMessage`).
+/// Whether a text contains more than dots and white space (`canonicalizeMessage`). `raw` is the
+/// text as stored between its quotes.
 pub fn is_visible_text(raw: &[u8]) -> bool {
-    /// The number of UTF-16 units to decode before the whole text.
+    /// The number of UTF-16 units that are decoded first, because they usually decide.
     const HEAD_UNITS: usize = 64;
 
-    // Most texts start with a letter.
+    // Most texts start with a letter, and need no decoding.
     if raw.first().is_some_and(u8::is_ascii_alphanumeric) {
         return true;
     }
@@ -36,8 +36,8 @@ fn is_dots_only(text: &Text) -> bool {
         .all(|c| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d))
 }
 
-/// Puts the note on a retried turn on one line; an empty note becomes "retried". A note of more
-/// than `columns` terminal columns is truncated, with an ellipsis in the last column.
+/// Returns the note on a retried turn on one line; "retried" if the note is empty. A note of more
+/// than `columns` terminal columns is cut, with an ellipsis in the last column.
 pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     let stored = note.to_string_lossy();
     let words: Vec<_> = stored
@@ -61,7 +61,7 @@ pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     Text::from(truncated)
 }
 
-/// Returns the notes in an advisor's message, a `custom_message` entry.
+/// Returns the notes in a `custom_message` entry of an advisor.
 pub fn advisor_notes(entry: Raw<'_>) -> Vec<Raw<'_>> {
     let notes = entry
         .get("details")
@@ -73,13 +73,13 @@ pub fn advisor_notes(entry: Raw<'_>) -> Vec<Raw<'_>> {
         .collect()
 }
 
-/// Returns the texts of an advisor's notes.
+/// Returns the texts of an advisor's notes, joined by spaces.
 pub fn join_advice(notes: &[Raw]) -> Text<'static> {
     join_with(notes.iter().filter_map(|note| note.get_text("note")), " ")
 }
 
-/// Returns the names of the advisors other than the default one, then the severities of their
-/// notes, each once.
+/// Returns the names of the advisors and the severities of their notes, each once. The default
+/// advisor is not named.
 pub fn advisor_summary(notes: &[Raw]) -> Text<'static> {
     let mut names = distinct_fields(notes, "advisor");
     names.retain(|name| *name != "default");
@@ -87,7 +87,7 @@ pub fn advisor_summary(notes: &[Raw]) -> Text<'static> {
     join_with(names, ", ")
 }
 
-/// Returns the values of a member of the notes, cleaned for a row, without empty ones and
+/// Returns the values of the member `key` in the notes, cleaned for a row, without empty ones and
 /// repetitions.
 fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
     let mut values = Vec::new();
@@ -100,10 +100,10 @@ fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
     values
 }
 
-/// Returns a field of a row on one line, without terminal sequences and control characters
+/// Returns a text on one line, without terminal sequences and control characters
 /// (`sanitizeTreeField`).
 ///
-/// Lone surrogates are removed. As in the agent, if there are any, each U+FFFD is removed, too.
+/// Lone surrogates are removed. If there are any, each U+FFFD is removed, too, as in the agent.
 pub fn sanitize_field(text: &Text) -> Text<'static> {
     let has_lone_surrogate = text
         .code_points()
@@ -114,7 +114,7 @@ pub fn sanitize_field(text: &Text) -> Text<'static> {
         .filter(|&c| !(has_lone_surrogate && c == '\u{fffd}'))
         .collect();
 
-    // The agent looks for sequences only if there is an escape character.
+    // Like the agent, looks for sequences only if there is an escape character.
     let plain = if plain.contains('\u{1b}') {
         strip_terminal_sequences(&plain)
     } else {
@@ -127,9 +127,9 @@ pub fn sanitize_field(text: &Text) -> Text<'static> {
     normalize_spaces(Text::from(printable))
 }
 
-/// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends
-/// them elsewhere: it knows neither U+009B nor U+009C, and swallows what follows an escape
-/// character and a letter outside of ASCII.)
+/// Returns a text without terminal escape sequences, as `Bun.stripANSI` does. (The crate `anstream`
+/// would end sequences elsewhere: it knows neither U+009B nor U+009C, and swallows what follows an
+/// escape character and a letter outside of ASCII.)
 fn strip_terminal_sequences(text: &str) -> Cow<'_, str> {
     static SEQUENCE: LazyLock<regex::Regex> = LazyLock::new(|| {
         let control = r"(?:\x1b\[|\x{9b})[^@-~]*[@-~]?";
@@ -140,8 +140,8 @@ fn strip_terminal_sequences(text: &str) -> Cow<'_, str> {
     SEQUENCE.replace_all(text, "")
 }
 
-/// Returns the text inside a `<system-…>` tag if the tag surrounds the whole content, or else the
-/// content.
+/// Returns the text inside a `<system-…>` tag that surrounds the whole content. Without such a tag,
+/// returns the content.
 pub fn unwrap_system_tag(content: &Text) -> Text<'static> {
     match inside_system_tag(content.trim().as_bytes()) {
         Some(inner) => Text::from_wtf8(inner).trim().into_owned(),
@@ -149,8 +149,8 @@ pub fn unwrap_system_tag(content: &Text) -> Text<'static> {
     }
 }
 
-/// Returns what is between an opening `<system-…>` tag and its closing tag; `None` if the text does
-/// not start and end with the two. Upper and lower case are the same in tags.
+/// Returns the text between an opening `<system-…>` tag at the start and its closing tag at the
+/// end; `None` if one of them is missing. Case makes no difference in tags.
 fn inside_system_tag(text: &[u8]) -> Option<&[u8]> {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);

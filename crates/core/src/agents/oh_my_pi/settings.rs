@@ -1,4 +1,4 @@
-//! The settings in effect at the end of a path.
+//! The settings of oh-my-pi that are in effect at the end of a path.
 
 use crate::agents::ordered::OrderedMap;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -9,10 +9,10 @@ use pisess_json::{Raw, js, string};
 use std::io;
 
 /// Returns the settings at the end of the path by name, as JSON (the first loop of
-/// `buildSessionContext`). Settings that JavaScript would omit are missing.
+/// `buildSessionContext`). A setting that JavaScript would leave out is missing.
 ///
-/// The last entry of a type sets the thinking level, the mode and the service tier. The injected
-/// rules are those of all entries. `ModelAssignments` has the rule for the models.
+/// The last entry of a type sets the thinking level, the mode and the service tier. All entries
+/// together set the injected rules. For the models, see `ModelAssignments`.
 pub fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -62,8 +62,8 @@ pub fn read_settings(
         .collect())
 }
 
-/// Returns the rules of all `ttsr_injection` entries on the path as JSON, each once, in the order
-/// of their first injection.
+/// Returns the rules of all `ttsr_injection` entries on the path as JSON. Each rule occurs once, in
+/// the order in which they were first injected.
 fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedMap<Vec<u8>>> {
     let session = reader.session();
     let mut rules = OrderedMap::default();
@@ -80,8 +80,8 @@ fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedM
     Ok(rules)
 }
 
-/// Returns the entries that determine the settings at the end of the path: the last of each of
-/// these types, and those that assign models.
+/// Returns the entries that determine the settings at the end of the path: the last entry of each
+/// type listed here, and the entries that assign models.
 pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let kinds = [
         Kind::ThinkingLevelChange,
@@ -99,7 +99,7 @@ pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     Ok(used)
 }
 
-/// Reads the last entry of a type on the path, and returns what `read` returns for its line; `None`
+/// Finds the last entry of a type on the path, and returns what `read` returns for its line; `None`
 /// if there is no such entry.
 fn read_last<T>(
     kind: Kind,
@@ -113,23 +113,23 @@ fn read_last<T>(
     }
 }
 
-/// The models chosen on a path.
+/// The models that were chosen on a path.
 ///
-/// A `model_change` assigns a model to a role. Until one assigns the role `default`, the assistant
-/// messages assign it.
+/// A `model_change` assigns a model to a role. As long as none has assigned the role `default`, the
+/// assistant messages assign their model to it.
 #[derive(Default)]
 struct ModelAssignments {
-    /// Each assignment of a model (JSON) to a role, in order. A role has its last model, at the
-    /// position of its first assignment.
+    /// Pairs of a role and a model (JSON), in the order of their assignment. A role may occur
+    /// repeatedly: its last model counts, at the position of its first assignment.
     assignments: Vec<(Text<'static>, Vec<u8>)>,
-    /// The entries that determine the models. Each assignment counts, because the first one of a
-    /// role determines the position of the role.
+    /// The entries that determine the models. All assignments are among them, because the first one
+    /// of a role determines the position of the role.
     entries: Vec<EntryIx>,
 }
 
 impl ModelAssignments {
-    /// Collects the assignments on the path. This reads the lines of the `model_change` entries and
-    /// of at most one assistant message.
+    /// Collects the assignments on the path. Reads the lines of the `model_change` entries, and of
+    /// at most one assistant message.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();
@@ -154,8 +154,8 @@ impl ModelAssignments {
             }
         }
 
-        // Each of these messages assigns its model to the role. Only the last of them is read: the
-        // first gives the role its position, and the last its model.
+        // Each of these messages assigns its model to the role `default`. The first gives the role
+        // its position and the last its model, so only the last one is read.
         if let Some(turns) = default_turns {
             let default_model = reader.with_message(turns.last, turn_model)?;
             models
@@ -172,18 +172,19 @@ impl ModelAssignments {
 struct DefaultTurns {
     first: EntryIx,
     last: EntryIx,
-    /// The number of assignments before the first.
+    /// The number of other assignments before the first.
     position: usize,
 }
 
-/// Returns `provider/model` of an assistant message, as JSON.
+/// Returns the model of an assistant message as JSON: `provider/model`.
 fn turn_model(message: Raw) -> Vec<u8> {
     let provider = js::interpolate(message.get("provider"));
     let name = js::interpolate(message.get("model"));
     string::encode_to_vec(&concat_texts(&[&provider, &"/", &name]))
 }
 
-/// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it has no model.
+/// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it names no
+/// model.
 fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     let model = line.get("model").filter(|model| model.is_truthy())?;
     let role = line.get_some("role").map_or(Text::from("default"), |role| {
@@ -192,7 +193,8 @@ fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     Some((role, model.bytes().to_vec()))
 }
 
-/// Returns the tier of each provider family as a JSON object; `None` if no family has a known tier.
+/// Returns the tier of each family of providers as a JSON object; `None` if no family has a known
+/// tier.
 ///
 /// Older entries store one word. `priority` sets this tier for all families, `openai-only` and
 /// `claude-only` set it for one family, and any other word is the tier of OpenAI.
@@ -222,7 +224,7 @@ fn service_tiers_json(value: Raw) -> Option<Vec<u8>> {
     Some(object.finish())
 }
 
-/// Returns the service tier of this name; `None` if there is none.
+/// Returns the service tier with this name; `None` if there is none.
 fn known_tier(name: Raw) -> Option<&'static str> {
     const TIERS: [&str; 5] = ["auto", "default", "flex", "scale", "priority"];
     TIERS.into_iter().find(|tier| name.is(tier))

@@ -1,4 +1,4 @@
-//! The size of oh-my-pi's context, at one entry and at many.
+//! The size of oh-my-pi's context in tokens, at one entry or at many.
 
 use super::tokens::ContextUsage;
 use super::{context, tokens};
@@ -8,9 +8,9 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
 
-/// Returns the size of the context at the end of `path` in tokens, as `getContextUsage` does: the
-/// provider's last count since the last compaction. Without such a count, the size is an estimate
-/// of all messages of the context if there is a compaction, and 0 otherwise.
+/// Returns the size of the context at the end of `path` in tokens, as `getContextUsage` does. It is
+/// the provider's last count since the last compaction. Without such a count, it is an estimate of
+/// all messages of the context if there is a compaction, and 0 otherwise.
 pub fn context_size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
     let compaction = reader.session().last_index_of_kind(path, Kind::Compaction);
     let after_compaction = compaction.map_or(0, |index| index + 1);
@@ -33,13 +33,13 @@ fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::R
 /// Returns the size of the context at each of `tips`, and at the entries that were read to find it.
 /// Each entry is read once.
 ///
-/// If a compaction is nearer to a tip than any count, its context is built and estimated. The
-/// builds have a budget for the whole session; once it is used up, such tips are left out.
+/// If a compaction is nearer to a tip than any count, the tip's context is built and estimated. All
+/// builds of a session have one budget. Once it is used up, such tips are left out.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
-    // An estimate applies to its tip only, not to the tips below it: each message between them
-    // counts.
+    // An estimate is the size at its tip only, because each message below the tip adds to it. So it
+    // is kept apart from the counted sizes, which the walks of other tips reuse.
     let mut estimates: HashMap<EntryIx, f64> = HashMap::default();
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
@@ -56,8 +56,8 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     Ok(sizes)
 }
 
-/// Adds the size at `tip` to `sizes`: the nearest count above it, or 0 if there is none up to the
-/// root. The entries between the two have the same size, and are added as well.
+/// Adds the size at `tip` to `sizes`: the nearest count above `tip`, or 0 if there is none up to
+/// the root. The entries between the two have the same size, and are added, too.
 ///
 /// Returns `false`, and adds nothing, if a compaction is nearer than any count.
 fn insert_counted_sizes(
@@ -73,7 +73,8 @@ fn insert_counted_sizes(
             return Ok(false);
         }
         visited.push(ix);
-        // The size is known where the walk from another tip passed, or a provider counted.
+        // The size is known if the walk from another tip visited the entry, or if a provider
+        // counted there.
         let mut known_size = sizes.get(&ix).copied();
         if known_size.is_none() && session.is_message(ix, Role::Assistant) {
             let usage = reader.with_message(ix, ContextUsage::from_turn)?;

@@ -1,6 +1,6 @@
 //! The templates with which oh-my-pi wraps texts for a model.
 //!
-//! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too:
+//! oh-my-pi fills in the text first, and formats the result. So the text is formatted, too:
 //! [`tidy_text`].
 
 use pisess_json::text::{self, Text, concat_texts};
@@ -15,7 +15,7 @@ pub fn wrap_compaction_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the summary of a compaction, as a handoff document.
+/// Wraps the summary of a compaction that is a handoff document.
 pub fn wrap_handoff_summary(summary: &Text) -> Text<'static> {
     fill_template(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote from the full \
@@ -75,17 +75,20 @@ pub fn wrap_file_list(tree: &Text) -> Text<'static> {
     fill_template("<files>\n", &tree.trim(), "\n</files>")
 }
 
-/// The preamble of a branch summary in its entry. No separator follows it.
+/// The text before a branch summary in its entry. No separator follows it.
 pub const BRANCH_PREAMBLE: &str =
     "User explored another conversation branch, then returned here.\nExploration summary:";
 
+/// Puts a text between the two parts of a template, and formats the result.
 fn fill_template(before: &str, text: &Text, after: &str) -> Text<'static> {
     tidy_text(&concat_texts(&[&before, text, &after]))
 }
 
-/// Formats a text as the agent does after filling a template: without trailing spaces, and with
-/// table cells without padding. Single blank lines are kept, except at the start, at the end and
-/// before a closing tag; several in a row are removed. Fenced code keeps its blank lines.
+/// Formats a text as the agent does after filling a template. Trailing spaces and the padding of
+/// table cells are removed.
+///
+/// A single blank line is kept, except at the start, at the end and before a closing tag. Several
+/// blank lines in a row are removed. Fenced code keeps all its blank lines.
 pub fn tidy_text(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text
         .as_bytes()
@@ -124,13 +127,13 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
     Text::from_wtf8(out.join(&b'\n'))
 }
 
-/// Removes the blank lines at the end.
+/// Removes the blank lines at the end of a list.
 fn pop_blank_lines(lines: &mut Vec<Cow<[u8]>>) {
     while lines.pop_if(|line| line.is_empty()).is_some() {}
 }
 
-/// Returns the length of a line's indent in bytes: spaces and tabs, or all of JavaScript's white
-/// space if a byte outside ASCII follows them.
+/// Returns the length of a line's indent in bytes. The indent is spaces and tabs. If a byte outside
+/// of ASCII follows them, it is all that JavaScript treats as white space.
 fn indent_len(line: &[u8]) -> usize {
     let ascii_len = line
         .iter()
@@ -142,7 +145,7 @@ fn indent_len(line: &[u8]) -> usize {
     }
 }
 
-/// Whether the line is only `</name>`, with a name of lower-case letters, `-` and `_`.
+/// Whether a line is only a closing tag `</name>`, whose name has lower-case letters, `-` and `_`.
 fn is_closing_tag(line: &[u8]) -> bool {
     let name = line
         .strip_prefix(b"</")
@@ -152,9 +155,9 @@ fn is_closing_tag(line: &[u8]) -> bool {
     })
 }
 
-/// Formats a line that starts with `|`. In a row of a table, cells lose their padding; in a
-/// delimiter row such as `| :-- |`, each cell gets its shortest form. A line that does not end in
-/// `|` is unchanged.
+/// Formats a line that starts with `|`. In a row of a table, cells lose their padding. In a
+/// delimiter row such as `| :-- |`, each cell gets its shortest form. A line that does not end with
+/// `|` stays the same.
 fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     let is_row = row.len() >= 2 && row.ends_with(b"|");
     if !is_row {
@@ -162,7 +165,7 @@ fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     }
 
     let text = Text::from_wtf8(row);
-    // A delimiter row has something between its first and last bar.
+    // A delimiter row has more than its first and last bar.
     if row.len() > 2 && text.code_points().all(is_delimiter) {
         let rules: Vec<_> = table_cells(row)
             .filter(|cell| !cell.is_empty())
@@ -171,7 +174,7 @@ fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
         return [indent, b"|", rules.join("|").as_bytes(), b"|"].concat();
     }
 
-    // The agent's pattern for rows does not match across a line separator.
+    // The agent's pattern for rows does not match a line that contains a line separator.
     let has_line_separator = text
         .code_points()
         .any(|c| matches!(c, 0x0d | 0x2028 | 0x2029));
@@ -182,14 +185,14 @@ fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     [indent, &cells.join(&b'|')].concat()
 }
 
-/// Iterates over the cells of a table row, trimmed, including the empty ones before the first bar
-/// and after the last.
+/// Iterates over the cells of a table row, trimmed. The first and the last one are empty: they are
+/// before the first bar and after the last.
 fn table_cells(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     row.split(|&byte| byte == b'|')
         .map(|cell| Text::from_wtf8(cell).trim().into_bytes())
 }
 
-/// Whether a code point can be in the delimiter row of a table.
+/// Whether a code point may occur in the delimiter row of a table.
 fn is_delimiter(code_point: u32) -> bool {
     matches!(char::from_u32(code_point), Some('-' | ':' | '|')) || text::is_js_space(code_point)
 }

@@ -1,16 +1,16 @@
-//! oh-my-pi's title line, the first line of its files: always 256 bytes, since the agent overwrites
-//! it in place.
+//! oh-my-pi's title line, the first line of its files. It always has 256 bytes, because the agent
+//! overwrites it in place.
 
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// The length of the title line in bytes, including its newline. The agent overwrites this many
-/// bytes to change the title, and with them part of the header if the line is shorter.
+/// The length of the title line in bytes, including its newline. To change the title, the agent
+/// overwrites this many bytes. If the line is shorter, it also overwrites part of the header.
 pub const TITLE_LINE_BYTES: usize = 256;
 
-/// Returns a title line without its newline, with which it has [`TITLE_LINE_BYTES`] bytes. A title
-/// that does not fit is truncated to its longest prefix that fits.
+/// Returns a title line without its newline. With the newline, it has [`TITLE_LINE_BYTES`] bytes. A
+/// title that does not fit is cut to its longest prefix that fits.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
     const LEN: usize = TITLE_LINE_BYTES - 1;
 
@@ -22,7 +22,7 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
             return encode_title(&prefix, source, updated_at, LEN - unpadded_len);
         }
     }
-    // The other members are too long for any title.
+    // The other members alone are too long, so the line becomes longer than it should be.
     encode_title(&Text::default(), source, updated_at, 0)
 }
 
@@ -38,7 +38,7 @@ fn encode_title(title: &Text, source: Option<Raw>, updated_at: &Text, padding: u
         .finish()
 }
 
-/// Returns a title line padded to its width again, after a change.
+/// Returns a title line that was changed, padded to its width again.
 pub fn repad_title_line(line: &[u8]) -> Vec<u8> {
     let slot = Raw::from_checked(line.trim_ascii());
     let updated_at = slot.get_text("updatedAt").unwrap_or_default();

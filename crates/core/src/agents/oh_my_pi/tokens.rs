@@ -1,5 +1,5 @@
-//! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the
-//! UTF-8 bytes of each text, rounded up, and a fixed number for each picture.
+//! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model. A text has a
+//! quarter of its UTF-8 bytes, rounded up, as tokens. A picture has a fixed number.
 
 use crate::agents::pi::tokens::total_tokens;
 use crate::session::content;
@@ -10,11 +10,11 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use std::io;
 
-/// The tokens of a picture.
+/// The number of tokens of a picture.
 const IMAGE_TOKENS: u64 = 1200;
-/// The tokens of a picture of archived text.
+/// The number of tokens of a picture of archived text.
 const FRAME_TOKENS: u64 = 5024;
-/// The bytes of UTF-8 that count as one token.
+/// The number of UTF-8 bytes that count as one token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// Estimates the tokens of a message, as [`estimate_scanned`] does.
@@ -24,9 +24,9 @@ pub fn estimate_message(message: Raw) -> u64 {
     estimate_scanned(&facts, &blocks)
 }
 
-/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). `blocks` are
-/// the blocks of the message's content. The role decides which members count. A message with an
-/// unknown role counts 0.
+/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). The role
+/// decides which members count. A message in an unknown role has 0 tokens. `blocks` are those of
+/// the message's content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     match Role::from_string(message.role) {
         Role::BashExecution => {
@@ -46,8 +46,8 @@ pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     }
 }
 
-/// Estimates the tokens of the summary of a compaction and of its archive: its blocks or, if it has
-/// none, its images.
+/// Estimates the tokens of the summary of a compaction and of its archive. The archive is its
+/// blocks or, if it has none, its images.
 fn compaction_tokens(message: Raw) -> u64 {
     let [summary, blocks, images] = content::find_members(message, ["summary", "blocks", "images"]);
     let archive_tokens: u64 = match blocks.filter(|blocks| blocks.is_truthy()) {
@@ -57,7 +57,7 @@ fn compaction_tokens(message: Raw) -> u64 {
     text_tokens(summary) + archive_tokens
 }
 
-/// Returns the tokens of a block of a message that is not a turn: a text or a picture.
+/// Estimates the tokens of a block of a message that is not a turn: a text or a picture.
 fn input_block_tokens(block: &Block) -> u64 {
     if block.is("image") {
         IMAGE_TOKENS
@@ -68,7 +68,7 @@ fn input_block_tokens(block: &Block) -> u64 {
     }
 }
 
-/// Returns the tokens of a block of an archive. Each block that is not text counts as a picture.
+/// Estimates the tokens of a block of an archive. A block that is not text counts as a picture.
 fn archive_block_tokens(block: Raw) -> u64 {
     let [kind, text] = content::find_members(block, ["type", "text"]);
     if kind.is_some_and(|kind| kind.is("text")) {
@@ -78,8 +78,8 @@ fn archive_block_tokens(block: Raw) -> u64 {
     }
 }
 
-/// Estimates the tokens of a message in a branch summary. The text of a tool result counts as
-/// truncated for the transcript, and its pictures do not count.
+/// Estimates the tokens of a message in a branch summary. The text of a tool result counts as it is
+/// cut for the transcript; its pictures do not count.
 pub fn estimate_branch_message(message: Raw) -> u64 {
     if Role::from_member(message.get("role")) != Role::ToolResult {
         return estimate_message(message);
@@ -89,7 +89,7 @@ pub fn estimate_branch_message(message: Raw) -> u64 {
 }
 
 /// Estimates the tokens of a block of a turn; 0 for a block of an unknown type. Signatures count,
-/// since they are sent again.
+/// because they are sent again.
 fn turn_block_tokens(block: &Block) -> u64 {
     let Some(kind) = block.kind else {
         return 0;
@@ -105,14 +105,14 @@ fn turn_block_tokens(block: &Block) -> u64 {
     }
 }
 
-/// Returns the tokens of a string; 0 for every other value.
+/// Estimates the tokens of a string; 0 for any other value.
 fn text_tokens(value: Option<Raw>) -> u64 {
     value
         .and_then(Raw::text)
         .map_or(0, |text| byte_tokens(text.as_bytes().len()))
 }
 
-/// Returns the tokens of `JSON.stringify(value)`; those of `null` if there is no value.
+/// Estimates the tokens of `JSON.stringify(value)`; without a value, those of `null`.
 fn json_tokens(value: Option<Raw>) -> u64 {
     let json = value.map_or(Text::from("null"), js::stringify);
     byte_tokens(json.as_bytes().len())
@@ -122,16 +122,17 @@ fn byte_tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The provider's count at the end of a turn.
+/// The number of tokens that a provider counted for a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextUsage {
-    /// The whole context (`calculateContextTokens`): tokens, any JavaScript number.
+    /// The tokens of the whole context after the turn (`calculateContextTokens`). May be any
+    /// JavaScript number.
     pub context: f64,
-    /// The part of it that was sent (`calculatePromptTokens`).
+    /// The tokens that were sent (`calculatePromptTokens`).
     pub prompt: f64,
 }
 
-/// The last count of a provider on a path.
+/// The last count by a provider on a path.
 #[derive(Clone, Copy, Debug)]
 pub struct LastCount {
     /// The turn that has the count.
@@ -140,7 +141,7 @@ pub struct LastCount {
     pub usage: ContextUsage,
 }
 
-/// Finds the provider's last count on the path. Turns that failed or were aborted have none.
+/// Finds the last count by a provider on the path. Turns that failed or were aborted have no count.
 pub fn find_last_count(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<LastCount>> {
     for &ix in path.iter().rev() {
         if !reader.session().is_message(ix, Role::Assistant) {
@@ -157,7 +158,8 @@ pub fn find_last_count(path: &[EntryIx], reader: &EntryReader) -> io::Result<Opt
 }
 
 impl ContextUsage {
-    /// Returns the count in an assistant message; `None` if the turn failed or was aborted.
+    /// Returns the provider's count in an assistant message; `None` if the turn has none, failed,
+    /// or was aborted.
     pub fn from_turn(message: Raw) -> Option<ContextUsage> {
         let [stop_reason, usage] = content::find_members(message, ["stopReason", "usage"]);
         if stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error")) {
@@ -169,9 +171,9 @@ impl ContextUsage {
 
     /// Reads the count from a turn's `usage`.
     ///
-    /// If it has `contextTokens`, both numbers are that, at least 0. Otherwise, the context is the
-    /// total without the tokens of `orchestration`. The prompt is the input with the cached parts
-    /// or, if that is 0, the context.
+    /// If it has `contextTokens`, both numbers are that, but at least 0. Otherwise, the context is
+    /// the total without the tokens of `orchestration`. The prompt is the input with the cached
+    /// parts or, if that is 0, the context.
     fn from_usage(usage: Raw) -> Self {
         let names = [
             "contextTokens",
@@ -203,7 +205,8 @@ impl ContextUsage {
                 }
             }
         }
-        // These tokens are in the total, but were not in the context of the session.
+        // The tokens of `orchestration` are in the total, but were not in the context of the
+        // session.
         let context = at_least_0(total_tokens(usage) - orchestration_tokens);
         let prompt =
             js::to_operand(input) + js::to_operand(cache_read) + js::to_operand(cache_write);

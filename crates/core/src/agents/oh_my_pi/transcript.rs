@@ -1,7 +1,9 @@
-//! Messages as text for a summarizer (`serializeConversation` without a model's own dialect).
+//! Writes messages as text for a summarizer (`serializeConversation` without a model's own
+//! dialect).
 //!
-//! Only texts of the user, the model and its tools are written: instructions are omitted, and so
-//! are results marked useless, with their calls. Tags that the prompt uses are escaped.
+//! Only texts of the user, of the model and of its tools are written. Instructions are left out,
+//! and so are results that were marked useless, with their calls. Tags that the prompt uses are
+//! escaped.
 
 use super::llm;
 use crate::agents::pi::transcript::format_call;
@@ -30,8 +32,7 @@ pub fn write_transcript(
     })
 }
 
-/// Returns the ids of the calls whose results were marked useless. The transcript leaves out these
-/// calls and their results.
+/// Returns the ids of the calls whose results were marked useless.
 fn find_useless_calls(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -58,19 +59,20 @@ fn find_useless_calls(
     Ok(useless)
 }
 
-/// Whether a result was marked useless, and is not an error according to its member `isError`.
+/// Whether a tool result was marked useless. A result that is an error, by its member `isError`,
+/// does not count as useless.
 pub fn is_useless_result(message: Raw, is_error: Option<Raw>) -> bool {
     let is_marked = message.get("useless").and_then(Raw::bool) == Some(true);
     is_marked && is_error.and_then(Raw::bool) != Some(true)
 }
 
-/// Returns a tool result's text as summaries receive it.
+/// Returns a tool result's text, cut as summaries receive it.
 pub fn truncate_result(text: Text) -> Text {
     truncate_tool_result(text, Text::head)
 }
 
-/// Returns the text, with `<` escaped in tags that would end the conversation or the previous
-/// summary (`escapeSummaryBoundaryTags`).
+/// Returns a text in which tags cannot end the conversation or the previous summary: their `<` is
+/// escaped (`escapeSummaryBoundaryTags`).
 pub fn escape_boundary_tags(text: &Text) -> Text<'static> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| {
         let tag =
@@ -80,8 +82,8 @@ pub fn escape_boundary_tags(text: &Text) -> Text<'static> {
     Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
 }
 
-/// Writes a message as one part or, for a turn, up to three. A useless result and a message of
-/// another role are left out.
+/// Writes a message as one part; a turn as up to three. A useless result, and a message in another
+/// role, is left out.
 fn write_message(
     out: &mut TranscriptWriter,
     message: Raw,
@@ -110,7 +112,7 @@ fn write_message(
     }
 }
 
-/// Writes the thinking, the texts and the tool calls of a turn, each as one part. Calls with a
+/// Writes the thinking, the texts and the tool calls of a turn, each kind as one part. Calls with a
 /// useless result are left out.
 fn write_turn(
     out: &mut TranscriptWriter,
@@ -120,7 +122,7 @@ fn write_turn(
     for (kind, label) in [("thinking", "[Think]: "), ("text", "[Assistant]: ")] {
         let mut texts = Vec::new();
         for block in content::blocks_of_type(content, kind) {
-            // The text of a block is the member that has the name of the block's type.
+            // The text of a block is in the member that is named like the block's type.
             texts.push(block.get_text(kind).unwrap_or_default());
         }
         // Blocks whose texts are empty still have their label.

@@ -9,9 +9,9 @@ use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
 
-/// Returns the messages from which a summary of the branch with these `entries` (oldest first) is
-/// made, and the files that they touched. As in pi, tool results are omitted: the calls show the
-/// context. Edits on the branch apply to its entries.
+/// Returns the messages from which the summary of a branch is made, and the files that they
+/// touched. `entries` are those of the branch, oldest first. As in pi, tool results are left out,
+/// because the calls show what was done. Edits on the branch are applied to its entries.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -23,9 +23,9 @@ pub fn prepare_branch_summary(
     })
 }
 
-/// Returns the message of an entry of the branch; `None` for a tool result, for an entry without a
-/// message, and for one that an edit omits. As in pi, edits do not apply to the summaries on a
-/// branch.
+/// Returns the message of an entry of the branch. `None` for a tool result, for an entry without a
+/// message, and for an entry that an edit omits. As in pi, edits are not applied to the summaries
+/// on a branch.
 fn branch_message(
     ix: EntryIx,
     edits: &HashMap<Vec<u8>, ContextEdit>,
@@ -42,11 +42,11 @@ fn branch_message(
     };
 
     let body = match entry.kind {
-        // Without an edit, a missing content stays missing, so the line need not be read.
+        // Without an edit, missing content stays missing, so the line need not be read.
         Kind::Message if edit.is_none() && entry.role != Role::Missing => Some(Body::Stored),
         Kind::Message => context::message_body(ix, reader)?,
         Kind::CustomMessage => {
-            // Without an edit, a missing content stays missing, unlike in a context.
+            // Without an edit, missing content stays missing, unlike in a context.
             let default_content: Option<&[u8]> = if edit.is_some() { Some(b"[]") } else { None };
             let json = reader.with_entry(ix, |line| {
                 context::build_custom_message(line, default_content)

@@ -1,9 +1,12 @@
-//! What a compaction would summarize, and where it would cut (pi's `prepareCompaction`).
+//! Decides where a compaction would cut the conversation, and collects what it would summarize
+//! (pi's `prepareCompaction`).
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the projection: a compaction, two turns
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
+//!
+//! C is a compaction, u a message of the user, a a message of the model, t a tool result.
 
 use super::context::{Projection, message_role};
 use super::tokens;
@@ -16,7 +19,7 @@ use pisess_json::Raw;
 use std::io;
 use std::ops::Range;
 
-/// Prepares a compaction at the end of `path`; `from` decides what it keeps.
+/// Prepares a compaction at the end of `path`. `from` decides what the compaction keeps.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
 /// possible, nothing precedes the cut, or the entry at the cut has no id.
@@ -35,13 +38,13 @@ pub fn prepare_compaction(
 
     let projection = Projection::from_path(path, reader)?;
     let previous = projection.find_previous_compaction();
-    // The previous compaction is passed on as its summary, not as a message.
+    // The summary of the previous compaction is passed on as a summary, not as a message.
     let start = previous.map_or(0, |index| index + 1);
     let Some(cut) = projection.find_cut(from, start)? else {
         return Ok(None);
     };
 
-    // A compaction that keeps nothing keeps no rest of a turn.
+    // A compaction that keeps nothing does not divide a turn.
     let turn_start = if cut.first_kept.is_some() {
         projection.find_split_turn_start(start, cut.index)
     } else {
@@ -65,7 +68,7 @@ pub fn prepare_compaction(
     preparation.finish(path, reader)
 }
 
-/// The choice of a cut. Each index here is an index of [`Projection::entries`].
+/// Methods that choose a cut. An index is one of [`Projection::entries`].
 impl Projection<'_> {
     /// Returns the entry of the session at an index.
     fn entry_at(&self, index: usize) -> EntryIx {
@@ -76,8 +79,8 @@ impl Projection<'_> {
         self.reader.session().entry(self.entry_at(index)).kind
     }
 
-    /// Whether the entry at an index has a message in a role that `is_wanted` accepts. A compaction
-    /// never has: no cut is possible there and no turn starts there, whatever its messages.
+    /// Whether the entry at an index has a message in a role that `is_wanted` accepts. Never true
+    /// of a compaction, because no cut is possible and no turn starts there.
     fn has_message_in_role(&self, index: usize, is_wanted: fn(Role) -> bool) -> bool {
         if self.kind_at(index) == Kind::Compaction {
             return false;
@@ -88,18 +91,18 @@ impl Projection<'_> {
             .any(|message| is_wanted(message_role(session, message)))
     }
 
-    /// Whether the entry at an index contributes no message, also because an edit removed it.
+    /// Whether the entry at an index contributes no message, perhaps because an edit removed it.
     fn has_no_message(&self, index: usize) -> bool {
         self.messages_of(index).is_empty()
     }
 
-    /// Whether an edit removed the entry's message.
+    /// Whether an edit removed the messages of the entry at an index.
     fn is_omitted(&self, index: usize) -> bool {
         self.entries[index].has_model_messages && self.has_no_message(index)
     }
 
-    /// Returns the messages of the entries in `range`, without compactions and system messages. The
-    /// checkpoint of the new compaction has the state that the system messages set.
+    /// Returns the messages of the entries in `range`, without those of compactions and without
+    /// system messages. What the system messages set is in the checkpoint of the new compaction.
     fn messages_to_summarize(&self, range: Range<usize>) -> Vec<ContextMessage> {
         let session = self.reader.session();
         let mut messages = Vec::with_capacity(range.len());
@@ -116,14 +119,15 @@ impl Projection<'_> {
         messages
     }
 
-    /// Finds the compaction in effect, unless it was edited away.
+    /// Finds the index of the compaction in effect; `None` if there is none, or if an edit removed
+    /// it.
     fn find_previous_compaction(&self) -> Option<usize> {
         (0..self.entries.len())
             .find(|&index| self.kind_at(index) == Kind::Compaction && !self.has_no_message(index))
     }
 
-    /// Finds the cut that `from` asks for, at an index of at least `start`. `None` if the chosen
-    /// entry and its descendants are not there, or no entry is a possible cut.
+    /// Finds the cut that `from` asks for, at an index of at least `start`. `None` if no entry is a
+    /// possible cut, or if neither the chosen entry nor any after it is in the projection.
     fn find_cut(&self, from: FirstKept, start: usize) -> io::Result<Option<Cut>> {
         match from {
             FirstKept::Nothing => Ok(Some(Cut {
@@ -143,19 +147,20 @@ impl Projection<'_> {
         }
     }
 
-    /// Finds an entry of the path, or else the first one after it, at an index of at least `start`.
+    /// Returns the index of an entry of the path or, if the projection does not have it, of the
+    /// first one after it. Only indexes from `start` on count.
     fn find_index(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
-        // The projection may begin with a compaction, followed by the entries that it keeps. These
-        // precede it on the path, so its own index on the path is not compared.
+        // The projection may begin with a compaction, although the entries after it precede it on
+        // the path. So the compaction's own index on the path is not compared.
         let begins_with_compaction =
             !self.entries.is_empty() && self.kind_at(0) == Kind::Compaction;
         let start = start.max(usize::from(begins_with_compaction));
         (start..self.entries.len()).find(|&index| self.entries[index].path_index as usize >= wanted)
     }
 
-    /// Finds the start of the turn that a cut before the entry at `cut` divides, if it divides one.
-    /// The search ends at `start`.
+    /// Finds the start of the turn that a cut before the entry at `cut` divides. `None` if the cut
+    /// is between turns. The search ends at `start`.
     fn find_split_turn_start(&self, start: usize, cut: usize) -> Option<usize> {
         let last_start = (start..=cut)
             .rev()
@@ -168,10 +173,10 @@ impl Projection<'_> {
     }
 
     /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
-    /// to the next entry at which a cut is possible, and back over entries without messages.
+    /// to the next entry before which a cut is possible, then back over entries without messages.
     ///
-    /// `None` if no cut is possible at `start` or later. If the tokens are reached and only a failed
-    /// attempt that was undone follows the entry at the cut, that entry is summarized, too.
+    /// If the tokens are reached, and only a failed attempt that was undone follows the entry at
+    /// the cut, that entry is summarized, too. `None` if no cut is possible at `start` or later.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
         let is_possible_cut = |&index: &usize| self.has_message_in_role(index, can_cut_before);
@@ -181,7 +186,8 @@ impl Projection<'_> {
 
         let budget_reached_at = self.find_overflow(start, keep)?;
         let search_start = budget_reached_at.unwrap_or(start);
-        // No cut is possible after the last one, so it is used even if it keeps more tokens.
+        // If no cut is possible after that, the last possible one is used, although it keeps more
+        // tokens.
         let mut cut = (search_start..end)
             .find(is_possible_cut)
             .unwrap_or(last_possible_cut);
@@ -199,8 +205,8 @@ impl Projection<'_> {
         Ok(Some(cut))
     }
 
-    /// Finds the entry that overflows a budget of `keep` tokens: the last index from which the
-    /// estimates to the end add up to that many. `None` if all entries from `start` on have fewer.
+    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens.
+    /// `None` if all entries from `start` on have fewer.
     fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for index in (start..self.entries.len()).rev() {
@@ -209,7 +215,7 @@ impl Projection<'_> {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
-            // An entry without tokens is no overflow, even if `keep` is 0.
+            // An entry without tokens does not exceed the budget, even if `keep` is 0.
             if tokens > 0 && total >= keep {
                 return Ok(Some(index));
             }
@@ -217,9 +223,9 @@ impl Projection<'_> {
         Ok(None)
     }
 
-    /// Whether the entries from `start` on are a failed attempt that was undone. Edits omit all
-    /// their messages, a response among them, and no edit there replaces the content of any other
-    /// entry.
+    /// Whether the entries from `start` on are a failed attempt that was undone. That is so if
+    /// edits omit all their messages, at least one of them a response, and if no edit among them
+    /// replaces the content of an entry outside.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
         let attempt = start..self.entries.len();
@@ -243,7 +249,7 @@ impl Projection<'_> {
             return Ok(false);
         }
 
-        // Edits in the attempt may omit anything, but not change what the model sees of other
+        // Edits in the attempt may omit anything, but not replace what the model sees of other
         // entries.
         for index in attempt {
             if self.kind_at(index) != Kind::ContextEdit {
@@ -265,12 +271,13 @@ impl Projection<'_> {
     }
 }
 
+/// Whether a cut is possible before a message in this role.
 fn can_cut_before(role: Role) -> bool {
     role == Role::Assistant || starts_turn(role)
 }
 
-/// Whether a message of this role begins a turn: whatever the user or an extension caused, and
-/// summaries.
+/// Whether a message in this role begins a turn: one that the user or an extension caused, or a
+/// summary.
 fn starts_turn(role: Role) -> bool {
     matches!(
         role,

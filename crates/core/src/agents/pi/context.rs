@@ -1,9 +1,12 @@
-//! The context of pi's model (`buildSessionProjection` and `buildSessionContext`).
+//! Builds the context of pi's model (`buildSessionProjection` and `buildSessionContext`).
 //!
 //! ```text
 //! path:        a  b  C1  c  d  e  C2  f  g        C2 keeps from c, with C1 before it
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
+//!
+//! C1 and C2 are compactions. The projection has the entries in effect, in the order of their
+//! messages.
 
 use super::edits::{ContextEdit, apply_edit, collect_edits, set_content};
 use crate::session::Session;
@@ -15,7 +18,7 @@ use pisess_json::time;
 use pisess_json::{Raw, string, write};
 use std::io;
 
-/// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
+/// Builds the context for the leaf at the end of `path`, which begins at a root.
 pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     Ok(Context {
         messages: Projection::from_path(path, reader)?.messages,
@@ -23,11 +26,11 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
     })
 }
 
-/// The entries of a context, each with its messages.
+/// The entries that are in effect at the end of a path, each with its messages.
 pub struct Projection<'a> {
-    /// The path that it is the context of.
+    /// The path.
     pub path: &'a [EntryIx],
-    /// The reader of its session.
+    /// The reader of the session.
     pub reader: &'a EntryReader<'a>,
     /// All messages, in order.
     pub messages: Vec<ContextMessage>,
@@ -38,17 +41,17 @@ pub struct Projection<'a> {
 /// An entry of a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProjectedEntry {
-    /// Its index on the path.
+    /// The index of the entry on the path.
     pub path_index: u32,
-    /// Whether its type has messages for the model, even if an edit or a later compaction removed
-    /// them.
+    /// Whether an entry of its type has messages for the model. True even if an edit or a later
+    /// compaction removed them.
     pub has_model_messages: bool,
-    /// The end of its messages in [`Projection::messages`].
+    /// The end of the entry's messages in [`Projection::messages`].
     messages_end: u32,
 }
 
 impl<'a> Projection<'a> {
-    /// Collects the entries in effect at the end of `path`, and their messages after edits.
+    /// Collects the entries in effect at the end of `path`, with their messages after edits.
     pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let path_indexes = indexes_in_effect(path, reader)?;
@@ -64,8 +67,8 @@ impl<'a> Projection<'a> {
         for path_index in path_indexes {
             let ix = path[path_index as usize];
             let has_model_messages;
-            // The compaction in effect is the first entry. An older one that it keeps has messages
-            // by its type, but the summary in effect replaces them.
+            // The compaction in effect is the first entry. If it keeps an older compaction, its
+            // summary replaces the messages of that one.
             let is_older_compaction =
                 !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
             if is_older_compaction {
@@ -87,7 +90,7 @@ impl<'a> Projection<'a> {
 
     /// Returns the messages of the entry at `index`.
     pub fn messages_of(&self, index: usize) -> &[ContextMessage] {
-        // They begin where those of the entry before end.
+        // The messages begin where the messages of the entry before end.
         let start = match index.checked_sub(1) {
             Some(previous_index) => self.entries[previous_index].messages_end,
             None => 0,
@@ -109,8 +112,8 @@ pub fn entry_messages(
     Ok(messages)
 }
 
-/// Appends the messages of an entry (see [`message_bodies`]), with its edit applied. An edit may
-/// omit them.
+/// Appends the messages of an entry (`bodies`, see [`message_bodies`]), with its edit applied. An
+/// edit may omit them.
 fn append_edited(
     ix: EntryIx,
     bodies: [Option<Body>; 2],
@@ -129,7 +132,7 @@ fn append_edited(
 }
 
 /// Returns the role of a message of a projection, without reading a stored message. Only a
-/// compaction has messages of two roles, so there the built message decides.
+/// compaction has messages in two roles, so only there the message itself decides.
 pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
     let entry = session.entry(message.entry);
     match (entry.kind, &message.body) {
@@ -143,8 +146,8 @@ pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
 }
 
 /// Returns the indexes on the path of the entries in effect, in the order of their messages: the
-/// last compaction, the entries that it keeps except system messages, and the entries after it.
-/// Without a compaction, the whole path is in effect.
+/// last compaction, the entries that it keeps, and the entries after it. System messages among the
+/// kept entries are left out. Without a compaction, the whole path is in effect.
 pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u32>> {
     let session = reader.session();
     let Some(compaction) = session.last_index_of_kind(path, Kind::Compaction) else {
@@ -154,7 +157,7 @@ pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::R
     let mut indexes = vec![compaction as u32];
     let first_kept = first_kept_index(&path[..=compaction], reader)?;
     for (offset, &ix) in path[first_kept..compaction].iter().enumerate() {
-        // The checkpoint of the compaction has the state that the system messages before it set.
+        // The checkpoint of the compaction contains what the system messages before it set.
         if !session.is_message(ix, Role::System) {
             indexes.push((first_kept + offset) as u32);
         }
@@ -163,8 +166,9 @@ pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::R
     Ok(indexes)
 }
 
-/// Returns the index of the first entry kept by the compaction at the end of `path`. If its
-/// `firstKeptEntryId` is not above it on the path, it keeps nothing, and the index is its own.
+/// Returns the index of the first entry that is kept by the compaction at the end of `path`. If no
+/// entry above it has its `firstKeptEntryId`, it keeps nothing, and the index is that of the
+/// compaction.
 fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
     let compaction = path.len() - 1;
     let first = reader.with_entry(path[compaction], |line| {
@@ -174,8 +178,8 @@ fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize>
     Ok(first.unwrap_or(compaction))
 }
 
-/// Returns the entries above the compaction at the end of `path` that contexts below it use: the
-/// entries that it keeps, and those that set the thinking level, the tools and the model.
+/// Returns the ancestors of the compaction at the end of `path` that are used by contexts below it:
+/// the entries that it keeps, and those that set the thinking level, the tools and the model.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let Some((_, above)) = path.split_last() else {
@@ -197,8 +201,8 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant)
 }
 
-/// Returns the messages that an entry has for the model, before edits. A compaction has its
-/// checkpoint, if any, and its summary; any other entry has at most the first of the two.
+/// Returns the messages that an entry has for the model, before edits. A compaction may have two:
+/// its checkpoint and its summary. Any other entry has at most one, the first.
 pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>; 2]> {
     match reader.session().entry(ix).kind {
         Kind::Message => Ok([message_body(ix, reader)?, None]),
@@ -228,8 +232,8 @@ pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[O
 
 /// Returns the message of a `message` entry; `None` if its line has no message.
 ///
-/// If a system, user, assistant or tool result message has no content, it gets empty content, as pi
-/// assumes. Any other message is as stored.
+/// If a message of the system, the user, the model or a tool has no content, it gets empty content,
+/// as pi assumes. Any other message is as stored.
 pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
     let entry = reader.session().entry(ix);
     if entry.role == Role::Missing {
@@ -261,7 +265,7 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     }
 }
 
-/// Returns the message of a `custom_message` entry. `default_content` replaces a content that is
+/// Converts a `custom_message` entry to a message. `default_content` replaces content that is
 /// missing or `null`.
 pub(super) fn build_custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
     let [stored, timestamp] = content::find_members(line, ["content", "timestamp"]);
@@ -279,17 +283,17 @@ pub(super) fn build_custom_message(line: Raw, default_content: Option<&[u8]>) ->
         .finish()
 }
 
-/// Returns the message of a `branch_summary` entry.
+/// Converts a `branch_summary` entry to a message.
 pub(super) fn build_branch_summary(line: Raw) -> Vec<u8> {
     build_summary(line, "branchSummary", "fromId")
 }
 
-/// Returns the message of a `compaction` entry, without its system message.
+/// Converts a `compaction` entry to a message, without its system message.
 pub(super) fn build_compaction_summary(line: Raw) -> Vec<u8> {
     build_summary(line, "compactionSummary", "tokensBefore")
 }
 
-/// Returns a summary entry as a message of this role, with one more member of the entry.
+/// Converts a summary entry to a message in this role. `other_member` is one more member to copy.
 fn build_summary(line: Raw, role: &str, other_member: &str) -> Vec<u8> {
     write::Object::new()
         .str("role", role)
@@ -303,11 +307,11 @@ fn timestamp_json(timestamp: Option<Raw>) -> Vec<u8> {
     time::date_from_value(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
-/// Returns the settings in effect at the end of the path by name, as JSON: the thinking level and
-/// the model. They default to `off` and `null`.
+/// Returns the settings in effect at the end of the path by name, as JSON: the thinking level,
+/// `off` by default, and the model, `null` by default.
 ///
-/// A thinking level that its entry lacks is undefined in pi, so it is omitted, as by
-/// `JSON.stringify`.
+/// If the entry that sets the thinking level has none, the setting is undefined in pi. Then it is
+/// left out, as by `JSON.stringify`.
 fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,

@@ -6,7 +6,7 @@ use crate::session::defect::FindingKind;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
 /// Returns the severity of a defect in pi and its consequence for the user. Some kinds have a form
-/// or position that does more harm; `is_worst_case` selects its consequence.
+/// or position that does more harm; `is_worst_case` selects the consequence of that.
 pub fn assess_defect(
     kind: FindingKind,
     format: Format,
@@ -78,7 +78,7 @@ pub fn assess_defect(
     }
 }
 
-/// Returns the severity and the consequence of a defect of ids, parents or content.
+/// Returns the severity and the consequence of a defect of ids or parents, or of content.
 fn assess_parent_defect(kind: FindingKind, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         FindingKind::MissingId | FindingKind::OddId if is_worst_case => (
