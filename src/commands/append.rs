@@ -117,7 +117,8 @@ pub struct Args {
 /// The thinking levels of pi and oh-my-pi.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// Appends entries below the entry of `--at`: those that options give, or else lines of JSON.
+/// Appends entries below the entry of `--at`. The entries come from options such as `--user`;
+/// without such an option, from lines of JSON.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     // The calls of a session are needed only to append a tool result, which no option gives.
@@ -155,8 +156,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the lines of JSON to append, from `--input` or standard input. Returns the name of the
-/// source, for messages, and the lines. Refuses standard input if it is the session or a terminal.
+/// Reads the lines of JSON to append, from `--input` or standard input. Returns the name of that
+/// file for messages, and the lines. Refuses standard input if it is the session or a terminal.
 fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
@@ -179,9 +180,11 @@ fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<
     )
 }
 
-/// Adds lines of JSON. The first line that is refused is a failure, which names the source (`name`)
-/// and the line. If the very first entry does not begin like JSON, the source is probably plain
-/// text: then the hint is the option for that.
+/// Adds an entry for each line of JSON in `text`; blank lines are skipped. Stops at the first line
+/// that is refused, with a failure that names the source (`name`) and the line number.
+///
+/// If the very first entry does not begin with `{`, the input is probably plain text. Then the hint
+/// is `--user -`, which appends plain text.
 fn add_lines(
     name: &str,
     text: &[u8],
@@ -226,8 +229,8 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Replaces the text of an option that is `-` by standard input, and validates what does not
-    /// depend on the session. Only one option may read from standard input.
+    /// Replaces each option value `-` by the text of standard input, which only one option may
+    /// read. Then validates the options, as far as that needs no session.
     fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         if self.input.is_some() {
             return Err(
@@ -266,8 +269,7 @@ impl Args {
         Ok(())
     }
 
-    /// Adds the entries given by options. A name is also set in the title line of an oh-my-pi
-    /// session.
+    /// Adds the entries given by options. `--name` also sets the title line of an oh-my-pi session.
     fn add_entries(
         &self,
         open: &OpenSession,
@@ -288,9 +290,9 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the entries given by options, as lines of JSON: first the name and the settings,
-    /// then custom entries, then messages. An assistant message is a copy of an earlier reply with
-    /// another text.
+    /// Returns the entries given by options, each as a line of JSON: first the name and the
+    /// settings, then custom entries, then messages. The assistant message copies API, provider and
+    /// model from an earlier reply ([`build_reply`]).
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
@@ -336,11 +338,11 @@ impl Args {
     }
 }
 
-/// Returns the message that a new reply below `position` is copied from: its API, provider and
-/// model are those of the nearest assistant message at or above `position`.
+/// Returns the message whose API, provider and model a new reply below `position` copies: that is
+/// the nearest assistant message at or above `position`.
 ///
-/// The model may be another: `requested_model`, or the one to which a later entry changed. Then the
-/// nearest reply of the same provider is copied, because the API depends on the provider.
+/// `requested_model`, or a model change between that message and `position`, replaces the model.
+/// Then the nearest reply of the same provider is copied, because the API depends on the provider.
 fn build_reply(
     open: &OpenSession,
     position: Position,
@@ -351,6 +353,7 @@ fn build_reply(
     let mut model = requested_model;
     let mut has_reply_of_other_provider = false;
     for ix in session.ancestors(position.entry()) {
+        // Walking up from `position`, the first model change met is the latest one, and decides.
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
             let line = open.input.map_read_error(reader.read_line(ix))?;
             model = model_changed_to(Raw::from_checked(line.trim_ascii()));
@@ -405,14 +408,14 @@ fn cannot_copy_reply(open: &OpenSession, what: &str) -> Failure {
         )
 }
 
-/// Whether an option was given a text of white space.
+/// Whether an option was given, but its text is empty or only white space.
 fn is_blank(text: &Option<String>) -> bool {
     text.as_ref().is_some_and(|text| text.trim().is_empty())
 }
 
-/// Returns the provider and the id of the model that an entry changes to. pi writes them as two
-/// members; oh-my-pi writes `PROVIDER/MODEL`, and also records models for other roles than the
-/// conversation, which are ignored.
+/// Returns the provider and the id of the model that an entry changes to. pi writes two members,
+/// `provider` and `modelId`; oh-my-pi writes one, `PROVIDER/MODEL`. `None` for oh-my-pi's changes
+/// of a model with another role than the conversation's.
 fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
     if let Some(provider) = entry.get_text("provider") {
         let id = entry.get_text("modelId")?;

@@ -116,8 +116,9 @@ pub struct Args {
     pub change: ChangeArgs,
 }
 
-/// Lists, restores or deletes archives, or archives the sessions that are named and those that a
-/// filter chooses.
+/// Lists archives (`--list`), restores or deletes the named ones (`--restore`, `--delete`), or else
+/// archives sessions. Sessions to archive are named, or chosen by a filter, and at least one of
+/// both is required.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let before_ms = match &args.older_than {
         Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
@@ -176,9 +177,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Archives the sessions that are given, or those of the stores, as far as the filter chooses
-    /// them. All are moved before anything is printed, so that a closed pipe does not end the
-    /// command half done.
+    /// Archives the named sessions, or without names those in the stores. The filter applies to
+    /// both. All sessions are archived before anything is printed, so that a closed pipe does not
+    /// end the command half done.
     fn archive_sessions(
         &self,
         stores: SessionStores,
@@ -203,7 +204,8 @@ impl Args {
             is_stdout: ui.stdout_predicate(),
         };
         let is_of_project = self.sessions.is_empty() && self.project.is_none() && !self.all;
-        // All sessions are read for this, only to report it.
+        // To count them, the sessions of all projects are read. Only the messages below use the
+        // count.
         let other_projects = if is_of_project && !ui.is_quiet() {
             count_in_other_projects(&packer, &sessions, ui)
         } else {
@@ -241,8 +243,9 @@ impl Args {
         Ok(exit.max(search_exit))
     }
 
-    /// Adds the sessions that are given by path or name, and those in the directories that are
-    /// given, except those of sub-agents: they are archived with their owners.
+    /// Adds the sessions that are named, by path or by name, and the sessions in directories that
+    /// are named. Sessions of sub-agents in directories are left out: they are archived with their
+    /// owners.
     fn add_given_sessions(
         &self,
         sessions: &mut Vec<FoundFile>,
@@ -283,9 +286,9 @@ impl Args {
         Ok(())
     }
 
-    /// Adds the sessions of the project, or with `--all` of all projects, except those of
-    /// sub-agents. Returns the worst exit code of the failures: a directory that cannot be read is
-    /// one, because it may contain sessions that the filter chooses.
+    /// Adds the sessions of the project, or of all projects with `--all`. Those of sub-agents are
+    /// left out. A directory that cannot be read is reported, because it may contain sessions that
+    /// the filter chooses. Returns the worst exit code of such failures.
     fn add_stored_sessions(
         &self,
         stores: &SessionStores,
@@ -310,9 +313,9 @@ impl Args {
         worst_exit
     }
 
-    /// Restores the sessions that earlier runs left hidden when they were killed: those in the
-    /// archives of the stores if no session is given, and those that are named. Returns the
-    /// failures.
+    /// Restores sessions that are still hidden because an earlier run was killed. Looks at the
+    /// archives of the named sessions; if none is named, at all archives of the project, or of the
+    /// stores with `--all`. Returns the failures.
     fn finish_interrupted(
         &self,
         stores: &SessionStores,
@@ -323,6 +326,7 @@ impl Args {
             archives = stores.find_archives(ArchiveScope::from_all_option(self.all))?;
         }
         for session in &self.sessions {
+            // A named session may be hidden only if its path is free or its name is unknown.
             let is_missing = match resolve_argument(session, ui) {
                 Ok(path) => path != Path::new("-") && store::is_free(&path)?,
                 Err(_) => true,
@@ -336,7 +340,8 @@ impl Args {
         Ok(restore_interrupted(archives, &self.change, stores, ui))
     }
 
-    /// Restores or deletes the archives that are named. A failure does not stop the others.
+    /// Restores or deletes the named archives. A failure does not stop the others. Words of a title
+    /// suffice to restore an archive, but not to delete it, which cannot be undone.
     fn change_archives(&self, stores: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
         let title_match = if self.restore {
             TitleMatch::Names
@@ -361,8 +366,8 @@ impl Args {
     }
 }
 
-/// Returns the number of sessions that the filter would choose with `--all`, and that are not among
-/// those of the project.
+/// Returns the number of sessions outside the project that the filter would choose with `--all`.
+/// `of_project` are the sessions of the project.
 fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut Ui) -> usize {
     let known: HashSet<&Path> = of_project.iter().map(|file| &*file.path).collect();
     let mut others = packer.stores.find_sessions(&Scope::All).files;
@@ -377,9 +382,12 @@ fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut U
     chosen_count
 }
 
-/// Archives sessions on all processors, and adds their outcomes. Sessions that the filter does not
-/// choose have no outcome. Of files that were found by a search, nor has one that is not a session,
-/// or that another process just moved. Returns why sessions found by a search were skipped.
+/// Archives sessions on all processors, and adds an outcome for each. There is no outcome for a
+/// session that the filter does not choose.
+///
+/// Three kinds of files are skipped if they were found by a search, and not named: files that are
+/// not sessions, files that are gone, and sessions that are busy. Returns the failures of the busy
+/// ones.
 fn archive_all(
     packer: &Packer,
     sessions: Vec<FoundFile>,

@@ -69,7 +69,7 @@ pub struct Args {
 }
 
 /// Prints which tool call wrote each line of a file. Only sessions that mention the file are
-/// loaded.
+/// loaded. The exit code is [`Exit::Found`] if no agent wrote any of the lines.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let target = BlameTarget::parse(&args.file, ui)?;
     let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)?;
@@ -88,7 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(Vec::new())
         }
     };
-    // A text that was written names its writer by the index in `writers`.
+    // Each written text refers to its writer by an index into `writers`.
     let mut writers: Vec<Writer> = Vec::new();
     let mut written: Vec<WrittenText> = Vec::new();
     let exit = sessions.read_all(ui, read_calls_of_session, |_, _, calls| {
@@ -100,7 +100,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(())
     })?;
 
-    // All lines are blamed, even if only some are printed: lines move between them.
+    // All lines are blamed, even if only some are printed: a line may have moved into that range.
     let mut runs = Vec::new();
     for run in blame_lines(&text, written) {
         runs.extend(limit_to_lines(run, &wanted_lines));
@@ -115,20 +115,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit.max(answer))
 }
 
-/// The file and the lines to print.
+/// The file whose lines are blamed, and the range of lines to print.
 struct BlameTarget {
     /// The path as it was given.
     path: PathBuf,
-    /// The absolute path, with and without links.
+    /// The absolute paths: as given, and with symbolic links resolved.
     absolute_paths: [String; 2],
-    /// The path relative to the current directory, if it is below that.
+    /// The path relative to the current directory; `None` if the file is not below that directory.
     relative: Option<String>,
+    /// The lines to print, counted from 1; `None` for all.
     lines: Option<RangeInclusive<usize>>,
 }
 
 impl BlameTarget {
-    /// Parses FILE, `FILE:LINE` or `FILE:FIRST,LAST`. If a file of that whole name exists, such as
-    /// `notes:12`, it is meant.
+    /// Parses FILE, `FILE:LINE` or `FILE:FIRST,LAST`. If a file with the whole argument as its name
+    /// exists, such as `notes:12`, the argument is that file.
     fn parse(argument: &str, ui: &Ui) -> Result<BlameTarget, Failure> {
         let mut path = argument;
         let mut lines = None;
@@ -153,7 +154,7 @@ impl BlameTarget {
         })
     }
 
-    /// Returns the lines to print; fails if the text does not have them.
+    /// Returns the lines to print. Fails if the text has fewer lines.
     fn check_lines(&self, text: &str) -> Result<RangeInclusive<usize>, Failure> {
         let count = text.lines().count();
         let Some(lines) = &self.lines else {
@@ -171,7 +172,9 @@ impl BlameTarget {
         Err(Failure::invalid(what).with_path(&path))
     }
 
-    /// Whether a call with this absolute path names the file.
+    /// Whether a call names the file. `path` is the absolute path in the call, and `cwd` is the
+    /// session's working directory: the same relative path in both directories also counts, as in a
+    /// copy of the project.
     fn is_named_by(&self, path: &str, cwd: Option<&Text>) -> bool {
         if self.absolute_paths.iter().any(|own| own == path) {
             return true;
@@ -183,8 +186,8 @@ impl BlameTarget {
         below_folder(path, &cwd) == Some(relative)
     }
 
-    /// Returns the pattern for sessions that mention the file: its name, or the name of the file
-    /// that a link leads to.
+    /// Returns the search for sessions that mention the file: by its name, or by the name of the
+    /// file that a link leads to.
     fn mention_pattern(&self) -> Result<Query, Failure> {
         let names = self
             .absolute_paths
@@ -199,27 +202,28 @@ impl BlameTarget {
             pattern,
             inverted: false,
             entries: EntryFilter::default(),
-            // The calls that a tool made itself are in no meaningful field of its result.
+            // Calls that one tool made within another are in no field of the result that a search
+            // usually covers.
             scope: FieldScope::Everything,
             details: MatchDetails::default(),
         })
     }
 }
 
-/// Returns an absolute path in the form in which the paths of calls are compared: a Windows path
-/// has `/` between its parts.
+/// Returns an absolute path in the form in which paths are compared: without `.` and `..`, and with
+/// `/` between the parts of a Windows path.
 fn normalize_path(path: &str) -> String {
     let path = absolute_path(path.as_bytes(), None);
     collapse_dots(&String::from_utf8_lossy(&path))
 }
 
-/// Returns the part of a path below a directory; `None` if it is not below it.
+/// Returns the part of a path below a directory; `None` if the path is not below that directory.
 fn below_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     let folder = folder.strip_suffix('/').unwrap_or(folder);
     path.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Parses `LINE` or `FIRST,LAST`.
+/// Parses a range of lines: `12` or `12,20`.
 fn parse_lines(numbers: &str) -> Option<RangeInclusive<usize>> {
     match numbers.split_once(',') {
         Some((first, last)) => Some(first.parse().ok()?..=last.parse().ok()?),
@@ -230,7 +234,7 @@ fn parse_lines(numbers: &str) -> Option<RangeInclusive<usize>> {
     }
 }
 
-/// Returns the part of a run that is within the lines to print.
+/// Returns the part of a run of lines that is within `lines`; `None` if there is none.
 fn limit_to_lines(run: BlamedLines, lines: &RangeInclusive<usize>) -> Option<BlamedLines> {
     let limited = BlamedLines {
         first: run.first.max(*lines.start()),
@@ -240,7 +244,7 @@ fn limit_to_lines(run: BlamedLines, lines: &RangeInclusive<usize>) -> Option<Bla
     (limited.first <= limited.last).then_some(limited)
 }
 
-/// Whether a session mentions the file. Most do not, and are then not loaded.
+/// Whether a session mentions the file. Sessions that do not, as most, need not be loaded.
 fn mentions_file(input: &Input, query: &Query, buffer: &mut PageBuffer) -> Result<bool, Failure> {
     let mut is_found = false;
     search_file(input.source(), query, None, 1, buffer, &mut |_, _| {
@@ -257,7 +261,7 @@ struct WritingCall {
     change: FileChange,
 }
 
-/// The entry with the call, as it is printed.
+/// The entry with the call, and the user message that led to it, as they are printed.
 struct Writer {
     path: PathBuf,
     session_id: String,
@@ -270,7 +274,7 @@ struct Writer {
     prompt_id: Option<String>,
 }
 
-/// Returns the calls of a session that wrote into the file, on all branches.
+/// Returns the calls of a session that wrote to the file, on all branches.
 fn read_calls(
     path: &Path,
     input: &Input,
@@ -302,15 +306,15 @@ fn read_calls(
     Ok(calls)
 }
 
-/// Returns the nearest request of the user at or above an entry.
+/// Returns the nearest user request at or above an entry.
 fn find_request_above(session: &Session, ix: EntryIx) -> Option<EntryIx> {
     session
         .ancestors(Some(ix))
         .find(|above| session.entry(*above).flags.contains(Flags::USER_REQUEST))
 }
 
-/// Reads what an operation changed, and who made it: the entry with the call, and the request that
-/// led to it.
+/// Reads one write to the file: the change, the entry with the call, and the user request that led
+/// to that entry.
 fn read_writing_call(
     path: &Path,
     session: &Session,
@@ -404,7 +408,8 @@ impl Writer {
     }
 }
 
-/// Returns a run of lines as JSON. What belongs to a call is `null` if no agent wrote the lines.
+/// Returns a run of lines as JSON. The members about the call are `null` if no agent wrote the
+/// lines.
 fn run_json(run: &BlamedLines, writer: Option<&Writer>) -> Vec<u8> {
     let path = writer.map(|writer| writer.path.to_string_lossy().into_owned());
     let prompt = writer

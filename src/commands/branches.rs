@@ -72,22 +72,23 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The branches and what is printed about them.
+/// The branches of a session, and the facts printed about them.
 struct BranchList<'a> {
     drawing: TreeView<'a>,
     branches: Vec<Branch>,
+    /// The size of the context at each tip, in tokens, as the agent counts it.
     context_sizes: HashMap<EntryIx, f64>,
-    /// The estimates of the contexts whose counts are wrong.
+    /// Estimates of the contexts whose counts are implausible, for example after `prune`.
     context_estimates: HashMap<EntryIx, f64>,
-    /// The tips that are marks of a switch: the text of a mark does not describe the branch.
+    /// The tips that `switch` appended as marks: the text of a mark does not describe its branch.
     switch_marks: Vec<EntryIx>,
-    /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the
-    /// text of the skill.
+    /// For the entry of each skill prompt, what the user typed to invoke the skill. The entry
+    /// itself contains the text of the skill.
     typed_skills: HashMap<EntryIx, Text<'static>>,
 }
 
-/// Prints the branches of a session, as JSON or as a table. The branches are found before any rows
-/// are loaded, because rows are needed only for the entries that are shown.
+/// Prints the branches of a session, as JSON or as a table. The branches are found before rows are
+/// loaded: rows are needed only for the entries that are shown.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         timestamps: args.json,
@@ -101,7 +102,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .agent()
         .estimate_contexts(&tips, &open.entry_reader());
     let context_sizes = open.input.map_read_error(context_sizes)?;
-    // If what was pruned cannot be read, counts are taken as they are, as in `list`.
+    // If the file of pruned payloads cannot be read, the agent's counts are used, as in `list`.
     let pruned = load_pruned(&open.input).ok().flatten();
     let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
     let context_estimates = estimate_wrong_counts(
@@ -172,7 +173,8 @@ fn find_switch_marks(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<Ent
     Ok(marks)
 }
 
-/// Returns what the user typed to invoke the skills among the last user messages of branches.
+/// Returns what the user typed to invoke a skill, for each branch whose last user message is the
+/// prompt of a skill.
 fn read_typed_skills(
     branches: &[Branch],
     open: &OpenSession,
@@ -192,7 +194,7 @@ fn read_typed_skills(
 }
 
 impl BranchList<'_> {
-    /// Returns the size of a branch's context; `None` if it cannot be estimated.
+    /// Returns the number of tokens of a branch's context; `None` if it is unknown.
     fn context_tokens(&self, branch: &Branch) -> Option<f64> {
         self.context_sizes
             .get(&branch.tip)
@@ -200,7 +202,8 @@ impl BranchList<'_> {
             .filter(|size| size.is_finite())
     }
 
-    /// Returns the estimate of a branch's context; `None` if the agent's count is plausible.
+    /// Returns the estimate that replaces the agent's count of a branch's context. `None` if the
+    /// agent's count is plausible.
     fn context_estimate(&self, branch: &Branch) -> Option<f64> {
         self.context_estimates.get(&branch.tip).copied()
     }
@@ -209,8 +212,8 @@ impl BranchList<'_> {
         branch.labelled_entry.and_then(|ix| self.drawing.label(ix))
     }
 
-    /// Returns the entry that represents the branch: the last user message; if there is none, its
-    /// tip, unless that is a mark.
+    /// Returns the entry whose text describes the branch: its last user message, else its tip.
+    /// `None` if there is no such message, and the tip is a mark of `switch`.
     fn representative_entry(&self, branch: &Branch) -> Option<EntryIx> {
         match branch.request {
             None if self.switch_marks.contains(&branch.tip) => None,
@@ -218,8 +221,8 @@ impl BranchList<'_> {
         }
     }
 
-    /// Returns a branch as JSON. `question` is its last user message, `null` if it has none; an
-    /// entry without an id has `null` in place of it.
+    /// Returns a branch as JSON. `question` is its last user message; `null` if it has none. The id
+    /// of an entry without an id is `null`.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);
@@ -249,8 +252,8 @@ impl BranchList<'_> {
             .finish()
     }
 
-    /// Prints a row for each branch: a mark if it is active, its last entry, the age of that entry,
-    /// the numbers of entries and of tokens, and the last user message.
+    /// Prints a row for each branch: `*` if it is active, the id of its last entry, that entry's
+    /// age, the number of entries, the number of tokens, and the last user message.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
@@ -284,18 +287,19 @@ impl BranchList<'_> {
         table.print(ui)
     }
 
-    /// Returns the text of a request; for a skill, what the user typed to invoke it.
+    /// Returns the text of a request. For a skill prompt, that is what the user typed to invoke the
+    /// skill.
     fn request_text(&self, ix: EntryIx) -> Text<'_> {
         let mut text = match self.typed_skills.get(&ix) {
             Some(typed) => typed.as_borrowed(),
             None => self.drawing.row(ix).body,
         };
-        // A row that is cut may end in half of a surrogate pair.
+        // A truncated row may end with the first half of a surrogate pair.
         text.drop_high_surrogate();
         text
     }
 
-    /// Returns the id of a branch's last entry, and its label.
+    /// Returns the id of a branch's last entry, followed by the entry's label.
     fn tip_cell(&self, branch: &Branch, ids: &IdPainter, styles: &Styles) -> Cell {
         let last_entry = branch.last_shown_entry(self.drawing.session);
         let mut cell = ids.id_cell(last_entry);
@@ -306,12 +310,11 @@ impl BranchList<'_> {
         cell
     }
 
-    /// Returns the last user message of a branch, or the entry that represents the branch without
-    /// one.
+    /// Returns the last user message of a branch. A branch without one shows its tip instead.
     ///
-    /// Before it is `(undone)` if the branch was undone, then the label of another entry of the
-    /// branch with the id of that entry, then the label of the message. The label of the last entry
-    /// is in [`Self::tip_cell`].
+    /// Before the message are, each only if it applies: `(undone)`, if the branch was undone; the
+    /// label of another entry of the branch, with the id of that entry; the label of the message
+    /// itself. The label of the last entry is left to [`Self::tip_cell`].
     fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let representative = self.representative_entry(branch);
         let mut cell = Cell::new();
@@ -361,7 +364,7 @@ fn bracket_label(label: &Text) -> String {
     to_visible(&format!("[{label}]"))
 }
 
-/// Joins the lines of a text by spaces, and truncates it to the length of a row's text.
+/// Joins the lines of a text with spaces, and truncates the result to the maximum length of a row.
 fn join_lines(text: &Text) -> Text<'static> {
     let words = text
         .to_string_lossy()

@@ -105,8 +105,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Checks sessions, or with `--repair` repairs them. `--cwd` and the home directory serve to
-/// rebuild a missing header.
+/// Checks sessions, or with `--repair` repairs them.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let cwd = CwdSources {
         cwd_option: args
@@ -125,13 +124,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     check_sessions(args, &cwd, ui)
 }
 
-/// What was found in a session.
+/// The findings about a session, and its id.
 struct CheckedSession {
     findings: Vec<Finding>,
     session_id: Option<Text<'static>>,
 }
 
-/// Names the files that are copies of one session.
+/// Warns of files with the same session id, with one warning for each id.
 fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
         if paths.len() < 2 || id.is_empty() {
@@ -152,7 +151,7 @@ fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
 
 /// Checks sessions on all processors, and prints the findings in the order of the sessions. A
 /// session that cannot be read is reported, and the others are checked. A sub-agent transcript is
-/// ignored, unless its own path was given.
+/// skipped, unless its own path was given.
 fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
         &existing_store_roots(ui)
@@ -168,7 +167,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
         report.report_failure(failure, ui);
     }
 
-    // Standard input is opened here, because the other threads do not have it.
+    // Standard input is opened here, because `ui` is not available on the other threads.
     let mut inputs_and_files = Vec::new();
     for file in files {
         let stdin_input = if file.path == Path::new("-") {

@@ -88,8 +88,9 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Runs the command. Summarizing may take minutes, so it is done before the session is locked. If
-/// the session grows in the meantime, the summarized entries are still ancestors of the new ones.
+/// Compacts a session. The summary is made before the session is locked, because that may take
+/// minutes. If the session grows in the meantime, the summarized entries are still ancestors of the
+/// new ones.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
     start_compiling_rules();
@@ -148,7 +149,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What is loaded of a session: also what estimates and summaries need.
+/// Returns the options for loading a session: with what estimates and summaries need.
 fn load_options() -> LoadOptions {
     LoadOptions {
         message_spans: true,
@@ -186,23 +187,23 @@ fn report_context_sizes(
     ui.print_status(&message);
 }
 
-/// Returns the size of the context that a change would leave, in tokens; `None` if it would write
-/// nothing.
+/// Returns the size of the context that a change would leave, in tokens. `None` if the change would
+/// write nothing.
 fn planned_context_tokens(open: &mut OpenSession, change: &Change) -> Option<f64> {
     let source = open.input.source();
     let file_after = change.file_after(&open.session, source)?;
     context_tokens_after(&mut open.session, &file_after.with_source(source))
 }
 
-/// Returns the size of the context in the file that was written, in tokens: `output`, or the
-/// session itself. `None` if the file cannot be read.
+/// Returns the size of the context in the written file, in tokens. That file is `output`, or
+/// without it the session itself. `None` if the file cannot be read.
 fn written_context_tokens(open: &mut OpenSession, output: Option<&Path>) -> Option<f64> {
     let session_path = open.input.file().map(SessionFile::path);
     let file = SessionFile::open(output.or(session_path)?).ok()?;
     context_tokens_after(&mut open.session, &file)
 }
 
-/// Returns the number of tokens of a session's context, as `context --tokens` prints it.
+/// Returns the number of tokens in the context at the leaf, as `context --tokens` prints it.
 fn estimate_context(reader: &EntryReader) -> io::Result<f64> {
     let session = reader.session();
     session
@@ -210,8 +211,9 @@ fn estimate_context(reader: &EntryReader) -> io::Result<f64> {
         .estimate_context(&session.path(session.leaf), reader)
 }
 
-/// Returns the size of the context in `source`, the session with a compaction appended; `None` if
-/// it cannot be read. `session` is loaded already, so only what was appended is read.
+/// Returns the size of the context in `source`, the file with the compaction. `None` if it cannot
+/// be read. `session` is the state before the compaction: if `source` only appends to that, only
+/// the appended entries are read.
 fn context_tokens_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
     let options = load_options();
     let is_appended = load_appended(session, source, &options).ok()?;
@@ -221,8 +223,8 @@ fn context_tokens_after(session: &mut Session, source: &dyn ReadAt) -> Option<f6
     estimate_context(&EntryReader::new(session, source)).ok()
 }
 
-/// Whether a compaction that was made when `leaf_before` was the leaf may still be appended: the
-/// leaf is that entry, or a descendant of it with no compaction in between.
+/// Whether a compaction that was made at the leaf `leaf_before` may still be appended. It may if
+/// that entry is still the leaf or an ancestor of the leaf, and no compaction follows it.
 fn can_still_append(session: &Session, leaf_before: Option<&Text>) -> bool {
     let leaf_before = leaf_before.and_then(|leaf| session.find_entry(leaf));
     for ix in session.ancestors(session.leaf) {
@@ -236,20 +238,21 @@ fn can_still_append(session: &Session, leaf_before: Option<&Text>) -> bool {
     false
 }
 
-/// The number of tokens that both agents reserve for a reply by default; reported to hooks.
+/// The number of tokens that both agents reserve for a reply by default. Hooks receive it.
 const RESERVE_TOKENS: f64 = 16_384.0;
 
-/// Why a session cannot be cut above an entry, and what to try.
+/// The reason why a session cannot be cut above an entry, and what to try instead.
 struct CutRefusal {
     reason: &'static str,
     hint: &'static str,
 }
 
-/// The agent's estimate of the size of messages.
+/// The agent's estimate of the size of some messages.
 struct MessageEstimate {
     /// The number of tokens of their text.
     text_tokens: f64,
-    /// What the agent multiplies that number by, to be nearer to the provider's count.
+    /// The factor by which the agent multiplies `text_tokens`, to come nearer to the provider's
+    /// count.
     scale: f64,
 }
 
@@ -259,8 +262,9 @@ impl MessageEstimate {
     }
 }
 
+/// Makes the compaction of one session.
 struct Compactor<'a> {
-    /// The options, of which a hook may change the instructions.
+    /// The options of the command. A hook may replace the instructions in them.
     args: Args,
     open: &'a OpenSession,
     reader: EntryReader<'a>,
@@ -281,9 +285,9 @@ impl Compactor<'_> {
             .map_read_error(estimate_context(&self.reader))
     }
 
-    /// Returns the cut that the options ask for: above the entry of `--first-kept`, or with `none`
-    /// after the last entry, so that nothing is kept. Without the option, the agent cuts where the
-    /// kept part has about `--keep-recent-tokens`.
+    /// Returns the cut that the options request. `--first-kept REF` cuts above that entry;
+    /// `--first-kept none` keeps nothing. Without the option, the agent chooses a cut that keeps
+    /// about `--keep-recent-tokens`.
     fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
@@ -298,7 +302,7 @@ impl Compactor<'_> {
         })
     }
 
-    /// Returns the cut above an entry, or why the session cannot be cut there.
+    /// Returns the cut above an entry, or the reason why the session cannot be cut there.
     fn cut_above(&self, position: Position) -> Result<FirstKept, CutRefusal> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -319,7 +323,7 @@ impl Compactor<'_> {
         }
     }
 
-    /// Returns what a compaction would summarize; `None` if there is nothing.
+    /// Returns what a compaction with the cut `from` would summarize; `None` if that is nothing.
     fn prepare_from(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -329,9 +333,9 @@ impl Compactor<'_> {
             .map_read_error(agent.prepare_compaction(&path, &self.reader, from))
     }
 
-    /// Returns what the compaction summarizes. If there is nothing, fails with the reason: the last
-    /// entry is a compaction, no message precedes the kept ones, or all messages are within the
-    /// tokens to keep.
+    /// Returns what the compaction summarizes. If that is nothing, fails with one of three reasons:
+    /// the last entry is already a compaction; no message precedes the kept ones; or all messages
+    /// are within the tokens to keep.
     fn require_preparation(&self) -> Result<Preparation, Failure> {
         if let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? {
             return Ok(preparation);
@@ -359,8 +363,9 @@ impl Compactor<'_> {
         Err(self.all_kept_failure(&messages, self.context_tokens()?))
     }
 
-    /// Returns the failure if all messages are within the tokens to keep. It names each size by
-    /// which the user may have decided: the text of the messages, its scaled size, and the context.
+    /// Returns the failure for messages that are all within the tokens to keep. The failure has
+    /// each size by which the user may have judged: the text of the messages, its scaled size, and
+    /// the context.
     fn all_kept_failure(&self, messages: &MessageEstimate, context_tokens: f64) -> Failure {
         let scaled_tokens = messages.scaled_tokens();
         let mut why = format!(
@@ -387,8 +392,8 @@ impl Compactor<'_> {
         self.open.input.negative_answer(why).with_hint(hint)
     }
 
-    /// Returns the agent's estimate of the messages that a compaction would summarize if it kept
-    /// none (`FirstKept::Nothing`). Without such messages, the estimate is 0.
+    /// Returns the agent's estimate of all messages that a compaction could summarize, that is, if
+    /// it kept nothing. The estimate is 0 if there are none.
     fn estimate_messages(&self) -> Result<MessageEstimate, Failure> {
         let Some(preparation) = self.prepare_from(FirstKept::Nothing)? else {
             return Ok(MessageEstimate {
@@ -413,7 +418,7 @@ impl Compactor<'_> {
         })
     }
 
-    /// Prints the prompts that the summarizer would get.
+    /// Prints the prompts that the summarizer would receive.
     fn print_prompts(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let prompts = self.build_prompts(&self.require_preparation()?)?;
         ui.verbatim_stdout()
@@ -422,6 +427,8 @@ impl Compactor<'_> {
         Ok(Exit::Done)
     }
 
+    /// Returns the prompts for the summarizer: one for the history, and one for the prefix of a
+    /// split turn. Custom instructions that replace the default ones get no facts.
     fn build_prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_instructions();
         let facts = if options.replaces_default {
@@ -433,14 +440,16 @@ impl Compactor<'_> {
         self.open.input.map_read_error(prompts)
     }
 
-    /// Returns the facts for the prompt of the history: those of a split turn follow its summary.
+    /// Returns the facts for the prompt of the history. The prefix of a split turn is left out: the
+    /// summary of that prefix has a prompt of its own.
     fn extract_facts(&self, preparation: &Preparation) -> Result<String, Failure> {
         let previous_summary = preparation.previous_summary.as_ref();
         let previous_text = previous_summary.map(Text::to_string_lossy);
         let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &[],
-            // It says what the session is for, and that it did not begin with these messages.
+            // The previous summary says what the session is for, and that it began before these
+            // messages.
             previous_summary: previous_text.as_deref(),
             instructions: None,
             subject: SummarySubject::default(),
@@ -449,8 +458,8 @@ impl Compactor<'_> {
         Ok(extract_summary(self.open, &input)?.text)
     }
 
-    /// Makes the compaction. Its summary is the one that an option gives, else that of the hook,
-    /// else a new one. The hook is asked in any case: it may also move the cut, and replace the
+    /// Makes the compaction. The summary is, in this order, that of an option, that of the hook, or
+    /// a new one. The hook is always asked, because it may also move the cut, and replace the
     /// instructions for a new summary.
     fn make_compaction(
         &mut self,
@@ -479,9 +488,11 @@ impl Compactor<'_> {
         })
     }
 
-    /// Makes the text of a new summary, with the summarizer if there is one, and appends the files
-    /// that the summarized part read and changed. The built-in summary gets a shorter list than the
-    /// agents', without files that were deleted: the model would only look for them.
+    /// Makes the text of a new summary, with the summarizer if there is one. Appends the lists of
+    /// files that the summarized part read and changed.
+    ///
+    /// The built-in summary gets a shorter list than those of the agents. Deleted files are left
+    /// out of it, because the model would look for them in vain.
     fn make_summary_text(
         &self,
         preparation: &Preparation,
@@ -498,7 +509,7 @@ impl Compactor<'_> {
         Ok(file_ops.append_short_list(Text::from(summary.text), session, is_removed))
     }
 
-    /// Makes the text of a new summary with the summarizer, which is run once for each prompt.
+    /// Makes the text of a new summary with the summarizer, which runs once for each prompt.
     fn run_summarizer_on(
         &self,
         preparation: &Preparation,
@@ -512,9 +523,11 @@ impl Compactor<'_> {
         Ok(prompt::merge_summaries(preparation, answers))
     }
 
-    /// Runs the hook, applies its answer, and returns its summary if it gives one. The answer may
-    /// replace the instructions, and in `preparation` the cut and the size of the context. If it
-    /// moves the cut, the preparation is computed again.
+    /// Runs the hook, applies its answer, and returns the summary in the answer; `None` if the
+    /// answer has none.
+    ///
+    /// The answer may replace the instructions; it may also replace, in `preparation`, the cut and
+    /// the size of the context. If it moves the cut, `preparation` is computed again.
     fn ask_hook(
         &mut self,
         hook: &ShellCommand,
@@ -537,9 +550,9 @@ impl Compactor<'_> {
         Ok(answer.summary)
     }
 
-    /// Moves the cut to the entry that a hook named, which may be any on the path: pi stores it
-    /// unchecked. If nothing precedes the cut, the hook must give the summary (`has_summary`):
-    /// there is nothing to make one from.
+    /// Moves the cut to the entry that a hook named. Any entry on the path is accepted, because pi
+    /// stores the id unchecked. If no message precedes the cut, there is nothing to summarize: then
+    /// the hook must give the summary itself (`has_summary`).
     fn move_cut(
         &self,
         preparation: &mut Preparation,
@@ -566,9 +579,9 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// Returns the event for a hook before a compaction (`session_before_compact`). The hook gets
-    /// all that a summary may be made from: the preparation, the entries on the path, the
-    /// compactions before, the instructions and the current model.
+    /// Returns the event for a hook before a compaction: `session_before_compact`. It has
+    /// everything from which a hook could make a summary: the preparation, the entries on the path,
+    /// the previous compactions, the instructions and the current model.
     fn hook_event_before(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -590,9 +603,11 @@ impl Compactor<'_> {
         Ok(add_reason(&self.args, event))
     }
 
-    /// Makes a summary without a model: from the messages, and from the summary of the last
-    /// compaction, which the new one replaces. That includes what oh-my-pi archived with it,
-    /// because the archive is in the context only as long as that compaction is.
+    /// Makes a summary without a model, from the messages and from the summary of the last
+    /// compaction, which the new one replaces.
+    ///
+    /// The archive of oh-my-pi's last compaction is included, because it is in the context only
+    /// until the next compaction.
     fn summarize_without_model(
         &self,
         preparation: &Preparation,
@@ -610,14 +625,14 @@ impl Compactor<'_> {
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: last_summary_text.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
-            // The summary points to the requests that the model still sees after it.
+            // The summary refers to these requests, which the model still sees after it.
             subject: SummarySubject::Conversation { later_requests },
             extent: SummaryExtent::Whole,
         };
         extract_summary(self.open, &input)
     }
 
-    /// Returns the number of requests of the user in the kept part.
+    /// Returns the number of user requests in the kept part.
     fn count_kept_requests(&self, preparation: &Preparation) -> io::Result<usize> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -633,8 +648,8 @@ impl Compactor<'_> {
         Ok(count)
     }
 
-    /// Prints what the compaction would summarize, as JSON. If there is nothing, prints `null`: a
-    /// negative answer.
+    /// Prints what the compaction would summarize, as JSON. If that is nothing, prints `null`, and
+    /// the exit code is [`Exit::Found`].
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? else {
             ui.print_json(b"null")?;
@@ -645,8 +660,8 @@ impl Compactor<'_> {
         Ok(Exit::Done)
     }
 
-    /// Returns the JSON of a preparation, which `--prepare` prints and a hook receives. The
-    /// settings are those of pi's that apply to it.
+    /// Returns a preparation as JSON: `--prepare` prints it, and a hook receives it. `settings` has
+    /// those of pi's settings that apply.
     fn preparation_json(&self, preparation: &Preparation) -> io::Result<Vec<u8>> {
         let settings = Object::new()
             .bool("enabled", true)
@@ -681,7 +696,7 @@ impl Compactor<'_> {
     }
 }
 
-/// Returns the event for a hook after the compaction is written (`session_compact`).
+/// Returns the event for a hook after the compaction is written: `session_compact`.
 fn hook_event_after(args: &Args, compaction: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
@@ -694,7 +709,8 @@ fn hook_event_after(args: &Args, compaction: &Compaction, change: &Change) -> Ob
     add_reason(args, event)
 }
 
-/// Adds the reason for the compaction, by pi's name for it.
+/// Adds the reason for the compaction, under pi's names: `threshold` with `--if-over`, else
+/// `manual`.
 fn add_reason(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() {
         "threshold"

@@ -1,8 +1,8 @@
 //! `pisess completions`: prints the completion script of a shell, and answers its queries.
 //!
-//! The script of each shell is small: it passes the words to pisess and displays the candidates it
-//! prints. So options, sessions, ids and labels are completed alike in every shell, and match the
-//! installed version.
+//! The script of each shell is small. It passes the words to pisess, and displays the candidates
+//! that pisess prints. So options, sessions, ids and labels are completed alike in every shell, and
+//! match the installed version.
 
 mod candidates;
 mod entries;
@@ -88,9 +88,9 @@ impl CompletionShell {
         }
     }
 
-    /// Returns a candidate on one line, in the form that the script of the shell reads: for bash
-    /// the word alone, for zsh `WORD:HELP` with escaped colons, for other shells `WORD<TAB>HELP`.
-    /// Only the first line of the help is shown.
+    /// Returns a candidate as a line, in the form that the shell's script reads. For bash, that is
+    /// the word alone; for zsh, `WORD:HELP` with escaped colons; for other shells, `WORD<TAB>HELP`.
+    /// Only the first line of the help is used.
     fn format_candidate(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
@@ -111,7 +111,7 @@ impl CompletionShell {
     }
 }
 
-/// Prints the script for a shell, or the candidates for a word, which the script requests.
+/// Prints the completion script of a shell, or the candidates that the script requests.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let output = if let Some(line) = &args.line {
         complete_bash_line(line, &args.word, ui)
@@ -124,8 +124,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns what bash may insert at the end of a line, each text on a line. `word` is the part of
-/// the last word that bash replaces.
+/// Returns the texts that bash may insert at the end of `line`, each on a line. `word` is the end
+/// of the last word: the part that bash replaces.
 fn complete_bash_line(line: &str, word: &str, ui: &mut Ui) -> String {
     let line = words::split_line(line);
     let words: Vec<_> = line.words.iter().map(OsString::from).collect();
@@ -140,10 +140,10 @@ fn complete_bash_line(line: &str, word: &str, ui: &mut Ui) -> String {
     output
 }
 
-/// Returns the candidates for the word with this index, each on a line in the form of the shell.
+/// Returns the candidates for the word at `word_index`, each on a line in the form of the shell.
 fn complete_words(args: &Args, word_index: usize, ui: &mut Ui) -> String {
     let mut words = args.words.clone();
-    // Some shells omit an empty last word.
+    // Some shells do not pass an empty last word.
     words.resize(word_index + 1, OsString::new());
     let mut output = String::new();
     for candidate in find_candidates(super::build_cli(), &words, ui) {

@@ -156,7 +156,7 @@ pub enum ContextFormat {
 }
 
 impl ContextFormat {
-    /// Returns the API whose request it is, if it is one.
+    /// Returns the API whose request format this is; `None` for the other formats.
     fn api(self) -> Option<Api> {
         match self {
             ContextFormat::Messages | ContextFormat::Llm | ContextFormat::Text => None,
@@ -169,7 +169,7 @@ impl ContextFormat {
 }
 
 /// Prints the context at an entry: its size in tokens, or its messages in the format of `--as`. A
-/// hook may replace the messages; it is not called for the size.
+/// hook may replace the messages. It is not called for the size.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.build_request()?;
     let options = parts::load_options(args, ui);
@@ -212,6 +212,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let mut context = agent.build_context(&path, &reader).map_err(read_failure)?;
+    // A range selects messages of the context. Entries outside it still shape that context.
     if !range.is_whole_path() {
         let is_in_range = range.mask(&open.session);
         context
@@ -237,15 +238,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The size of the context that the session reports.
+/// The size of the context that the session itself reports.
 #[derive(Clone, Copy)]
 struct ReportedCount {
     tokens: f64,
-    /// Whether it includes payloads that were pruned since.
+    /// Whether the size includes payloads that were pruned later.
     is_before_prune: bool,
 }
 
-/// Prints a size in tokens and, with `--window`, the share of the window that it takes.
+/// Prints a size in tokens, and with `--window` its share of the window.
 fn print_tokens(args: &Args, tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {
     let Some(window) = args.window else {
         ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
@@ -269,8 +270,8 @@ fn print_tokens(args: &Args, tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// Calls the hook with the context, and replaces the messages by those of its answer. A message
-/// that the session's agent would not accept is refused, with its number.
+/// Calls the hook with the context, and replaces the messages by those in its answer. Fails if the
+/// session's agent would not accept one of them; the failure has the number of that message.
 fn apply_hook(
     hook: &ShellCommand,
     context: &mut Context,
@@ -297,8 +298,8 @@ fn apply_hook(
 }
 
 impl Args {
-    /// Returns the request to print; `None` if the format is not that of an API. Then the options
-    /// of requests are refused.
+    /// Returns the request to print; `None` if `--as` is not the format of an API. Refuses
+    /// `--model` and `--max-tokens` without such a format.
     fn build_request(&self) -> Result<Option<Request>, Failure> {
         if let Some(api) = self.form.api() {
             let model = self.model.as_ref().map(|(provider, id)| Model {
@@ -326,7 +327,8 @@ impl Args {
     }
 }
 
-/// Prints the context as the body of a request to an API. Fails if there is no message to send.
+/// Prints the context as the body of a request to an API. Fails if the context has no message to
+/// send.
 fn print_request(
     context: &Context,
     request: &Request,
@@ -346,7 +348,8 @@ fn print_request(
     // `out` borrows `ui`, which prints the warnings.
     drop(out);
 
-    // Every finished session ends so; a program that sends the request knows what it asks.
+    // Every finished session ends with a reply. A program that sends the request need not be
+    // warned.
     if written.ends_with_answer && ui.stdout_is_terminal() {
         ui.warn(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
@@ -356,12 +359,12 @@ fn print_request(
     Ok(Exit::Done)
 }
 
-/// Warns of the tool results that are not in a request, because the API would refuse them.
+/// Warns of tool results that a request leaves out, because the API would refuse them.
 fn warn_of_skipped_results(skipped: SkippedResults, format: Format, ui: &mut Ui) {
     if skipped.separated > 0 {
         let results = format_count(skipped.separated, "tool result is", "tool results are");
         let why = "because a message is between the call and its result";
-        // To move a result, a repair changes `parentId`, which older formats do not have.
+        // The repair moves a result by changing its `parentId`, which older formats do not have.
         let hint = match format {
             Format::V1 | Format::Draft => "pisess migrate, then pisess check --repair",
             Format::V2 | Format::V3 => "pisess check --repair",
@@ -375,17 +378,17 @@ fn warn_of_skipped_results(skipped: SkippedResults, format: Format, ui: &mut Ui)
     }
 }
 
-/// Returns the event for a hook: the agents' `context` event, with the entries that the context is
-/// built from, as the hook may need data that only they contain.
+/// Returns the event for a hook: the agents' `context` event, extended by the entries from which
+/// the context is built. A hook may need data that only the entries contain.
 fn hook_event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
     let event = Object::new().str("type", "context");
     let with_messages = event.json("messages", &hook::messages_json(&context.messages, reader)?);
     Ok(with_messages.json("branchEntries", &hook::entries_json(path, reader)?))
 }
 
-/// Returns the messages of a hook, which replace the agent's. Each message is attributed to an
-/// entry, but a hook does not say which: it gets the entry of the original message with the same
-/// index, or of the last one.
+/// Returns the messages of a hook as messages of the context. Each of these belongs to an entry,
+/// which the hook does not name: it gets the entry of the original message with the same index.
+/// Messages beyond the originals get the entry of the last one.
 fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextMessage> {
     let mut messages_from_hook = Vec::new();
     for (index, json) in messages.items().enumerate() {
@@ -399,7 +402,7 @@ fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextM
 }
 
 /// Prints the agent's messages and settings as a JSON object. Messages that are stored in the file
-/// are printed as they are there, if possible by several threads.
+/// are copied unchanged, by several threads if possible.
 fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
     let is_printed = try_print_in_parallel(&context.messages, open, ui)?;
@@ -424,7 +427,7 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
 }
 
 /// Prints messages separated by commas, while several threads read them from the file. Returns
-/// `false`, and prints nothing, if a stored message cannot be printed as it is in the file, or if
+/// `false` without printing anything in two cases: a stored message cannot be copied unchanged, or
 /// standard output is neither a file nor a pipe.
 fn try_print_in_parallel(
     messages: &[ContextMessage],
@@ -435,23 +438,23 @@ fn try_print_in_parallel(
     if !session.is_utf8() {
         return Ok(false);
     }
-    // All messages are located before the first is printed: after that, it is too late to stop.
+    // All messages are located before the first is printed, because printing cannot be undone.
     let are_all_located = messages
         .iter()
         .all(|message| message_piece(session, message).is_some());
     if !are_all_located {
         return Ok(false);
     }
-    // They are located a second time, a batch at a time, while other threads read. This is faster
-    // than a list of all pieces.
+    // The pieces are located a second time, in batches, while other threads read. This is faster
+    // than keeping a list of all pieces.
     let pieces = messages
         .iter()
         .filter_map(|message| message_piece(session, message));
     ui.try_print_pieces(open.input.source(), pieces)
 }
 
-/// Returns the bytes of a message: those that were built, or their range in the file. `None` if the
-/// message is in the file only in an older form.
+/// Returns the bytes of a message: either the bytes that were built, or their range in the file.
+/// `None` if the file has the message only in an older format.
 fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
@@ -462,7 +465,7 @@ fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<P
     }
 }
 
-/// Prints the messages with the roles of a model API, as a JSON array.
+/// Prints the messages as a JSON array, with the roles of a model's API (`--as llm`).
 fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let session = reader.session();
     out.write_all(b"[")?;
@@ -479,7 +482,7 @@ fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write)
     out.write_all(b"]\n")
 }
 
-/// Prints the transcript that the agent's summarizer receives.
+/// Prints the messages as the transcript that the agent's summarizer receives (`--as text`).
 fn print_transcript(
     context: &Context,
     reader: &EntryReader,

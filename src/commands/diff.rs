@@ -79,8 +79,8 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Compares two paths of one session if two references are given, else two sessions. Of two
-/// sessions, the paths end at their leaves.
+/// Compares two paths of one session if two references are given. Otherwise compares two sessions,
+/// by the paths to their leaves.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.context {
         LoadOptions {
@@ -119,8 +119,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     print_diff(args, &ends, ui)
 }
 
-/// Opens the second session. If it seems to be a reference to an entry instead, the failure says
-/// how to compare two entries.
+/// Opens the second session. If the argument seems to be a reference to an entry, the failure
+/// explains how to compare two entries.
 fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open_result = OpenSession::open_to_read(&args.other, options, ui);
     open_result.map_err(|failure| {
@@ -135,10 +135,10 @@ fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSess
     })
 }
 
-/// The end of a path that is compared.
+/// One of the two compared paths, named by its end.
 struct PathEnd<'a> {
     open: &'a OpenSession,
-    /// The name of the session, and of the entry if both paths are in one session.
+    /// The name of the session. If both paths are in one session, the reference follows it.
     name: String,
     /// The last entry of the path; `None` if the path is empty.
     end: Option<EntryIx>,
@@ -156,8 +156,8 @@ impl PathEnd<'_> {
     }
 }
 
-/// Prints the difference between two paths: of the contexts as lines, or of the entries. A
-/// difference is a negative answer.
+/// Prints the difference between two paths: between their contexts, by line, or between their
+/// entries. The exit code is [`Exit::Found`] if they differ.
 fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let [left_end, right_end] = ends;
     let left_reader = left_end.open.entry_reader();
@@ -200,8 +200,8 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
     })
 }
 
-/// Returns a difference as JSON: the ids of the entries that only one path has, and of those that
-/// differ, by their ids on the left.
+/// Returns a difference as JSON: the ids of entries that only one path has, and of entries that
+/// differ. The latter are named by their ids on the left.
 fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec<u8> {
     let ids = |end: &PathEnd, entries: &[EntryIx]| {
         let session = &end.open.session;
@@ -221,9 +221,9 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         .finish()
 }
 
-/// Prints a line on each side, the last common entry, dimmed, and then a row for each entry that
-/// differs: changed entries as they are on the right, then those that only the left path has, then
-/// those of the right.
+/// Prints a heading for each side and, dimmed, the last common entry. Then prints a row for each
+/// different entry: first the changed ones, as they are on the right; then those that only the left
+/// path has; then those that only the right path has.
 fn print_entries(
     [left, right]: &[PathEnd; 2],
     difference: &Difference,
@@ -255,8 +255,8 @@ fn print_entries(
 const COMMON_SIGN: &str = "  ";
 
 impl PathEnd<'_> {
-    /// Returns the heading of a side: its name, the length of its path, and how many entries of
-    /// that the other side lacks.
+    /// Returns the heading of a side: its name, the length of its path, and the number of entries
+    /// that the other side lacks (`own_count`).
     fn side_line(&self, sign: &str, own_count: usize) -> String {
         let path_len = self.open.session.path(self.end).len();
         let entries = format_count(path_len, "entry", "entries");
@@ -267,9 +267,9 @@ impl PathEnd<'_> {
         format!("{sign} {} · {entries}, {own}", self.name)
     }
 
-    /// Prints a row for each entry, after a sign in this style. With [`COMMON_SIGN`], the whole row
-    /// is dimmed. A reply that only calls tools has no row of its own if
-    /// a result follows: the row of the result shows the call, as in the tree.
+    /// Prints a row for each entry, after `sign` in `style`. With [`COMMON_SIGN`], the whole row is
+    /// dimmed. A reply that only calls tools has no row if a result follows: as in the tree, the
+    /// row of the result shows the call.
     fn print_rows(
         &self,
         sign: &str,

@@ -63,8 +63,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Edits what the model sees of entries: one entry is replaced by a text, or any number of entries
-/// are omitted or get their own content again.
+/// Changes what the model sees of entries. One entry can be replaced by a text. Any number of
+/// entries can be omitted, or restored to their own content.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     // The text is read before the session is locked.

@@ -183,8 +183,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the format of `--as`, else that of the output's extension, else a page. A page has
-    /// scripts unless `--static` is given.
+    /// Returns the format of `--as`; without it, the format of the output's extension, else a page.
+    /// A page has scripts unless `--static` is given.
     fn resolve_format(&self) -> Result<Rendition, Failure> {
         match self.format {
             Some(Rendition::Page) => return Ok(self.page_format()),
@@ -219,12 +219,13 @@ impl Args {
         }
     }
 
-    /// Whether only a part of the session is exported, and not every branch.
+    /// Whether a REF or `--last` selects a part of the session. Otherwise all branches are
+    /// exported.
     fn selects_part(&self) -> bool {
         self.at.is_some() || self.last.entry_count.is_some()
     }
 
-    /// Returns what the options leave out.
+    /// Returns what the options leave out of the export.
     fn cuts(&self) -> Cuts {
         Cuts {
             filter: self.filter,
@@ -291,12 +292,12 @@ impl Args {
     }
 }
 
-/// Exports one session, the sessions of a directory, or with `--as messages` any number of them
-/// into one file. What the options contradict is refused before a directory is made.
+/// Exports one session, or the sessions of a directory. With `--as messages`, exports any number of
+/// sessions into one file. Contradictory options are refused before a directory is made.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;
-    // Dropping it at the end removes the directory again if nothing was exported to it.
+    // When it is dropped at the end, the new directory is removed if nothing was exported to it.
     let _new_folder = make_output_folder(args, ui)?;
     if format == Rendition::Messages {
         return examples::export_examples(args, ui);
@@ -311,12 +312,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     export_session(args, &args.session, format, None, ui)
 }
 
-/// Whether a path names a directory by its end, as `pages/` does.
+/// Whether a path is written as that of a directory: it ends with a separator, as in `pages/`.
 fn is_folder_name(path: &Path) -> bool {
     path.to_string_lossy().ends_with(is_separator)
 }
 
-/// Makes the directory of `-o` if it is missing, and its path ends as that of a directory.
+/// Makes the directory of `-o` if it is missing. Returns `None` if it exists, or if `-o` does not
+/// end with a separator and so names a file.
 fn make_output_folder(args: &Args, ui: &Ui) -> Result<Option<NewFolder>, Failure> {
     let Some(output) = args.output.as_deref() else {
         return Ok(None);
@@ -328,7 +330,7 @@ fn make_output_folder(args: &Args, ui: &Ui) -> Result<Option<NewFolder>, Failure
     Ok(Some(NewFolder::make(&folder)?))
 }
 
-/// Returns the failure for `--open` if the export is printed.
+/// Returns the failure for `--open` when the export goes to standard output.
 fn open_needs_file_failure() -> Failure {
     Failure::usage_error("--open needs a file, not standard output")
         .with_hint("give a path with -o")

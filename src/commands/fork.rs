@@ -127,12 +127,12 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// The agent that a fork is for.
+/// The agent that is to continue the fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetAgent {
     /// pi or oh-my-pi.
     Dialect(Dialect),
-    /// An agent with another format, for which sessions can be written.
+    /// An agent with a format of its own, in which pisess can write sessions.
     Native(Origin),
 }
 
@@ -167,8 +167,8 @@ impl ValueEnum for TargetAgent {
 }
 
 impl Args {
-    /// Returns the agent of pi's format that the copy is converted for; for any other agent, pi,
-    /// because its session is made of that copy.
+    /// Returns the agent whose dialect the copy has; `None` if that of the session remains. An
+    /// agent with a format of its own gets a copy in pi's dialect, which is then converted.
     fn target_dialect(&self) -> Option<Dialect> {
         match self.agent? {
             TargetAgent::Dialect(dialect) => Some(dialect),
@@ -176,7 +176,7 @@ impl Args {
         }
     }
 
-    /// Returns the agent with another format that the fork is for.
+    /// Returns the target agent if it has a format of its own.
     fn native_agent(&self) -> Option<Origin> {
         match self.agent? {
             TargetAgent::Dialect(_) => None,
@@ -191,7 +191,7 @@ impl Args {
             .map(|cwd| normalize_path(&ui.current_folder().join(cwd)))
     }
 
-    /// Returns whether a subtree is copied with the path to it.
+    /// Returns whether a subtree is copied together with the path to it.
     fn ancestor_choice(&self) -> Ancestors {
         if self.alone {
             Ancestors::LeftOut
@@ -202,7 +202,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    // A fork for an agent with another format may be one of a session of such an agent.
+    // Only a fork for an agent with a format of its own may start from a session of such an agent.
     let open = if args.native_agent().is_some() {
         OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?
     } else {
@@ -213,7 +213,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.before => open.session.current_entry().into(),
         None => open.session.leaf.into(),
     };
-    // With --before, the copy ends above this message, whose text is edited again.
+    // With --before, the copy ends above this message; its text is offered for editing.
     let edited_message = if args.before {
         Some(require_user_message(args, &open, chosen_position)?)
     } else {
@@ -287,14 +287,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Whether the new session is reported on the terminal: not if the user knows its file, having
-/// named it, or reads the result as JSON.
+/// Whether the new session is reported on the terminal. It is not reported if the user named its
+/// file, or with `-n` or `--json`.
 fn is_reported(args: &Args, path: &Path) -> bool {
     let has_new_name = args.write.output.is_none() && path != Path::new("-");
     has_new_name && !args.write.change.dry_run && !args.write.change.json
 }
 
-/// Returns the entry of `--before`, which must be a user message.
+/// Returns the entry of `--before`. Fails if it is not a user message.
 fn require_user_message(
     args: &Args,
     open: &OpenSession,
@@ -311,8 +311,9 @@ fn require_user_message(
     }
 }
 
-/// Builds the new session: a copy of all branches, of the subtree of `end`, or of the path to
-/// `end`. If it is for another agent, the copy is converted.
+/// Builds the new session. It is a copy of all branches (`--branches`), of the subtree of `end`
+/// (`--subtree`), or else of the path to `end`. If the target agent has another dialect, the copy
+/// is converted.
 fn build_new_session(
     args: &Args,
     open: &OpenSession,
@@ -337,8 +338,8 @@ fn build_new_session(
     }
 }
 
-/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself,
-/// and which other entries are copied.
+/// Returns the event for a hook before a fork: pi's `session_before_fork`, extended by the entry
+/// itself and by the options that choose what is copied.
 fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io::Result<Object> {
     let entry = match chosen_position {
         Position::Entry(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
@@ -355,7 +356,7 @@ fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io:
         .json("entry", &entry))
 }
 
-/// Returns the notification for the hook after the new session is written (`session_branch`). Its
+/// Returns the notification for the hook after the new session is written: `session_branch`. Its
 /// session id, working directory and leaf are those of the new session.
 fn fork_notification(
     hook: ShellCommand,
@@ -380,9 +381,9 @@ fn fork_notification(
     }
 }
 
-/// Returns the path of the new file: that of `-o`, else a new name in the directory of `--dir`, in
-/// `folder`, or beside the session. A session read from standard input is forked to standard
-/// output.
+/// Returns the path of the new file: that of `-o`; else a new name in the directory of `--dir`, in
+/// `folder`, or beside the session, in this order. A session from standard input is forked to
+/// standard output.
 fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &str) -> PathBuf {
     if let Some(output) = &args.write.output {
         return output.clone();
@@ -396,8 +397,11 @@ fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &
     }
 }
 
-/// Returns the directory in which the agent looks for a session of another project or agent; `None`
-/// if the fork is for neither, or if another place is given. The directory may be missing.
+/// Returns the directory in which the agent looks for sessions of the target project (`--cwd`) and
+/// agent (`--agent`). The directory may not exist yet.
+///
+/// `None` if neither option is given, if `-o` or `--dir` names another place, or if the session is
+/// in that directory already.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
     let has_given_path = args.write.output.is_some() || args.dir.is_some();

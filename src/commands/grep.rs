@@ -237,7 +237,7 @@ pub enum SortKey {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    // clap takes the first argument for the pattern.
+    // clap takes the first argument for the pattern, even if it is a session.
     if args.begins_with_session(ui)
         && let Some(path) = args.pattern.take()
     {
@@ -319,8 +319,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Whether the first argument is a session. With -e, it is; and if other options select the
-    /// entries, a single argument is if it is a file, because no pattern is needed.
+    /// Whether the first argument is a session, and not the pattern. With `-e`, it always is. Other
+    /// options that select entries make the pattern optional: then a single argument is a session
+    /// if it is a file.
     fn begins_with_session(&self, ui: &Ui) -> bool {
         if !self.regexp.is_empty() {
             return true;
@@ -333,12 +334,13 @@ impl Args {
             && self.pattern.as_ref().is_some_and(is_file)
     }
 
-    /// Whether only the entries of a range are searched.
+    /// Whether a range or `--last` limits the search.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()
     }
 
-    /// Whether the search is for failures among tool calls, which record none.
+    /// Whether only failures among tool calls are searched for. There are none, because a failure
+    /// is recorded in the result of a call.
     fn asks_for_failed_calls(&self) -> bool {
         self.failed && self.role.iter().any(|role| role == "toolCall")
     }
@@ -349,23 +351,23 @@ impl Args {
         prints_rows && !self.json && ui.stdout_is_terminal()
     }
 
-    /// Whether rows show that their entry is not on the path to the leaf. With --follow, that
-    /// changes with each entry; with --active, there are none.
+    /// Whether rows show that their entry is not on the path to the leaf.
     ///
-    /// Each session with a match is loaded for this, which takes longer than its search. So
-    /// rows for programs do not have it.
+    /// With `--active`, there are no such entries; with `--follow`, the path changes with each new
+    /// entry. Each session with a match has to be loaded for the mark, which takes longer than its
+    /// search. So only rows for people have it.
     fn marks_other_branches(&self, ui: &Ui) -> bool {
         let has_any = !self.active && !self.follow;
         has_any && !self.only_matching && self.prints_rows_for_people(ui)
     }
 
-    /// Whether only matches are printed that are written from now on.
+    /// Whether only matches in entries that are written from now on are printed.
     fn starts_now(&self) -> bool {
         self.follow && self.period.since.is_none() && self.last.entry_count.is_none()
     }
 
-    /// Refuses options that clap cannot, because a range is a positional argument whose form alone
-    /// tells it from a session.
+    /// Refuses combinations of options that clap cannot refuse: a range is a positional argument,
+    /// which only its form distinguishes from a session.
     fn refuse_conflicts(&self) -> Result<(), Failure> {
         if self.range.is_some() && self.last.entry_count.is_some() {
             return Err(
@@ -381,8 +383,9 @@ impl Args {
     }
 }
 
-/// Builds the query. If rows have a limited width, a snippet may fill that on either side of the
-/// match; otherwise, and in JSON, it has the default size. Without rows, no snippet is needed.
+/// Builds the query. On a terminal, a snippet may fill the width of a row on either side of the
+/// match. In JSON and without a width, it has the default size. Without rows, no snippets are
+/// needed.
 fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
     let snippet_size = match ui.row_width() {
@@ -432,7 +435,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     })
 }
 
-/// Builds the pattern: from each `-e`, or without any from the first argument.
+/// Builds the pattern from the values of `-e`; without `-e`, from the first argument.
 fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
     let patterns = if args.regexp.is_empty() {
         args.pattern.as_slice()
@@ -451,8 +454,8 @@ fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
     })
 }
 
-/// Returns the format of the output. The matches of several sessions are under headings on a
-/// terminal; elsewhere each row begins with the path of its session.
+/// Returns the format of the output. On a terminal, the matches of several sessions are under
+/// headings. Elsewhere, each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = args.prints_rows_for_people(ui);
     // -A and -B override -C.
@@ -470,7 +473,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         prefixes_path: !sessions.is_single && !is_for_people,
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
-        // With --failed, all rows would say so.
+        // With --failed, every row would have this mark.
         marks_failures: is_for_people && !args.failed,
         marks_other_branches: args.marks_other_branches(ui),
         max_above: args.before_context.unwrap_or(default_context),

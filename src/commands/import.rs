@@ -1,4 +1,4 @@
-//! `pisess import`: makes sessions of pi or oh-my-pi of those of other agents.
+//! `pisess import`: converts sessions of other agents into sessions of pi or oh-my-pi.
 
 mod destinations;
 mod run;
@@ -92,8 +92,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Runs the command. All is written before anything is printed, so that a closed pipe does not end
-/// the command half done.
+/// Imports sessions. All of them are written before anything is printed, so that a closed pipe does
+/// not end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
     let (files, failures) = find_arguments(&args.sources, ui);
@@ -128,7 +128,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(destination) = destinations.first() {
             return print_session(&importer, destination, args, ui);
         }
-        // There is no source: then all outcomes are failures.
+        // Without a source, every outcome is a failure.
         return match outcomes.pop() {
             Some(outcome) => outcome.result.map(|_| worst_exit),
             None => Ok(worst_exit),
@@ -139,7 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?))
 }
 
-/// Returns the note that directories contain no sessions of another agent.
+/// Returns the warning that the directories contain no sessions of another agent.
 fn nothing_to_import() -> String {
     let agents = Origin::names_of_all("or");
     let commands = commands_that_list(" --all");
@@ -148,15 +148,16 @@ fn nothing_to_import() -> String {
     )
 }
 
-/// Printed if no session was written in the period.
+/// The warning if no session was written to in the period.
 const NOTHING_IN_PERIOD: &str =
     "nothing was written in this period to any of these sessions (hint: omit --since and --until)";
 
-/// Keeps the sessions to which something was written in a period, by themselves or by a sub-agent.
-/// Sub-agents are kept with the session that started them.
+/// Keeps the sessions that were written to in a period. A session is also kept if only one of its
+/// sub-agents was. Its sub-agents are kept with it.
 fn retain_in_period(sources: &mut Vec<Survey>, period: Period) {
     let mut session_ids = HashSet::default();
     for source in sources.iter() {
+        // A sub-agent's source has the session id of its owner.
         if period.overlaps(source.created_ms, source.modified_ms) {
             session_ids.insert(source.session_id().to_owned());
         }
@@ -164,8 +165,8 @@ fn retain_in_period(sources: &mut Vec<Survey>, period: Period) {
     sources.retain(|source| session_ids.contains(source.session_id()));
 }
 
-/// Returns the sources for an output that is one file. Sub-agents are left out if a session is
-/// there, too; more than one source is refused.
+/// Returns the source to import into one file. Sub-agents are left out if a session of a user is
+/// among the sources. Fails if more than one source remains.
 fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure> {
     if sources.iter().any(|source| source.sub_agent.is_none()) {
         sources.retain(|source| source.sub_agent.is_none());
@@ -179,9 +180,9 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     Ok(sources)
 }
 
-/// Imports the sources on all processors. If several files contain parts of one session, the first
-/// is imported with the other sources. The rest follow one after another, because they append to
-/// the session that the first has made.
+/// Imports the sources on all processors. Several files may contain parts of one session. Then the
+/// first is imported in parallel with the other sources; the rest follow one by one, because they
+/// append to the session that the first one created.
 fn import_all(
     importer: &Importer,
     destinations: Vec<Destination>,
@@ -215,24 +216,24 @@ impl FileItem for Destination {
     }
 }
 
-/// What became of a file.
+/// The outcome for one file.
 struct ImportOutcome {
     path: PathBuf,
-    /// What it contains, if it can be imported.
+    /// The source in the file; `None` if the file cannot be imported.
     source: Option<Survey>,
     result: Result<ImportResult, Failure>,
 }
 
-/// The files after a first look at them.
+/// The files, separated by whether they can be imported.
 struct SurveyedFiles {
-    /// Those that can be imported.
+    /// The files that can be imported.
     sources: Vec<Survey>,
-    /// Those that cannot be imported, although the user named them.
+    /// The named files that cannot be imported, and all files that cannot be read.
     failures: Vec<ImportOutcome>,
 }
 
-/// Surveys the files on all processors. A file that the user did not name is left out if it is not
-/// a session, or has no messages: a directory contains such files, too.
+/// Surveys the files on all processors. A file that the user did not name is skipped if it is not a
+/// session, or has no messages: directories also contain such files.
 fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
     let mut results = Vec::new();
     let rollouts = Rollouts::default();
@@ -251,7 +252,8 @@ fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
     for (file, result) in results {
         match result {
             Ok(survey) => surveyed.add_survey(file, survey),
-            // A file that cannot be read may be a session, so this is reported of any file.
+            // A file that cannot be read may be a session, so its failure is reported even if it
+            // was not named.
             Err(failure) => surveyed.add_failure(file, failure),
         }
     }
@@ -259,7 +261,7 @@ fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
 }
 
 impl SurveyedFiles {
-    /// Adds a file that was read. `survey` is `None` if it is not a session of another agent.
+    /// Adds a file that was read. `survey` is `None` if the file is not a session of another agent.
     fn add_survey(&mut self, file: FoundFile, survey: Option<Survey>) {
         let why_refused = match survey {
             Some(source) if source.message_count > 0 => {
@@ -301,8 +303,8 @@ fn print_session(
     Ok(Exit::Done)
 }
 
-/// Warns of what is not read: a last line that is not whole, and turns in a file that was not
-/// found.
+/// Warns of parts of a source that are not read: an incomplete last line, and turns in another file
+/// that was not found.
 fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
     let name = source.path.to_string_lossy();
     if source.is_torn {
@@ -317,8 +319,8 @@ fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
     }
 }
 
-/// Prints what became of the sources; returns the worst exit code among them. A failure to print
-/// counts, too: after a session was written, it is one after the write.
+/// Prints the outcomes, and returns the worst exit code among them. That includes a failure to
+/// print. If a session was written before, the failure is one after the write.
 fn report_outcomes(
     outcomes: Vec<ImportOutcome>,
     args: &Args,
@@ -346,23 +348,23 @@ fn report_outcomes(
     worst_exit.or_print_failure(printed)
 }
 
-/// What is printed of an import.
+/// The outcomes of an import, and what was counted and reported of them.
 struct ImportReport<'a> {
     outcomes: &'a [ImportOutcome],
     counts: ImportCounts,
     args: &'a Args,
-    /// The worst exit code of the failures that were reported so far. It is right even if printing
-    /// fails in between.
+    /// The worst exit code of the failures that were reported so far. It is up to date even if
+    /// printing fails halfway.
     worst_exit: Exit,
 }
 
 impl ImportReport<'_> {
-    /// Prints a line for each source, with its warnings and its failure, and the number of sources
-    /// by what became of them.
+    /// Prints a line for each source, with its warnings and its failure. Then prints the number of
+    /// sources for each kind of outcome.
     fn print(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         let mut plan = import_plan_table();
         for outcome in self.outcomes {
-            // A failure says itself what is missing.
+            // A failure names itself the parts that are missing.
             if let Some(source) = &outcome.source
                 && outcome.result.is_ok()
             {
@@ -390,7 +392,7 @@ impl ImportReport<'_> {
     }
 }
 
-/// The number of sources by what became of them.
+/// The number of sources for each kind of outcome.
 struct ImportCounts {
     total: usize,
     created: usize,
@@ -399,7 +401,7 @@ struct ImportCounts {
 }
 
 impl ImportCounts {
-    /// Counts outcomes. A failure is counted only in the total.
+    /// Counts the outcomes. A failure counts only towards the total.
     fn from_outcomes(outcomes: &[ImportOutcome]) -> ImportCounts {
         let mut counts = ImportCounts {
             total: outcomes.len(),
@@ -424,7 +426,7 @@ impl ImportCounts {
         self.total - self.created - self.appended - self.unchanged
     }
 
-    /// Prints the numbers on standard error. Of a single source, its line says the same, unless
+    /// Prints the numbers on standard error. For a single source, its line says the same, unless
     /// there was nothing to do.
     fn print(&self, is_dry_run: bool, ui: &mut Ui) {
         if self.total <= 1 {
@@ -449,7 +451,7 @@ impl ImportCounts {
     }
 }
 
-/// Returns the table for `-n`, without rows.
+/// Returns an empty table for the plan of `-n`.
 fn import_plan_table() -> PlanTable {
     let columns = [
         Column::text("action"),
@@ -460,8 +462,8 @@ fn import_plan_table() -> PlanTable {
     PlanTable::new(&columns, SESSIONS)
 }
 
-/// Reports on a terminal how the sessions that were written are continued. Of one, also its title:
-/// its id is not that of its source.
+/// On a terminal, reports how to continue the sessions that were written. If there is only one, its
+/// new id and title are printed, because its id differs from that of the source.
 fn report_imported_sessions(outcomes: &[ImportOutcome], ui: &mut Ui) {
     let mut written = Vec::new();
     for outcome in outcomes {
@@ -491,9 +493,9 @@ impl ImportOutcome {
         }
     }
 
-    /// Prints the path of a session that was written; with `-n`, adds to the plan what would be
-    /// written to which file. Prints nothing for a failure, and for a session that has not grown.
-    /// JSON is printed for all.
+    /// Prints the path of a session that was written. With `-n`, adds a row to the plan instead.
+    /// Prints nothing for a failure, or if there was nothing to do. With `--json`, prints every
+    /// outcome.
     fn print_line(&self, args: &Args, plan: &mut PlanTable, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
             return ui.print_json(&self.outcome_json(args.write.change.dry_run));
@@ -517,8 +519,8 @@ impl ImportOutcome {
         plan.add_row(imported.planned_bytes, cells, ui)
     }
 
-    /// Returns the outcome as JSON. A failure has the action `failed`, no path of a session, and an
-    /// error.
+    /// Returns the outcome as JSON. A failure has the action `failed` and an `error`; `to`, the
+    /// path of the session, is `null`.
     fn outcome_json(&self, is_dry_run: bool) -> Vec<u8> {
         let source = self.source.as_ref();
         let imported = self.result.as_ref().ok();

@@ -1,4 +1,4 @@
-//! `pisess join`: two copies of a session as one.
+//! `pisess join`: combines two copies of a session.
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, failure_with_hint};
@@ -70,7 +70,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             return Err(failure.with_hint("give the copies in the other order"));
         }
         Some(output) if is_file_of(&first, output, ui) => None,
-        // A stream cannot get the entries.
+        // Nothing can be appended to a stream.
         None if first.input.file().is_none() => Some(stdin),
         other_path => other_path.as_deref(),
     };
@@ -80,7 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Whether a path is that of the file of a session.
+/// Whether `path` is the file of a session.
 fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
     let Some(file) = open.input.file() else {
         return false;
@@ -88,7 +88,7 @@ fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
     OnDisk.resolve_links(&ui.resolve_path(path)) == OnDisk.resolve_links(file.path())
 }
 
-/// Appends to the first copy what it lacks.
+/// Appends to the first copy the entries that only the second one has.
 fn add_in_place(
     args: &Args,
     first: OpenSession,
@@ -119,7 +119,7 @@ fn add_in_place(
             only_first: addition.only_first,
             only_second: addition.only_second,
         };
-        // The ids of the entries are known from the other copy.
+        // The new entries are not reported: their ids are known from the other copy.
         Ok(Decision {
             change: addition.change,
             ..Decision::default()
@@ -138,7 +138,7 @@ fn session_copy<'a>(open: &'a OpenSession, reader: &'a EntryReader<'a>) -> Sessi
     }
 }
 
-/// Writes a session with the entries of both copies; `-` is standard output.
+/// Writes a session with the entries of both copies to `output`; `-` is standard output.
 fn write_joined(
     args: &Args,
     first: &OpenSession,
@@ -192,10 +192,10 @@ fn join_failure(refusal: Refusal, first: &OpenSession) -> Failure {
     }
 }
 
-/// Opens a copy as it was before anything was pruned from it.
+/// Opens a copy with everything that was pruned from it, so that the copies can be compared.
 fn open_copy(path: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let options = LoadOptions::default();
-    // Standard input can be read only once, and has no file beside it.
+    // Standard input can be read only once, and has no file with pruned payloads beside it.
     if path != Path::new("-")
         && let Some(unpruned) = open_with_pruned(path, options.clone(), ui)?
     {
@@ -204,7 +204,7 @@ fn open_copy(path: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
     OpenSession::open(path, options, ui)
 }
 
-/// The numbers of entries that only one copy has.
+/// The number of entries that only one of the copies has.
 #[derive(Default)]
 struct CopyCounts {
     only_first: usize,

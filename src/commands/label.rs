@@ -81,8 +81,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Lists labels, or sets, moves or clears the label of an entry. Without a name and `--clear`,
-/// labels are listed.
+/// Sets, moves or clears the label of an entry. Without a name and `--clear`, lists labels.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
         return list_labels(args, ui);
@@ -103,7 +102,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .map_err(|refusal| locked_open.refusal_failure(refusal))?
             .into())
     })?;
-    // An entry has one label.
+    // An entry has at most one label, so a new one replaces it.
     if let (Some(old), Some(new)) = (replaced_label, &name)
         && old != *new
     {
@@ -120,9 +119,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If the entry
-/// is not found, the only argument after the session may have been meant as a label: the hint says
-/// so.
+/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If that entry
+/// is not found, the argument may have been meant as a new label: the hint says how to set it.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {
@@ -171,7 +169,7 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Which labels are listed.
+/// The labels to list.
 #[derive(Clone, Copy)]
 enum LabelFilter {
     All,
@@ -179,7 +177,7 @@ enum LabelFilter {
     At(Position),
 }
 
-/// Returns the labels in effect that a filter selects, as the changes that set them.
+/// Returns the selected labels, each as the change that set it.
 fn labels_in_effect(session: &Session, filter: LabelFilter) -> Vec<LabelChange> {
     let mut changes = Vec::new();
     for change in Labels::new(session).changes() {
@@ -195,12 +193,13 @@ fn labels_in_effect(session: &Session, filter: LabelFilter) -> Vec<LabelChange> 
     changes
 }
 
-/// Returns the labelled entry; `None` if it is not in the file.
+/// Returns the entry that a change labels; `None` if the entry is not in the file.
 fn labelled_entry(session: &Session, change: &LabelChange) -> Option<EntryIx> {
     session.find_entry(&session.text(change.target))
 }
 
-/// Returns a label as JSON, with the text of the labelled entry: empty if that is not in the file.
+/// Returns a label as JSON, with the text of the labelled entry. The text is empty if the entry is
+/// not in the file.
 fn label_json(drawing: &TreeView, change: &LabelChange) -> Vec<u8> {
     let session = drawing.session;
     let text = labelled_entry(session, change)
@@ -213,8 +212,8 @@ fn label_json(drawing: &TreeView, change: &LabelChange) -> Vec<u8> {
         .finish()
 }
 
-/// Prints a row for each label: its name, the id of the entry, the time when it was set, and the
-/// entry as `tree` draws it. The name and the entry are cut to the width of the terminal.
+/// Prints a row for each label: its name, the id of the entry, the time at which it was set, and
+/// the entry as in `tree`. Name and entry are truncated to the width of the terminal.
 fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
     let session = drawing.session;
     let clock = Clock::new(ui);

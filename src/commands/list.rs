@@ -157,10 +157,11 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Lists the sessions of the current directory, of the paths that are given, or of all projects.
+/// Lists the sessions of the current directory, of the given paths, or of all projects. A failure
+/// is reported, and the other sessions are listed.
 ///
-/// Each reason for an empty list has its own warning: there are no files, no file is a session, or
-/// nothing was written in the period. A failure is reported, and the other sessions are listed.
+/// An empty list has a warning with its reason: there are no files, no file is a session, or
+/// nothing was written in the period.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
     let stores = SessionStores::locate(ui);
@@ -181,7 +182,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn(note);
     }
 
-    // Reading consumes the files. If none can be listed, a note says which agent wrote these.
+    // `read_sessions` consumes the files. The first paths are kept: if no file can be listed, a
+    // warning says which agent wrote these.
     let first_paths: Vec<PathBuf> = files
         .iter()
         .take(MAX_INSPECTED)
@@ -225,7 +227,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Notes from when the prices of estimated costs are, which the column of costs shows after `~`.
+/// Notes the date of the prices from which costs are estimated. The column of costs marks such
+/// costs with `~`.
 fn note_estimates(list: &[ListedSession], args: &Args, ui: &mut Ui) {
     let has_estimate = list.iter().any(|session| session.usage.has_estimate());
     if has_estimate && !args.json && !args.only.is_set() {
@@ -234,8 +237,8 @@ fn note_estimates(list: &[ListedSession], args: &Args, ui: &mut Ui) {
     }
 }
 
-/// Keeps the sessions to which something was written in the period. If there was a failure, no
-/// warning follows it: what could not be read may be what was written.
+/// Keeps the sessions that were written to in the period. Warns if none remains, but not after a
+/// failure: a session that could not be read may be one of the period.
 fn retain_in_period(list: &mut Vec<ListedSession>, has_failures: bool, ui: &mut Ui) {
     let has_sessions = !list.is_empty();
     list.retain(|session| session.is_in_period);
@@ -244,7 +247,7 @@ fn retain_in_period(list: &mut Vec<ListedSession>, has_failures: bool, ui: &mut 
     }
 }
 
-/// Keeps the sessions that --larger-than and --empty choose.
+/// Keeps the sessions that `--larger-than` and `--empty` choose.
 fn retain_chosen(list: &mut Vec<ListedSession>, filter: &SessionFilter, ui: &mut Ui) {
     let has_sessions = !list.is_empty();
     list.retain(|session| filter.accepts(session.selection_facts()));
@@ -256,7 +259,7 @@ fn retain_chosen(list: &mut Vec<ListedSession>, filter: &SessionFilter, ui: &mut
 /// An agent that wrote to a session within this time counts as running.
 const RUNNING: Duration = Duration::from_secs(60);
 
-/// Marks the sessions that an agent works on. The processes are looked through once, for all
+/// Marks the sessions that an agent is working on. The processes are searched once for all
 /// sessions. `now_ms` is in milliseconds since 1970.
 fn mark_running(list: &mut [ListedSession], now_ms: i64) {
     if list.is_empty() {
@@ -272,8 +275,8 @@ fn mark_running(list: &mut [ListedSession], now_ms: i64) {
     }
 }
 
-/// Whether an agent wrote to a session within [`RUNNING`]. Only a file that changed in that time is
-/// read.
+/// Whether an agent wrote to a session within [`RUNNING`]. A file that has not changed in that time
+/// need not be read.
 fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
     let unchanged_ms = now_ms.abs_diff(session.file_modified_ms);
     if u128::from(unchanged_ms) >= RUNNING.as_millis() {
@@ -286,7 +289,8 @@ fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
     store::has_recent_turn(&file, now, RUNNING).unwrap_or(false)
 }
 
-/// Prints the rows as paths, as JSON or as a table. `last` is the session that `last` refers to.
+/// Prints the rows as paths, as JSON or as a table. `last` is the path to which the name `last`
+/// refers.
 fn print_rows(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -320,12 +324,14 @@ fn print_rows(
 }
 
 impl Args {
-    /// Whether the sessions of the current directory are listed.
+    /// Whether the sessions of the current directory are listed, and not those of paths or of all
+    /// projects.
     fn lists_cwd(&self) -> bool {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
 
-    /// Returns the note if no file is found. `None` if paths are given: their search prints one.
+    /// Returns the warning for a search that found no file. `None` if paths were given, because the
+    /// search then warns itself.
     fn none_found_note(&self) -> Option<&'static str> {
         if self.repo && self.lists_cwd() {
             Some(NONE_IN_REPOSITORY)
@@ -339,13 +345,13 @@ impl Args {
     }
 
     /// Warns that no file is a session that can be listed. `first_paths` are the paths of the first
-    /// files, which are read again to tell which agent wrote them.
+    /// files, which are inspected to determine which agent wrote them.
     fn warn_of_no_sessions(&self, first_paths: &[PathBuf], ui: &mut Ui) {
         if let Some(source) = self.source {
             ui.warn(&foreign::none_found_note(source, &self.foreign_place()));
             return;
         }
-        // The search has said that there are no files.
+        // If there are no files, the search has already warned.
         if first_paths.is_empty() || self.lists_cwd() || self.period.is_given() {
             return;
         }
@@ -353,7 +359,7 @@ impl Args {
         ui.warn(note.as_deref().unwrap_or(NO_SESSIONS));
     }
 
-    /// Returns which sessions --larger-than and --empty choose.
+    /// Returns the filter of `--larger-than` and `--empty`.
     fn session_filter(&self) -> SessionFilter {
         SessionFilter {
             before_ms: None,
@@ -362,7 +368,8 @@ impl Args {
         }
     }
 
-    /// Returns where the rows of forks are. Programs get all forks in the same order.
+    /// Returns where the rows of forks are. For programs, forks are always in the order in which
+    /// they were started.
     fn fork_rows(&self) -> ForkRows {
         let is_for_programs = self.json || self.only.is_set();
         if !self.forks {
@@ -374,7 +381,7 @@ impl Args {
         }
     }
 
-    /// Returns where the sessions of another agent are looked for.
+    /// Returns the places in which sessions of another agent are searched for.
     fn foreign_place(&self) -> ForeignPlace {
         if self.lists_cwd() {
             ForeignPlace::CurrentProject
@@ -386,8 +393,8 @@ impl Args {
     }
 }
 
-/// Reports that --limit leaves out the session that `last` refers to: its file changed last, but
-/// its last message is older than those listed.
+/// Warns if `--limit` leaves out the session to which `last` refers. Its file changed last, but its
+/// newest message is older than those of the listed sessions.
 fn warn_of_unlisted_last(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -416,18 +423,17 @@ fn warn_of_unlisted_last(
     }
 }
 
-/// The maximum number of files whose agent is looked up for a note.
+/// The maximum number of files that are inspected to determine their agent.
 const MAX_INSPECTED: usize = 100;
 
-/// Printed if none of the files found is a session.
+/// The warning if no file is a session.
 const NO_SESSIONS: &str = "no sessions among the files found (hint: `pisess list --all` lists the sessions of all projects)";
-/// Printed if --larger-than and --empty choose no session.
+/// The warning if `--larger-than` and `--empty` choose no session.
 const NONE_CHOSEN: &str = "no session matches these options (hint: omit them)";
 const NONE_IN_REPOSITORY: &str =
     "no sessions for this repository (hint: --all includes all projects)";
 
-/// Returns the rows of the first `limit` sessions that are not nested below another, and of the
-/// sessions nested below these.
+/// Returns the first `limit` rows at the top level, together with the rows nested below them.
 fn limit_rows(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
     let mut top_level_count = 0;

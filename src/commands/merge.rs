@@ -43,13 +43,14 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Appends a summary of another branch at the leaf. A branch that was merged before has a summary
-/// already: that is only labelled, and a warning names it, unless the text of a summary is given.
+/// Appends a summary of another branch at the leaf. If the branch was merged before, its summary
+/// exists already: then that is only labelled, and a warning names it. A summary given by an option
+/// is always appended.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_position(&args.from)?;
-    // The leaf stays, and the summary is appended below it, even if the leaf is a user message: a
-    // move to such a message would go above it, to edit its text.
+    // The summary is appended below the leaf, even if the leaf is a user message. `navigate` would
+    // go above such a message, so that its text can be edited: this is undone here.
     let leaf = Position::from(open.session.leaf);
     let navigation = Navigation {
         new_leaf: leaf,
@@ -84,9 +85,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     append_summary(from, step, ui)
 }
 
-/// Makes the summary, and appends it below the leaf. If another process has appended entries below
-/// the same leaf in the meantime, the summary follows them. If another process has moved the leaf
-/// to another branch, fails: the summary belongs on the branch for which it was requested.
+/// Makes the summary, and appends it below the leaf. If another process has appended to the same
+/// branch meanwhile, the summary follows its entries. If another process has moved the leaf to
+/// another branch, fails: the summary belongs on the branch for which it was requested.
 fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
     let old_leaf_id = step.new_leaf_id()?;
     let hook = step.hook_command(ui);
@@ -129,7 +130,7 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
         })
 }
 
-/// Returns the summary by which the branch was merged before; `None` if it was not.
+/// Returns the summary of an earlier merge of the same branch; `None` if there is none.
 fn find_previous_merge(step: &PlannedMove) -> io::Result<Option<EntryIx>> {
     let session = &step.open.session;
     let Position::Entry(from) = step.navigation.old_leaf else {

@@ -82,7 +82,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// What became of a file.
+/// The outcome for one file.
 struct MigrationOutcome {
     path: PathBuf,
     old_file: Result<OldFile, Failure>,
@@ -90,7 +90,7 @@ struct MigrationOutcome {
     committed: Option<Committed>,
 }
 
-/// What a file contained before it was migrated.
+/// The facts about a file before its migration.
 struct OldFile {
     version: &'static str,
     entries: usize,
@@ -103,7 +103,7 @@ impl Args {
     }
 }
 
-/// Migrates one session to another file or to standard output, or any number of files in place.
+/// Migrates one session to another file or to standard output, or several files in place.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let has_output = args.write.output.is_some();
     if let [session] = &args.sessions[..]
@@ -132,8 +132,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     migrate_in_place(args, ui)
 }
 
-/// Migrates the files that are given, and those in the directories that are given. With `--check`
-/// or `-n`, only reports which need it: then subdirectories are searched even without `-r`.
+/// Migrates the given files, and those in the given directories. With `--check` or `-n`, only
+/// reports which of them need it: then subdirectories are searched even without `-r`.
 fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let reach = if args.writes_files() {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
@@ -150,7 +150,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         mut failures,
         ..
     } = expand_arguments(sessions, reach, ui);
-    // Nothing was found for the only argument: the command fails, and prints no table.
+    // For a single argument, a failure to find it is the failure of the command.
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
@@ -159,7 +159,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let mut outcomes = Vec::new();
-    // An argument that was not found, or a directory that could not be searched.
+    // An argument was not found, or a directory could not be searched.
     for failure in failures {
         let path = PathBuf::from(failure.path.clone().unwrap_or_default());
         outcomes.push(MigrationOutcome::from_failure(&path, failure));
@@ -183,7 +183,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Migrates one session to another file, or without `-o` to standard output. With `--check` or
-/// `-n`, only reports whether it needs that.
+/// `-n`, only reports whether the session needs it.
 fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if path.is_dir() {
         let name = to_visible(&path.to_string_lossy());
@@ -223,7 +223,7 @@ fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-/// Migrates many files on all processors; returns the outcomes in the order of the files. A
+/// Migrates files on all processors, and returns the outcomes in the order of the files. A
 /// sub-agent transcript has no outcome, unless its own path was given.
 fn migrate_all(
     files: Vec<FoundFile>,
@@ -247,8 +247,8 @@ fn migrate_all(
     outcomes
 }
 
-/// Migrates one file. If another process changes or replaces it in the meantime, as another
-/// migration does, the file is opened again, until the wait is over.
+/// Migrates one file. If another process changes or replaces the file meanwhile, tries again until
+/// the time of `--wait` is over. That other process may be another migration.
 fn migrate_with_retries(
     path: &Path,
     args: &Args,
@@ -266,9 +266,9 @@ fn migrate_with_retries(
     }
 }
 
-/// Migrates one file; fails if it is changed or replaced in the meantime. A file of version 3 is
-/// not written, and with `--check` or `-n` none is, but with `-n` it is locked for a moment, so that
-/// what would be refused is.
+/// Migrates one file. Fails if the file is changed or replaced meanwhile. A file of version 3 is
+/// not written. With `--check` or `-n`, no file is written; with `-n`, the file is locked for a
+/// moment, so that the same refusals occur as without it.
 fn try_migrate(
     path: &Path,
     args: &Args,
@@ -311,7 +311,7 @@ fn status_without_migration(session: &Session) -> Status {
 }
 
 impl MigrationOutcome {
-    /// Returns the outcome for a session that was read, without a commit.
+    /// Returns the outcome for a session that was read, before anything is committed.
     fn new(path: &Path, session: &Session, status: Status) -> MigrationOutcome {
         let version = match session.format {
             Format::V1 => "v1",
@@ -340,7 +340,7 @@ impl MigrationOutcome {
         }
     }
 
-    /// Returns the version that the file had; `None` if it could not be read.
+    /// Returns the version before the migration; `None` if the file could not be read.
     fn old_version(&self) -> Option<&'static str> {
         match &self.old_file {
             Ok(old_file) => Some(old_file.version),
@@ -348,8 +348,8 @@ impl MigrationOutcome {
         }
     }
 
-    /// Returns the exit code that follows from this outcome: that of its failure. With `--check`, a
-    /// file that needs to be migrated is a finding.
+    /// Returns the exit code of this outcome: that of its failure or, with `--check`,
+    /// [`Exit::Found`] for a file that needs to be migrated.
     fn exit(&self, args: &Args) -> Exit {
         match &self.old_file {
             Err(failure) => failure.exit(),
@@ -358,8 +358,8 @@ impl MigrationOutcome {
         }
     }
 
-    /// Prints on standard error: the warnings of the commit, the path of a migrated session that
-    /// was given by its name, and the failure.
+    /// Prints on standard error the warnings of the commit, and the failure. Also prints the path
+    /// of a migrated session that was given by its name.
     fn report_to_stderr(&self, args: &Args, ui: &mut Ui) {
         if let Some(committed) = &self.committed {
             ui.report_commit_warnings(committed);
@@ -372,8 +372,8 @@ impl MigrationOutcome {
         }
     }
 
-    /// Returns the outcome as JSON. A file that could not be read has no versions and no entries,
-    /// but an error.
+    /// Returns the outcome as JSON. For a file that could not be read, versions and entries are
+    /// `null`, and there is an `error`.
     fn outcome_json(&self) -> Vec<u8> {
         let (old_file, failure) = match &self.old_file {
             Ok(old_file) => (Some(old_file), None),
@@ -390,8 +390,8 @@ impl MigrationOutcome {
     }
 }
 
-/// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a
-/// migration (rule 7 of the store).
+/// Prints the outcomes, and returns the worst exit code among them. A failure to print does not
+/// undo a migration (rule 7 of the store).
 fn report_outcomes(
     outcomes: &[MigrationOutcome],
     args: &Args,
@@ -425,8 +425,8 @@ fn report_outcomes(
     Ok(exit)
 }
 
-/// Prints a single outcome on a line, unless it is a failure, which was reported. Of several
-/// outcomes, prints a line for each file that is or needs to be migrated, and then a table.
+/// Prints a single outcome as a line, unless it is a failure, which was reported before. Of several
+/// outcomes, prints a line for each file that was migrated or needs it, and then a table of counts.
 fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
         for outcome in outcomes {
@@ -452,8 +452,8 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
     outcome_table(outcomes, args).print(ui)
 }
 
-/// Prints a row for each file to migrate, with its size; on standard error, how many files need no
-/// migration. Failures were reported.
+/// Prints a row for each file to migrate, with its size. On standard error, prints how many files
+/// need no migration. Failures were reported before.
 fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure> {
     let columns = [
         Column::text("from"),
@@ -486,7 +486,7 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns an outcome as one line: the version and the number of entries before the migration.
+/// Returns an outcome as a line, with the version and the number of entries before the migration.
 fn outcome_line(outcome: &MigrationOutcome) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let (from, entries) = match &outcome.old_file {
@@ -500,8 +500,8 @@ fn outcome_line(outcome: &MigrationOutcome) -> String {
     }
 }
 
-/// Returns a table of the results, with a row for each version found, and one for the files that
-/// could not be read.
+/// Returns a table of counts, with a row for each version that was found. Files that could not be
+/// read are in a row of their own.
 fn outcome_table(outcomes: &[MigrationOutcome], args: &Args) -> Table {
     let migrated_title = if args.writes_files() {
         "migrated"
@@ -531,19 +531,19 @@ fn outcome_table(outcomes: &[MigrationOutcome], args: &Args) -> Table {
     table
 }
 
-/// A row of the table.
+/// The counts of one version: a row of the table.
 #[derive(Default)]
 struct VersionCounts {
     files: usize,
     entries: usize,
-    /// The files that are migrated, or need to be.
+    /// The number of files that were migrated, or need to be.
     migrated: usize,
     current: usize,
     failed: usize,
 }
 
 impl VersionCounts {
-    /// Counts a file of this version. Of a failure, the entries are unknown.
+    /// Counts a file of this version. The entries of a file that could not be read are unknown.
     fn add_outcome(&mut self, outcome: &MigrationOutcome) {
         self.files += 1;
         if let Ok(old_file) = &outcome.old_file {

@@ -1,5 +1,5 @@
-//! The commands: arguments → operation → print. Each has its own file, and is in the one list,
-//! [`COMMANDS`].
+//! The commands. Each has its own file, in which `run` reads the arguments, calls the operation and
+//! prints the result. The list of all commands is [`COMMANDS`].
 
 pub mod append;
 pub mod archive;
@@ -46,7 +46,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, value_parser};
 use std::ffi::{OsStr, OsString};
 
-/// The version with the target and, in release builds, the commit; see `build.rs`.
+/// The version, the target and, in release builds, the commit. `build.rs` sets the latter two.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS_BUILD"), ")");
 
 /// Read, search, rewind and share the conversations that pi and oh-my-pi save.
@@ -98,17 +98,19 @@ struct Cli {
     list: bool,
 }
 
+/// A command, as listed in [`COMMANDS`].
 struct Command {
-    /// What it is for: a heading of `--help`, and of the jobs in `docs/jobs.md`.
+    /// The purpose of the command: a heading in `--help`, and in the jobs of `docs/jobs.md`.
     group: &'static str,
     name: &'static str,
     guide: Guide,
-    /// Adds its arguments and its description.
+    /// Adds the arguments and the description of the command to its definition.
     augment: fn(clap::Command) -> clap::Command,
     run: fn(&ArgMatches, &mut Ui) -> Result<Exit, Failure>,
 }
 
-/// Lists the commands by the names of their files, each of which has `Args`, `GUIDE` and `run`.
+/// Builds the list of commands from the names of their modules. Each module has `Args`, `GUIDE` and
+/// `run`.
 macro_rules! commands {
     ($($group:literal: $($file:ident)*;)*) => {
         &[$($(Command {
@@ -132,7 +134,7 @@ const COMMANDS: &[Command] = commands! {
     "maintain": import relocate archive join migrate check completions;
 };
 
-/// Returns the arguments of a command, which clap has validated.
+/// Returns the arguments of a command as its `Args`. clap has validated them.
 fn read_args<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(Failure::usage_error)
 }
@@ -142,12 +144,12 @@ pub fn command_guides() -> impl Iterator<Item = (&'static str, Guide)> {
     COMMANDS.iter().map(|command| (command.name, command.guide))
 }
 
-/// Returns what each command is for, and its name, in the order of `--help`.
+/// Returns the group and the name of each command, in the order of `--help`.
 pub fn command_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().map(|command| (command.group, command.name))
 }
 
-/// Returns the whole command line, for man pages and completions.
+/// Returns the definition of the whole command line, as man pages and completions need it.
 pub fn build_cli() -> clap::Command {
     let mut cli = Cli::command();
     for command in COMMANDS {
@@ -158,7 +160,7 @@ pub fn build_cli() -> clap::Command {
         .external_subcommand_value_parser(value_parser!(OsString))
 }
 
-/// Returns the whole command line with its help arranged.
+/// Returns the definition of the whole command line, with the groups and examples of its help.
 fn build_cli_with_help() -> clap::Command {
     let mut commands: Vec<GroupedCommand> = Vec::new();
     for (group, name) in command_groups() {
@@ -179,8 +181,8 @@ fn define_shared_options() -> clap::Command {
     SummaryArgs::augment_args(WriteArgs::augment_args(command))
 }
 
-/// Defines `pisess help`. The one of clap prints only the help of commands, but topics and
-/// external programs have a help, too.
+/// Defines `pisess help`. It replaces clap's own `help`, which knows only commands: topics and
+/// external programs have help, too.
 fn define_help() -> clap::Command {
     let topics: Vec<_> = help::topic_names().collect();
     let name = Arg::new("NAME")
@@ -196,7 +198,8 @@ fn define_help() -> clap::Command {
 }
 
 impl Command {
-    /// Whether a pager shows its output on a terminal: it only prints, and that may be long.
+    /// Whether a pager shows the command's output on a terminal. Commands of these groups only
+    /// print, and their output may be long.
     fn is_paged(&self) -> bool {
         matches!(self.group, "find" | "read")
     }
@@ -210,37 +213,39 @@ impl Command {
     }
 }
 
-/// Runs one command line and returns its exit code. An external program may exit with any code, so
-/// the result is a number and not an `Exit`.
+/// Runs one command line, and returns its exit code. The result is a number and not an `Exit`,
+/// because an external program may exit with any code.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
     let result = complete_and_run(&args, &mut ui);
 
-    // Notes were collected while the command printed. The failure comes last, where it is seen.
+    // The notes were collected while the command printed. The failure is printed last, where it is
+    // most visible.
     ui.print_notes();
     let code = match result {
         Ok(code) => code,
         Err(failure) => ui.report_failure(&failure).code(),
     };
 
-    // If the process ended now, the shell would take the terminal from the pager.
+    // If the process ended before the pager, the shell would take the terminal from the pager.
     ui.wait_for_pager();
-    // A command that has done its work may still have lost lines that another process wrote.
+    // The command may have succeeded, although lines that another process wrote were lost.
     ui.adjust_exit_code(code)
 }
 
-/// Completes a command line, runs it, and returns its exit code. With `--choose`, the user chooses
-/// what it lacks. On a terminal, a command that lacks a session takes `last` if it reads, and asks
-/// for the session if it writes.
+/// Completes a command line, runs it, and returns the exit code. With `--choose`, the user chooses
+/// the missing arguments. On a terminal, a missing session is `last` for a command that reads; for
+/// a command that writes, the user is asked.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
     let Some(cli) = read_global_options(&parsed, args) else {
-        // What is wrong with this command line cannot be completed.
+        // A command line that is wrong in another way cannot be completed.
         return run_parsed(parsed, args, ui);
     };
 
-    // To complete a command line, notes are printed and questions asked.
+    // These options apply already while the command line is completed: notes and questions are
+    // printed.
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
     let must_ask = parsed.is_err() && choose::must_ask_for_session(args, &LINE_PARSER, ui)?;
     if cli.choose || must_ask {
@@ -258,8 +263,8 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     run_parsed(parsed, args, ui)
 }
 
-/// Returns the global options of a command line that is complete, or that lacks an argument and may
-/// be completed. `None` if it is wrong in another way.
+/// Returns the global options of a command line that is complete, or lacks only a required
+/// argument. `None` if it is wrong in another way.
 fn read_global_options(parsed: &Result<ArgMatches, clap::Error>, args: &[OsString]) -> Option<Cli> {
     match parsed {
         Ok(matches) => Cli::from_arg_matches(matches).ok(),
@@ -271,7 +276,7 @@ fn read_global_options(parsed: &Result<ArgMatches, clap::Error>, args: &[OsStrin
     }
 }
 
-/// Runs a command line that was parsed, or reports why it could not be.
+/// Runs a parsed command line, or reports why it could not be parsed.
 fn run_parsed(
     parsed: Result<ArgMatches, clap::Error>,
     args: &[OsString],
@@ -280,7 +285,7 @@ fn run_parsed(
     match parsed {
         Ok(matches) => {
             dispatch(&matches, ui).map_err(|failure| {
-                // The command line is defined only if there may be a hint.
+                // The whole command line is defined only here, because that takes time.
                 if failure.is_missing_file {
                     hints::hint_session_first(failure, args, &build_cli())
                 } else {
@@ -292,19 +297,19 @@ fn run_parsed(
     }
 }
 
-/// Whether errors are printed as JSON. Determined before the command line is parsed, because
-/// parsing may fail.
+/// Whether errors are printed as JSON. This is decided before the command line is parsed, because
+/// errors of parsing are printed, too.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter()
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json")
 }
 
-/// Parses the command line. Defining all commands takes longer than drawing a small session, so
-/// only the command that is named is defined, without its guide. If parsing fails, all are defined,
-/// for messages and help.
+/// Parses the command line. At first, only the named command is defined, without its guide: to
+/// define all commands takes longer than to draw a small session. If this parse fails, all commands
+/// are defined, for messages and help.
 fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    // An argument of another command may be the name of a command, too: then this parse fails.
+    // The found name may also be an argument of another command: then this parse fails.
     let named_command = args.iter().skip(1).find_map(|arg| Command::find(arg));
     if let Some(named) = named_command {
         let cli = Cli::command().subcommand(named.define_subcommand());
@@ -315,7 +320,8 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
     build_cli_with_help().try_get_matches_from(args)
 }
 
-/// How `cli::choose` parses command lines, which are defined here.
+/// The functions by which `cli::choose` parses command lines. The command line is defined here, and
+/// not in `cli`.
 const LINE_PARSER: LineParser = LineParser {
     check: |args| parse(args).map(drop),
     parse_partly: |args| {
@@ -329,15 +335,15 @@ const LINE_PARSER: LineParser = LineParser {
     },
 };
 
-/// Parses as much of a command line as is valid. `None` if it names no command of pisess.
+/// Parses the valid part of a command line. `None` if it names no command of pisess.
 fn parse_leniently(args: &[OsString]) -> Option<ArgMatches> {
     let named = args.iter().skip(1).find_map(|arg| Command::find(arg))?;
     let cli = Cli::command().subcommand(named.define_subcommand());
     cli.ignore_errors(true).try_get_matches_from(args).ok()
 }
 
-/// Runs the command, the external program or the help that the command line names, and returns the
-/// exit code.
+/// Runs the command, the external program or the help that the command line names. Returns the exit
+/// code.
 fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     let cli: Cli = read_args(matches)?;
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
@@ -377,7 +383,7 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
 fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
     match ui.flush() {
         Ok(()) => Ok(exit.code()),
-        // A closed pipe does not hide a failure that was reported.
+        // A closed pipe must not hide a failure that was reported before.
         Err(failure) if failure.is_closed_stdout() && exit > Exit::Found => Ok(exit.code()),
         Err(failure) => Err(failure),
     }
@@ -385,9 +391,9 @@ fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
 
 /// Prints the help of a topic, of a command, or of pisess.
 ///
-/// `pisess help NAME` prints what `pisess NAME --help` prints. So for everything but a topic, that
-/// command line is run: clap then prints the help of a command, an external program prints its own,
-/// and an unknown name is refused with the usual hints.
+/// `pisess help NAME` prints the same as `pisess NAME --help`. So unless NAME is a topic, that
+/// command line is run: clap prints the help of a command, an external program prints its own, and
+/// an unknown name is refused with the usual hints.
 fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
     let shared = define_shared_options();
     if let Some(text) = name.and_then(|name| help::topic_text(name, &shared)) {
@@ -413,11 +419,11 @@ fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, 
     }
 }
 
-/// Handles what clap returns as an error. Help and version, if they were asked for, are printed on
-/// standard output. Without any argument, the help is printed on standard error, and the command
-/// fails. Anything else is returned as a failure.
+/// Handles the results that clap returns as errors. Help and version that were requested are
+/// printed on standard output. Without any argument, the help is printed on standard error, and the
+/// command fails. Any other error is returned as a failure.
 fn handle_clap_error(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
-    // The help that `-h` prints is short, and needs no pager.
+    // `-h` prints a short help, which needs no pager.
     if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
         ui.enable_pager();
     }

@@ -67,7 +67,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Appends copies of entries. A tool call and its results are always copied together: a warning
+/// Appends copies of entries. A tool call and its results are always copied together. A warning
 /// names the entries that were copied without being chosen.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let stdin = Path::new("-");
@@ -78,7 +78,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    // It is only read, so that it may also be a session of another agent, or named by its title.
+    // The other session is only read, so it may also be one of another agent, or be named by its
+    // title.
     let other = match &args.from_session {
         Some(path) => Some(OpenSession::open_to_read(path, LoadOptions::default(), ui)?),
         None => None,
@@ -119,8 +120,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the entries that arguments select. Of a range, these are the entries of the
-/// conversation: settings and labels between them are not copied.
+/// Returns the entries that the arguments select. A range selects only its conversation: settings
+/// and labels in it are not copied.
 fn choose_entries(source: &OpenSession, arguments: &[String]) -> Result<Vec<EntryIx>, Failure> {
     let mut chosen = Vec::new();
     for argument in arguments {

@@ -52,8 +52,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Moves the leaf to before the last user message, or to the entry that is given, and appends a
-/// summary of what followed.
+/// Moves the leaf to before the last user message, or to a given entry. Appends a summary of the
+/// entries that followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
@@ -69,7 +69,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }
 
-/// Returns the user message to go back to: the last one, or that number of them back.
+/// Returns the user message to go back to: with `times` 1 the last one, with 2 the one before it.
 fn find_request(open: &OpenSession, times: u32) -> Result<EntryIx, Failure> {
     let session = &open.session;
     let mut position = session.leaf;
@@ -84,7 +84,8 @@ fn find_request(open: &OpenSession, times: u32) -> Result<EntryIx, Failure> {
     found.ok_or_else(|| too_few_failure(open, 0))
 }
 
-/// Returns the failure if only this number of user messages precede the leaf.
+/// Returns the failure if fewer user messages than requested are on the path. `found_count` is
+/// their number.
 fn too_few_failure(open: &OpenSession, found_count: u32) -> Failure {
     if found_count == 0 {
         let failure = open

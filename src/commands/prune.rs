@@ -1,4 +1,4 @@
-//! `pisess prune`: moves parts of a session into a file beside it, and back.
+//! `pisess prune`: moves parts of a session into a file beside it (`SESSION.pruned`), and back.
 
 mod alternatives;
 mod branch;
@@ -145,7 +145,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// The number of bytes above which payloads are pruned by default.
+/// Payloads of more bytes are pruned by default.
 const DEFAULT_PAYLOAD_LIMIT: u64 = 64_000;
 
 impl Args {
@@ -163,8 +163,8 @@ impl Args {
             .collect()
     }
 
-    /// Returns the number of bytes above which a payload is pruned. Whoever names nothing but
-    /// images wants to be rid of them all.
+    /// Returns the number of bytes above which a payload is pruned. If only images are requested,
+    /// the default is 0: then all images are unwanted, whatever their size.
     fn payload_limit(&self) -> u64 {
         let only_images = self.images && !self.results && !self.details;
         match self.over {
@@ -174,7 +174,7 @@ impl Args {
         }
     }
 
-    /// Returns what the options ask for. clap refuses two of them together.
+    /// Returns the task that the options request. clap ensures that there is only one.
     fn task(&self) -> Task {
         if self.restore {
             Task::Restore
@@ -190,14 +190,14 @@ impl Args {
         }
     }
 
-    /// Whether SESSION.pruned is removed, and nothing else is done.
+    /// Whether SESSION.pruned is to be removed, and nothing is to be pruned before.
     fn only_purges(&self) -> bool {
         let chooses_payloads = self.over.is_some() || self.images || self.results || self.details;
         let prunes = chooses_payloads || self.compacted || self.branch.is_some();
         self.purge && !prunes
     }
 
-    /// Returns the only session, if one is given that is no directory, and no option chooses
+    /// Returns the session if exactly one is given. `None` for a directory, or if an option chooses
     /// sessions.
     fn single_session(&self) -> Option<&Path> {
         if self.older_than.is_some() || self.larger_than.is_some() {
@@ -209,8 +209,8 @@ impl Args {
         }
     }
 
-    /// Returns what to load of a session: the spans of messages to find payloads, and usage to find
-    /// the sub-agents of a branch.
+    /// Returns the options for loading a session: with the spans of messages, in which payloads are
+    /// found, and with usage if the sub-agents of a branch are needed.
     fn load_options(&self) -> LoadOptions {
         LoadOptions {
             message_spans: true,
@@ -219,8 +219,8 @@ impl Args {
         }
     }
 
-    /// Returns the path of the file that is pruned or restored: that of `-o`, else the session's
-    /// own. A stream can only be planned with `-n`, under the path `-`.
+    /// Returns the path of the file that is pruned or restored: that of `-o`, or the session's own.
+    /// A stream has the path `-`. It can only be pruned with `-n`, which writes nothing.
     fn target_path(&self, open: &OpenSession) -> Result<PathBuf, Failure> {
         if let Some(output) = &self.write.output {
             return Ok(output.clone());
@@ -251,7 +251,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Prunes or restores the only session. With `-n`, the plan has a row for each part of it.
+/// Prunes or restores a single session. With `-n`, prints a plan with a row for each of its parts.
 fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_dry_run = args.write.change.dry_run;
     // With -n, the entries that would be removed are printed as rows.
@@ -290,7 +290,7 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         return Ok(exit);
     }
 
-    // The session was rewritten, so it is opened again.
+    // The session was rewritten, so it is opened again for the removal.
     let input = Input::open_path(&job.target, ui.stdout_predicate())?;
     let pruned_open = OpenSession::load(input, LoadOptions::default())?;
     let purge_job = PruneJob {

@@ -1,4 +1,4 @@
-//! `pisess redact`: a copy of a session without its secrets, or a report of them.
+//! `pisess redact`: writes a copy of a session without its secrets, or reports them.
 
 mod check;
 mod report;
@@ -126,7 +126,7 @@ pub struct Args {
 }
 
 /// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the
-/// secrets, of any number of sessions.
+/// secrets in any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     args.range = take_range(&mut args.sessions)?;
@@ -160,8 +160,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     write_copy(args, output, &part, ui)
 }
 
-/// Returns the failure for a copy that could not be written. To write it over the session is what
-/// some want, and --force does not do it: so the hint names the commands that replace a session.
+/// Returns the failure for a copy that could not be written. Some users want to write the copy over
+/// the session, which `--force` does not permit. So in that case the hint names the commands that
+/// replace a session.
 fn copy_error(error: StoreError) -> Failure {
     let is_session = matches!(error.cause, Cause::SameAsInput);
     let failure = Failure::from(error);
@@ -172,17 +173,18 @@ fn copy_error(error: StoreError) -> Failure {
     }
 }
 
-/// What is redacted of a session: all of it, or a range, as a session of its own.
+/// The part of a session to redact: the whole session, or a range as a session of its own.
 struct SelectedPart {
     input: Input,
-    /// The values to remove, besides those that are found by their shape.
+    /// The values to remove, in addition to secrets that are recognized by their form.
     values: Vec<SecretValue>,
-    /// By line of a range, its line in the session; empty for a whole session.
+    /// For each line of a range, the number of the same line in the session. Empty for a whole
+    /// session.
     original_lines: Vec<LineNo>,
 }
 
 impl SelectedPart {
-    /// Replaces the lines in a report by those of the session.
+    /// Replaces the line numbers in a report by those in the session.
     fn restore_lines(&self, report: &mut RedactionReport) {
         let lists = [
             &mut report.found,
@@ -198,10 +200,10 @@ impl SelectedPart {
 }
 
 impl Args {
-    /// Selects what is redacted of a session.
+    /// Selects the part of a session to redact.
     ///
-    /// A range is redacted with all secrets of its session as given values: an entry outside may
-    /// reveal that a text in the range is a secret.
+    /// All secrets of the session are removed from a range, as if the user had given them: an entry
+    /// outside the range may reveal that a text in it is a secret.
     fn select_part(
         &self,
         input: Input,
@@ -233,7 +235,7 @@ impl Args {
         values.extend(found_values);
 
         let mut entries = range.entries(session);
-        // In a file, a parent may follow its children.
+        // Entries are written in the order of the file, which the path may not have.
         entries.sort_unstable();
         let mut original_lines = Vec::new();
         if session.title_slot.is_some() {
@@ -253,9 +255,8 @@ impl Args {
     }
 }
 
-/// Writes the redacted copy to a new file. The copy is searched again before the file appears at
-/// its path: if a secret that was found is left in the copy, the command fails, and there is no
-/// file.
+/// Writes the redacted copy to a new file. The copy is searched again before it appears at its
+/// path. If one of the found secrets is left in it, the command fails, and no file is created.
 fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = &part.input;
     let mut redactor = args
@@ -265,7 +266,8 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
         return print_copy(args, part, &mut redactor, ui);
     }
 
-    // `write` and `check` both use the redactor and the report, so these are borrowed at run time.
+    // The closures `write` and `check` both use the redactor and the report, so these are borrowed
+    // at run time.
     let redactor = RefCell::new(redactor);
     let report = RefCell::new(RedactionReport::default());
     let workers = ui.processor_count();
@@ -288,7 +290,7 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     };
     let force = args.write.change.force;
     let commit_result = store::create_checked(path, input.file(), force, &mut write, &mut check);
-    // If a secret is left, `commit_result` is an error, too, but without the place of the secret.
+    // If a secret is left, `commit_result` is an error, too, but does not name the place.
     refuse_left_over(&left_secrets, input)?;
     let committed = commit_result.map_err(copy_error)?;
     let mut report = report.into_inner();
@@ -307,7 +309,7 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     Ok(Exit::Done)
 }
 
-/// Writes the copy to standard output, but only if no secret that was found is left in it.
+/// Writes the copy to standard output, if none of the found secrets is left in it.
 fn print_copy(
     args: &Args,
     part: &SelectedPart,
@@ -326,7 +328,7 @@ fn print_copy(
     Ok(Exit::Done)
 }
 
-/// Returns what was written as JSON.
+/// Returns the result as JSON.
 fn outcome_json(path: &str, report: &RedactionReport) -> Vec<u8> {
     let row = Object::new()
         .str("path", path)

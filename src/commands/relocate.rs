@@ -70,8 +70,8 @@ pub struct Args {
     pub change: ChangeArgs,
 }
 
-/// Runs the command. All sessions are moved before anything is printed, so that a closed pipe does
-/// not end the command half done.
+/// Moves sessions. All of them are moved before anything is printed, so that a closed pipe does not
+/// end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (dir, sessions) = args
         .paths
@@ -91,7 +91,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         results.push((&planned.session, result));
     }
 
-    // The only session that was moved.
+    // If only one session was moved, its new path is reported at the end.
     let moved_to = match &results[..] {
         [(_, Ok(outcome))] if outcome.status == Status::Moved => Some(outcome.to.clone()),
         _ => None,
@@ -104,7 +104,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     report.report_unread(&mut mover, ui);
     report.report_forks(&mover, ui);
-    // `print` raises `report.worst_exit`, also before printing fails.
+    // `print` raises `report.worst_exit`, even if printing fails halfway.
     let print = |ui: &mut Ui| {
         let mut plan = session_moves_table();
         for (session, result) in results {
@@ -129,16 +129,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// A session to move.
+/// A session to move, and its destination.
 struct SessionMove {
-    /// The session's path, or its name.
+    /// The path or the name of the session.
     session: PathBuf,
-    /// The working directory that the session gets.
+    /// The new working directory of the session.
     new_cwd: PathBuf,
 }
 
-/// Returns the sessions to move: those that are given, or with `--moved-from` those of the
-/// directory that was moved to `dir`.
+/// Returns the sessions to move: the given ones or, with `--moved-from`, those of the directory
+/// that was moved to `dir`.
 fn plan_moves(
     args: &Args,
     sessions: &[PathBuf],
@@ -174,8 +174,8 @@ fn plan_moves(
     Ok(moves)
 }
 
-/// Returns the stored sessions of `old` for `relocate OLD NEW`, if that is a directory, or was one
-/// before it was moved.
+/// Returns the moves for `relocate OLD NEW` if OLD is a directory, or was one before it was moved:
+/// the stored sessions of OLD. Returns none if OLD is a session.
 fn plan_moves_of_named_folder(
     old: &Path,
     new: &Path,
@@ -189,11 +189,12 @@ fn plan_moves_of_named_folder(
     plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui)
 }
 
-/// Returns the stored sessions whose working directory is the moved directory `old`, or was below
-/// it. Their new working directory is `new`, or the same directory below `new`.
+/// Returns moves of the stored sessions whose working directory was `old`, the moved directory, or
+/// below it. Their new working directory is `new`, or the same directory below `new`.
 ///
-/// A run that was interrupted may have changed a header, but not moved the file. Such a session is
-/// recognized by the place of its file: it is still among the sessions of the former directory.
+/// An interrupted run may have changed the header of a session without moving its file. Such a
+/// session is recognized by the path of its file, which is still among the sessions of the old
+/// directory.
 fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> Vec<SessionMove> {
     let home = ui.home();
     let base_dirs = BaseDirs {
@@ -232,22 +233,23 @@ fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> V
     moves
 }
 
-/// Prints the results of a run.
+/// Prints the results of a run, and collects its exit code.
 struct RelocationReport<'a> {
     args: &'a Args,
     worst_exit: Exit,
-    /// The files and directories that were reported to be left behind.
+    /// The paths that were already reported as left behind.
     reported_leftovers: HashSet<String>,
 }
 
 impl RelocationReport<'_> {
-    /// Reports a failure, and raises the exit code to it. The other sessions are still reported.
+    /// Reports a failure, and raises the exit code to that of the failure.
     fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
 
-    /// Reports what could not be read of the stores: as a failure if it may hold sessions that were
-    /// to be moved, otherwise as a warning, because only forks in it may still name a former path.
+    /// Reports the parts of the stores that could not be read. A part is reported as a failure if it
+    /// may hold sessions that were to be moved. Otherwise it is a warning: only forks in it may still
+    /// name an old path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
         let mut stores = Vec::new();
         if let Some(old) = &self.args.moved_from {
@@ -263,7 +265,7 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Reports the forks that were updated, and those that were not.
+    /// Reports the number of updated forks, and the forks that could not be updated.
     fn report_forks(&mut self, mover: &Mover, ui: &mut Ui) {
         for committed in &mover.commits {
             ui.report_commit_warnings(committed);
@@ -277,8 +279,8 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Prints the result for a session: as JSON, or the new path. With `-n`, adds it to the plan.
-    /// What is left in the old directory is reported on standard error.
+    /// Prints the result for a session: as JSON, or as its new path. With `-n`, adds the session to
+    /// the plan. Reports on standard error what is left in the old directory.
     fn report_session(
         &mut self,
         session: &Path,
@@ -335,16 +337,16 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Reports what a session leaves behind, except what was reported before: several sessions may
-    /// leave the same directory.
+    /// Reports the paths that a session leaves behind. Each path is reported once, because several
+    /// sessions may leave the same directory.
     fn report_leftovers(&mut self, leftovers: Vec<String>, outcome: &Relocation, ui: &mut Ui) {
         let mut new_leftovers = Vec::new();
         for path in leftovers {
             if !self.reported_leftovers.insert(path.clone()) {
                 continue;
             }
-            // An empty directory needs no action. It stays, because a new session of an agent that
-            // runs in the old project may be about to be written there.
+            // An empty directory needs no action by the user. It is not removed, because an agent
+            // that runs in the old project may be about to write a new session there.
             let is_old_folder = outcome.path.parent() == Some(Path::new(&path));
             if !is_old_folder {
                 new_leftovers.push(path);

@@ -1,4 +1,4 @@
-//! `pisess resume`: the command that continues a session in its agent.
+//! `pisess resume`: prints or runs the command that continues a session in its agent.
 
 use crate::cli::external::{find_agent, run_in_place};
 use crate::cli::foreign::find_newest_import;
@@ -56,9 +56,9 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Prints the command that continues a session in its agent, or with `--exec` runs it. That the
-/// directory of the session is missing is only a warning, because the printed command still says
-/// where it was.
+/// Prints the command that continues a session in its agent, or with `--exec` runs it. If the
+/// session's directory is missing, printing only warns, because the command still shows where the
+/// session was.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
@@ -90,8 +90,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Notes that a session of another agent was imported: the user may mean the session that
-/// was made of it, whose id is another one.
+/// Warns if a session of another agent was also imported: the user may mean the imported session,
+/// which has another id.
 fn note_imports(survey: &Survey, ui: &mut Ui) {
     for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
         let Some(id) = find_newest_import(survey, agent, ui) else {
@@ -104,8 +104,8 @@ fn note_imports(survey: &Survey, ui: &mut Ui) {
     }
 }
 
-/// Reports which session a name means: after an import, `last` is not the imported session, which
-/// is as old as its source.
+/// Reports the session to which a name refers. After an import, `last` is not the imported session,
+/// which is as old as its source: the user may be surprised.
 fn report_named_session(input: &Input, ui: &mut Ui) -> Result<(), Failure> {
     match input.file() {
         Some(file) => report_session("continues", file.path(), ui),
@@ -119,11 +119,14 @@ const RELOCATE_HINT: &str = "`pisess relocate SESSION DIR` moves a session to an
 struct AgentCommand {
     program: &'static str,
     args: [OsString; 2],
-    /// The directory of the session, as an absolute path; `None` if it records none.
+    /// The working directory of the session, as an absolute path; `None` if the session records
+    /// none.
     cwd: Option<PathBuf>,
 }
 
 impl AgentCommand {
+    /// Returns the command for a session.
+    ///
     /// # Errors
     /// If no agent can open the session, because it is not in a file of its own.
     fn of_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
@@ -146,11 +149,12 @@ impl AgentCommand {
         })
     }
 
-    /// Returns the command for a session of another agent. Agents find it by its id, Claude Code
-    /// only in the directory of the session.
+    /// Returns the command for a session of another agent. The agents find a session by its id;
+    /// Claude Code does so only in the session's directory.
     ///
     /// # Errors
-    /// If the id is none: a file could have an option of the agent in its place.
+    /// If the id has other characters than ids have. The file is not trusted: an option of the
+    /// agent could be in place of the id.
     fn of_foreign_session(
         input: &Input,
         survey: &Survey,
@@ -172,12 +176,13 @@ impl AgentCommand {
         })
     }
 
-    /// Returns the directory of the session if it does not exist.
+    /// Returns the working directory of the session if it does not exist.
     fn missing_folder(&self) -> Option<&Path> {
         self.cwd.as_deref().filter(|cwd| !cwd.is_dir())
     }
 
-    /// Returns the command as JSON. Its words are not quoted: a program passes them on as they are.
+    /// Returns the command as JSON. Its words are not quoted, because a program passes them on
+    /// unchanged.
     fn to_json(&self) -> Vec<u8> {
         let mut args = Vec::new();
         for arg in &self.args {
@@ -191,8 +196,8 @@ impl AgentCommand {
             .finish()
     }
 
-    /// Returns the command as a line for a POSIX shell, which first changes to the directory of the
-    /// session.
+    /// Returns the command as a line for a POSIX shell. The line first changes to the session's
+    /// directory.
     fn to_shell(&self) -> String {
         let mut words = vec![self.program.to_owned()];
         for arg in &self.args {
@@ -235,7 +240,7 @@ fn resolve_cwd(recorded: Option<&Text>, ui: &Ui) -> Option<PathBuf> {
     Some(SessionStores::locate(ui).resolve_folder(recorded))
 }
 
-/// Returns the failure for a session that is not in a file of its own.
+/// Returns the failure for a session that no agent can open: a stream or an archive.
 fn refuse_stream(input: &Input) -> Failure {
     let is_archived = input.path.as_deref().is_some_and(is_archive);
     let (what, hint) = if is_archived {

@@ -1,6 +1,7 @@
-//! What a run of `archive` leaves if it is killed while it removes: an archive, and a session that
-//! is hidden beside its place. If it is killed earlier, the session is in its place, and
-//! [`crate::cli::open::Input::archive`] finds the archive.
+//! Repairs what a killed run of `archive` leaves. If the run was killed while it removed files,
+//! there are an archive and a hidden session beside the session's old place. If it was killed
+//! earlier, the session is still in its place, and [`crate::cli::open::Input::archive`] finds the
+//! archive.
 
 use super::report::ArchiveOutcome;
 use super::restore::{lock_hidden, restore_archive};
@@ -11,7 +12,7 @@ use pisess_store::{self as store, Disk, OnDisk, WriteOptions, aside_of};
 use std::path::{Path, PathBuf};
 
 /// Restores the sessions that killed runs left hidden, so that they can be chosen and archived
-/// again. With `-n`, only warns of them. Returns the failures.
+/// again. With `-n`, only warns that they are hidden. Returns the failures.
 pub fn restore_interrupted(
     archives: Vec<PathBuf>,
     change: &ChangeArgs,
@@ -46,11 +47,13 @@ pub fn restore_interrupted(
     failures
 }
 
-/// Whether the session of an archive is hidden, and no process is about to remove it.
+/// Whether the session of an archive is hidden. Waits for the lock of the hidden file: a running
+/// `archive` that holds the lock removes or renames the file before it ends.
 fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failure> {
     let Some(session) = stores.archived_session_path(&OnDisk.resolve_links(archive)) else {
         return Ok(false);
     };
+    // A free path means that no session is hidden.
     if store::is_free(&aside_of(&session))? {
         return Ok(false);
     }

@@ -13,24 +13,25 @@ use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// An archived session.
+/// An archived session, as far as the head of its archive describes it.
 pub struct ArchivedSession {
     /// The path of the archive.
     path: PathBuf,
     pub facts: ArchiveFacts,
     /// The number of files in the archive.
     file_count: usize,
-    /// The size of the session among these files, of all of them, and of the archive.
+    /// The size of the session, the size of all files in the archive before compression, and the
+    /// size of the archive itself, in bytes.
     session_size: u64,
     original_size: u64,
     archive_size: u64,
 }
 
 impl ArchivedSession {
-    /// Reads what an archive contains. Only its head is read, not the compressed files.
+    /// Reads the head of an archive. The compressed files are not read.
     ///
     /// # Errors
-    /// If it is damaged, or not an archive.
+    /// If the head is damaged, or the file is not an archive.
     pub fn read(path: &Path) -> Result<ArchivedSession, Failure> {
         let name = to_visible(&path.to_string_lossy());
         let file = Glance::open(path)?;
@@ -55,8 +56,9 @@ impl ArchivedSession {
     }
 }
 
-/// Prints the archived sessions in a scope that a filter chooses, newest first, as JSON or as a table. An
-/// archive that cannot be read is reported, and the others are listed.
+/// Prints the archived sessions of a scope, newest first, as JSON or as a table. Only those that
+/// the filter accepts are printed. An archive that cannot be read is reported, and the others are
+/// listed.
 pub fn list_archived(
     stores: &SessionStores,
     scope: ArchiveScope,
@@ -105,8 +107,8 @@ pub fn list_archived(
     Ok(exit)
 }
 
-/// Returns the table of archived sessions: with the age of a session, its sizes before and in the
-/// archive, and its name or first user message.
+/// Returns the table of archived sessions. Its columns are age, id, project, number of messages,
+/// size before archiving, size of the archive, and name or first user message.
 fn list_table(list: &[ArchivedSession], now_ms: i64, ui: &Ui) -> Table {
     let home = ui.home();
     let mut table = Table::new([

@@ -1,5 +1,5 @@
-//! Moves a session into an archive: a verified copy, synced and renamed into place, before anything
-//! is removed. A run that is killed while it removes leaves the session hidden;
+//! Moves a session into an archive. The archive is written, verified, synced and renamed into place
+//! before any file is removed. If a run is killed during the removal, the session stays hidden;
 //! [`super::interrupted`] finds it.
 
 use super::report::{ArchiveResult, SessionFacts, Sizes};
@@ -27,7 +27,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A session that changed within this time is not archived unless it is named.
+/// A session that changed within this time is archived only if it is named: an agent may still use
+/// it.
 const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
@@ -43,11 +44,12 @@ pub struct Packer<'a> {
 }
 
 impl Packer<'_> {
-    /// Archives a session; with `-n`, only checks whether that is possible. Returns `None` if the
-    /// filter does not choose it. One that was not named is left alone if it changed recently.
+    /// Archives a session. With `-n`, only checks whether that is possible. Returns `None` if the
+    /// filter does not choose the session.
     ///
     /// # Errors
-    /// If it cannot be archived, or an agent may have it open. The session is then where it was.
+    /// If the session cannot be archived, or an agent may have it open. A session that was not
+    /// named is also refused if it changed recently. After an error, the session is where it was.
     pub fn archive_session(&self, found: &FoundFile) -> Result<Option<ArchiveResult>, Failure> {
         let input = Input::open_path(&found.path, self.is_stdout)?;
         let Some(file) = input.file() else {
@@ -82,9 +84,11 @@ impl Packer<'_> {
         }
 
         let mut attempt = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
+            // `None` means that the session has not grown since it was opened.
             let Some(grown_input) = grown_input else {
                 return self.pack_session(&input, &listed, &to, locked);
             };
+            // A search found the session, and it is in use: it changed a moment ago.
             if !found.named {
                 return Err(input.busy_failure("it is being written to"));
             }
@@ -102,8 +106,8 @@ impl Packer<'_> {
         }))
     }
 
-    /// Whether the filter chooses the session of a file, and it has not changed recently. A file
-    /// that is not a session is not chosen.
+    /// Whether the filter chooses the session at a path, and the session has not changed recently.
+    /// Returns false for a file that is not a session.
     pub fn is_chosen(&self, path: &Path) -> bool {
         let Ok(input) = Input::open_path(path, self.is_stdout) else {
             return false;
@@ -118,17 +122,20 @@ impl Packer<'_> {
         is_accepted && self.refuse_unsettled(&input, file.resolved()).is_ok()
     }
 
+    /// Whether the filter chooses a session. `listed` are the facts about it, `session` is its
+    /// path.
     fn accepts(&self, listed: &ListedSession, session: &Path) -> Result<bool, StoreError> {
         let facts = SelectionFacts {
-            // User messages may have been pruned.
+            // A session without user messages is not empty if `prune` moved some of them away.
             is_empty: listed.is_empty && store::is_free(&pruned_file(session))?,
             ..listed.selection_facts()
         };
         Ok(self.filter.accepts(facts))
     }
 
-    /// Returns the path for the archive of a session. Refuses a session that is in no store, and
-    /// one of a sub-agent: its owner, the session that started it, is archived with it.
+    /// Returns the path for the archive of a session. Refuses a session that is in no store. Also
+    /// refuses a sub-agent's session: it is archived together with its owner, the session that
+    /// started the sub-agent.
     fn find_archive_path(&self, input: &Input, session: &Path) -> Result<PathBuf, Failure> {
         let Some(archive_path) = self.stores.archive_path(session) else {
             let failure = input.failure("it is not in the store of an agent");
@@ -144,8 +151,8 @@ impl Packer<'_> {
         Ok(archive_path)
     }
 
-    /// Returns the options of the removal. It follows the rule for sessions of oh-my-pi with any
-    /// agent: a process that has a file open for writing, or just wrote to it, owns it.
+    /// Returns the options for the removal of the session. They follow oh-my-pi's rule for sessions
+    /// of any agent: a process owns a file that it has open for writing, or has just written to.
     fn write_options(&self) -> WriteOptions {
         WriteOptions {
             force: false,
@@ -154,7 +161,8 @@ impl Packer<'_> {
         }
     }
 
-    /// Reads what a list shows of a session. A filter chooses by that, and the archive records it.
+    /// Reads the facts that `pisess list` shows of a session. The filter uses them, and the archive
+    /// records them.
     fn read_listed(&self, input: &Input) -> Result<ListedSession, Failure> {
         let path = input
             .file()
@@ -165,8 +173,7 @@ impl Packer<'_> {
             .map_err(|error| load_failure(&input.name, input.source(), error))
     }
 
-    /// Refuses a session that changed recently, or of which a companion file did
-    /// ([`MIN_UNCHANGED_MS`]).
+    /// Refuses a session if it or one of its companion files changed within [`MIN_UNCHANGED_MS`].
     fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
         let companion_files = find_companions(session).map_err(cannot_archive)?;
         let paths = companion_files
@@ -190,9 +197,9 @@ impl Packer<'_> {
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
-    /// Archives a session under its lock: writes the archive, and then removes the files. Until all
-    /// of the files are hidden, an error leaves everything as it was, without the archive (rule 7
-    /// of the store).
+    /// Archives a session under its lock: writes the archive, then removes the files. If an error
+    /// occurs before all of the files are hidden, they stay as they were, and the new archive is
+    /// removed (rule 7 of the store).
     fn pack_session(
         &self,
         input: &Input,
@@ -220,7 +227,7 @@ impl Packer<'_> {
                     archive.remove_if_new(to)?;
                     return Err(unremoved.error.into());
                 }
-                // The files are hidden: the archive is the only copy with a name.
+                // The files are hidden, so the archive is the only copy that has its name.
                 folder.keep();
                 return Err(hidden_failure(unremoved.error, to));
             }
@@ -233,8 +240,8 @@ impl Packer<'_> {
         Ok((Some(Attempt::Done(committed)), sizes))
     }
 
-    /// Returns the files to archive: first the session, then the files that belong to it, then the
-    /// blobs that the session or the session of a sub-agent refers to.
+    /// Returns the files to archive: first the session, then its companion files, then the blobs
+    /// that the session or its sub-agents refer to.
     fn collect_sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
         let file = input
             .file()
@@ -266,8 +273,8 @@ impl Packer<'_> {
     }
 }
 
-/// Removes the files that are in the archive, except for blobs, which other sessions may use. If
-/// one of the files was changed since it was read, nothing is removed.
+/// Removes the archived files. Blobs stay, because other sessions may use them. If one of the files
+/// changed since it was read, nothing is removed.
 fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
     for source in sources {
         source.open().map_err(|error| Unremoved {
@@ -282,8 +289,8 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
     locked.remove_with(&companions)
 }
 
-/// Returns the failure if files are hidden, and could not be given their names back. All of them
-/// are in the archive.
+/// Returns the failure for files that are hidden and could not be renamed back. The archive at `to`
+/// contains all of them.
 fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     Failure::from(error).after_writing(&name).with_hint(format!(
@@ -291,22 +298,22 @@ fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     ))
 }
 
-/// An archive in its place.
+/// An archive at its final path.
 struct PlacedArchive {
     bytes: u64,
-    /// Whether this run made it, and not one that was killed.
+    /// Whether this run wrote the archive; false if it is from a run that was killed.
     is_new: bool,
 }
 
 impl PlacedArchive {
-    /// Removes the archive again if it is new, because the session stays.
+    /// Removes the archive if this run wrote it. This is called if the session stays in place.
     fn remove_if_new(self, to: &Path) -> Result<(), Failure> {
         if !self.is_new {
             return Ok(());
         }
         match store::remove(to) {
-            // The archive is removed. If it is there again after a power failure, it holds the same
-            // as the session.
+            // The archive is removed. Should it reappear after a power failure, it has the same
+            // content as the session.
             Err(StoreError {
                 cause: Cause::Unsynced(_),
                 ..
@@ -317,12 +324,12 @@ impl PlacedArchive {
     }
 }
 
-/// Writes the archive, reads it again and compares it with the files. If the path is occupied, a
-/// killed run may have left the archive there: it is used if it holds the same files.
+/// Writes the archive, reads it again and compares it with the files. If `to` exists already, a
+/// killed run may have written it: it is used if it holds the same files.
 ///
 /// # Errors
-/// Also if the archive may not be on the disk yet: then it is removed again, since the session must
-/// not be removed before it is.
+/// Also fails if the archive may not be on disk yet. The archive is then removed, because the
+/// session must not be removed before its archive is on disk.
 fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
@@ -358,8 +365,8 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
     Ok(archive)
 }
 
-/// Returns the failure for an archive in the way that holds something else than the session. It may
-/// be the only copy, so it is not replaced.
+/// Returns the failure for an existing archive at `to` that holds other files than the session's.
+/// It is not replaced, because it may be their only copy.
 fn exists_failure(to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     let failure = Failure::invalid(format_args!("{name} exists already, with other content"));

@@ -1,4 +1,4 @@
-//! What became of sessions that were archived, restored or deleted: their results, and the report.
+//! The results of sessions that were archived, restored or deleted, and the report of them.
 
 use super::Args;
 use crate::cli::ids::Ids;
@@ -13,7 +13,7 @@ use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};
 use std::path::{Path, PathBuf};
 
-/// How large a session and its archive are, in bytes.
+/// The sizes of a session and its archive, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// The size of the session with all files that belong to it.
@@ -22,11 +22,11 @@ pub struct Sizes {
     pub archive: u64,
 }
 
-/// The facts by which a user knows a session. Text of the session is not escaped.
+/// The facts by which a user recognizes a session. Texts are not escaped for a terminal.
 #[derive(Clone, Debug)]
 pub struct SessionFacts {
     id: String,
-    /// Its working directory; empty if it records none.
+    /// Its working directory; empty if the session records none.
     cwd: String,
     /// Its name or first user message.
     title: String,
@@ -57,26 +57,27 @@ impl From<&ArchiveFacts> for SessionFacts {
     }
 }
 
-/// What became of a session.
+/// The result of archiving, restoring or deleting one session.
 #[derive(Debug)]
 pub struct ArchiveResult {
-    /// Where it was: its path, or that of its archive.
+    /// The path before: of the session, or of the archive that was restored or deleted.
     pub path: PathBuf,
-    /// Where it is now; `None` if it is deleted.
+    /// The path after: of the archive, or of the restored session. `None` if the archive is
+    /// deleted.
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
-    /// Its facts; `None` after a failure, or if its archive does not record them.
+    /// The facts of the session. `None` after a failure, or if its archive does not record them.
     pub facts: Option<SessionFacts>,
-    /// The sizes, if they are known: not before a session is archived, nor after a failure.
+    /// The sizes. `None` after a failure, and for a session that is only planned to be archived.
     pub sizes: Option<Sizes>,
-    /// The errors that occurred after it was archived.
+    /// Errors that occurred after the change: unsynced files, or files that could not be removed.
     pub errors: Vec<StoreError>,
 }
 
-/// The result for a session, or why there is none.
+/// The result for one session, or the failure.
 pub struct ArchiveOutcome {
-    /// The path of the session or of its archive, or the argument that names it.
+    /// The path of the session or of its archive, or the argument that named it.
     pub path: PathBuf,
     pub result: Result<ArchiveResult, Failure>,
 }
@@ -91,7 +92,7 @@ impl ArchiveOutcome {
 }
 
 impl ArchiveResult {
-    /// Returns the result for a session that stays where it is, because the command failed.
+    /// Returns the result for a session that was left where it is, because the command failed.
     fn new_failed(path: PathBuf) -> ArchiveResult {
         ArchiveResult {
             path,
@@ -103,7 +104,7 @@ impl ArchiveResult {
         }
     }
 
-    /// Returns what was archived as JSON. Sizes are `null` if nothing was.
+    /// Returns the result as JSON. The sizes are `null` if they are unknown.
     fn to_json(&self) -> Vec<u8> {
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         Object::new()
@@ -118,7 +119,8 @@ impl ArchiveResult {
             .finish()
     }
 
-    /// Returns what was done with the session, or with `-n` would be done.
+    /// Returns the value of the column "action": `archived` if it was done, `archive` if it is
+    /// planned.
     fn action(&self, args: &Args) -> &'static str {
         match self.status {
             Status::Archived => "archived",
@@ -130,8 +132,8 @@ impl ArchiveResult {
         }
     }
 
-    /// Returns the row of the session, without its size. If its facts are unknown, its path is in
-    /// place of them.
+    /// Returns the cells of the session's row, without its size. If its facts are unknown, its path
+    /// replaces them.
     fn cells(&self, args: &Args, now_ms: i64, ui: &Ui) -> Vec<Cell> {
         let home = ui.home();
         let mut texts = vec![self.action(args).to_owned()];
@@ -150,7 +152,7 @@ impl ArchiveResult {
     }
 }
 
-/// The columns of the table for people, after the size.
+/// The columns of the table for people, without the column of the size, which is first.
 fn session_columns() -> [Column; 5] {
     [
         Column::text("action"),
@@ -161,13 +163,13 @@ fn session_columns() -> [Column; 5] {
     ]
 }
 
-/// Returns the table for sessions that were moved, without rows.
+/// Returns an empty table for sessions that were archived, restored or deleted.
 fn moved_table() -> Table {
     let size_column = [Column::number("size")];
     Table::new([&size_column[..], &session_columns()].concat())
 }
 
-/// The sizes of all sessions that were archived, or of which the archives were deleted.
+/// The sums of sizes over all sessions that were archived, or over all archives that were deleted.
 #[derive(Default)]
 struct SizeSums {
     sessions: usize,
@@ -182,7 +184,7 @@ impl SizeSums {
         self.archives += sizes.archive as usize;
     }
 
-    /// Returns the sums as words.
+    /// Returns the sums as words: `2 sessions archived, 3MB in 300kB`.
     fn summarize(&self, what_became: &str) -> String {
         let sessions = format_count(self.sessions, "session", "sessions");
         let files = format_bytes(self.files);
@@ -191,8 +193,8 @@ impl SizeSums {
     }
 }
 
-/// Reports failures, and prints the results; returns the worst exit code. A failure to print is one
-/// after the write if a session was archived, restored or deleted.
+/// Reports failures, prints the results and returns the worst exit code. If anything was written, a
+/// failure to print counts as one after the write.
 pub fn report_outcomes(
     outcomes: Vec<ArchiveOutcome>,
     args: &Args,
@@ -226,8 +228,8 @@ pub fn report_outcomes(
     worst_exit.or_print_failure(printed)
 }
 
-/// Reports the errors that occurred after a session was archived; returns the worst exit code. That
-/// a change may not be on the disk yet is only a warning; a file that could not be removed is a
+/// Reports the errors that occurred after a session was archived, and returns the worst exit code.
+/// A change that may not be on disk yet is only a warning. A file that could not be removed is a
 /// failure.
 fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
     let mut worst_exit = Exit::Done;
@@ -245,8 +247,9 @@ fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
     worst_exit
 }
 
-/// Prints the results, and on standard error the sizes of all sessions that were archived or
-/// deleted. A failure was reported, and is printed only as JSON.
+/// Prints the results. If sessions were archived or deleted, also prints the sums of their sizes on
+/// standard error. A failed session is printed only as JSON, because its failure was reported
+/// before.
 fn print_results(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.change.json {
         for result in results {
@@ -275,8 +278,9 @@ fn print_results(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<
     Ok(())
 }
 
-/// Prints where each session is now, one path a line; for a deleted archive, where that was. People
-/// know sessions by their titles: a plan, and what was done on a terminal, is a table of them.
+/// Prints one row for each session. Plans, and results on a terminal, are tables with titles,
+/// because people know sessions by their titles. Otherwise a row is a path: where the session is
+/// now, or where the deleted archive was.
 fn print_rows(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let mut plan = PlanTable::new(&session_columns(), SESSIONS);
@@ -305,7 +309,7 @@ fn print_rows(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(),
     moved.print(ui)
 }
 
-/// Returns the hint how to restore sessions that were archived.
+/// Returns the command that restores an archived session, as words for a hint.
 fn restore_hint(results: &[ArchiveResult]) -> String {
     let mut ids = Vec::new();
     for result in results {

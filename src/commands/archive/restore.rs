@@ -1,13 +1,13 @@
 //! Moves a session from its archive back into its store.
 //!
-//! The archive is read to its end before anything is written, and each of its files is compared
-//! with what is in its place:
+//! The archive is read to its end before anything is written. Each of its files is compared with
+//! what is at the path of that file:
 //!
-//! | in its place | what is done |
+//! | at the path | what is done |
 //! | --- | --- |
-//! | nothing | it is written |
-//! | nothing, but a run of `archive` that was killed left the file hidden | the file is renamed back |
-//! | a file that begins with it: the same, or one that has grown since | that file stays |
+//! | nothing | the file is written |
+//! | nothing, but a killed `archive` left the file hidden | the hidden file is renamed back |
+//! | a file that begins with the archived content: the same, or grown since | that file stays |
 //! | anything else | the archive is refused |
 
 use super::report::ArchiveResult;
@@ -24,10 +24,12 @@ use pisess_store::{
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Restores a session to the path that it had, with the files that belong to it.
+/// Restores a session to the path that it had, with the files that belong to it, and removes the
+/// archive.
 ///
 /// # Errors
-/// If a path is occupied, the archive is damaged, or writing fails. Nothing is changed then.
+/// If another file is at one of the paths, the archive is damaged, or writing fails. Then nothing
+/// is changed.
 pub fn restore_archive(
     path: &Path,
     change: &ChangeArgs,
@@ -78,8 +80,9 @@ pub fn restore_archive(
     Ok(result(Status::Restored))
 }
 
-/// Locks the hidden file of a session: a run of `archive` is about to remove it, or left it when it
-/// was killed. Returns `None` if there is no hidden file, or if it is gone when the lock is free.
+/// Locks the hidden file of a session. The file is hidden while a run of `archive` removes the
+/// session, or because such a run was killed. Returns `None` if there is no hidden file, or if the
+/// file is gone once the lock is free.
 pub(super) fn lock_hidden(
     session: &Path,
     options: &WriteOptions,
@@ -98,6 +101,7 @@ pub(super) fn lock_hidden(
     }
 }
 
+/// Locks the session at its own path; `None` if there is no file.
 fn lock_in_place(session: &Path, options: &WriteOptions) -> Result<Option<Locked>, StoreError> {
     if store::is_free(session)? {
         return Ok(None);
@@ -105,17 +109,19 @@ fn lock_in_place(session: &Path, options: &WriteOptions) -> Result<Option<Locked
     store::lock(&SessionFile::open(session)?, options).map(Some)
 }
 
-/// A file of an archive, and where it belongs.
+/// A file of an archive, and the path to restore it to.
 struct RestoreTarget<'a> {
     member: &'a Member,
     path: PathBuf,
     state: FileState,
 }
 
-/// Where a file is now.
+/// Whether a file to restore exists already.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileState {
+    /// At the path to restore it to.
     InPlace,
+    /// Beside that path, under the name that a killed run of `archive` gave it.
     Hidden,
     Nowhere,
 }
@@ -126,8 +132,8 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// Returns where the files of an archive belong, and where they are now, in the order of the
-/// archive. Refuses an archive with a file that has no place.
+/// Returns the target of each file of an archive, in the order of the archive. Refuses an archive
+/// that contains a file with an unknown name, which has no path to be restored to.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
@@ -154,8 +160,9 @@ fn find_targets<'a>(
     Ok(targets)
 }
 
-/// Finds out where a file is now. If a killed run of `archive` left it hidden, and another file was
-/// written in its place since, that other file is refused: the hidden one is the whole session.
+/// Returns whether a file is at its path, hidden, or nowhere. If a killed run of `archive` left the
+/// file hidden, and another file is at its path now, fails: only the hidden file is the whole
+/// session.
 fn find_state(path: &Path) -> Result<FileState, Failure> {
     let hidden_path = aside_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
@@ -166,17 +173,18 @@ fn find_state(path: &Path) -> Result<FileState, Failure> {
             FileState::Nowhere
         });
     }
-    // Without a rename that never replaces, a kill leaves both names of one file.
+    // Where the system has no rename that never replaces, a killed run leaves both names of one
+    // file.
     if is_hidden && !store::is_same(&hidden_path, path) {
         return Err(occupied_failure(path));
     }
     Ok(FileState::InPlace)
 }
 
-/// Reads the archive to its end, and compares its files with those that are there.
+/// Reads the archive to its end, and compares its files with the files at their paths.
 ///
 /// # Errors
-/// If the archive is damaged, or another file is in the place of one of them.
+/// If the archive is damaged, or a different file is at the path of one of its files.
 fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Failure> {
     let mut failure = None;
     let compared = open.archive.contents(&open.file, &mut |member, content| {
@@ -195,8 +203,8 @@ fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Fa
     }
 }
 
-/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is in its
-/// place, or hidden, must begin with the archived content: it may have grown since.
+/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is at its
+/// path, or hidden, must begin with the archived content: it may have grown since.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,
@@ -204,7 +212,7 @@ fn check_target(
 ) -> io::Result<Option<Failure>> {
     let name = &target.member.name;
     let existing_path = match target.state {
-        // A blob has the hash of its content as its name, so it is the same.
+        // The name of a blob is the hash of its content, so the existing file is the same.
         FileState::InPlace if is_blob(name) => return Ok(None),
         FileState::InPlace => target.path.clone(),
         FileState::Hidden => target.hidden_path(),
@@ -218,7 +226,7 @@ fn check_target(
         }
         FileState::Nowhere => return Ok(None),
     };
-    // What cannot be opened is another file.
+    // A file that cannot be opened counts as a different one.
     let is_same = match Glance::open(&existing_path) {
         Ok(file) => begins_with(&file, content)?,
         Err(_) => false,
@@ -243,7 +251,7 @@ fn find_target<'a, 'b>(
     targets.iter().find(|target| target.member == member)
 }
 
-/// What was changed so far, to be undone if something fails (rule 7 of the store).
+/// The changes made so far, which are undone if one of them fails (rule 7 of the store).
 #[derive(Default)]
 struct RestoredFiles {
     written: Vec<PathBuf>,
@@ -252,8 +260,8 @@ struct RestoredFiles {
 }
 
 impl RestoredFiles {
-    /// Puts the files in their places that are not there, the session last. Then removes the hidden
-    /// names of files that also have their own name.
+    /// Writes the files that do not exist yet, the session last. Then removes the hidden names of
+    /// files that are also at their own path.
     fn write_files(&mut self, open: &OpenArchive, targets: &[RestoreTarget]) -> io::Result<()> {
         open.archive.contents(&open.file, &mut |member, content| {
             if let Some(target) = find_target(targets, member) {
@@ -270,8 +278,8 @@ impl RestoredFiles {
         Ok(())
     }
 
-    /// Puts one file in its place, unless it is there: a hidden file is renamed, another is written
-    /// with the content in the archive.
+    /// Puts one file at its path. A hidden file is renamed; a file that does not exist is written
+    /// with the archived content. A file at its path stays.
     fn put_file(
         &mut self,
         target: &RestoreTarget,
@@ -297,8 +305,8 @@ impl RestoredFiles {
         }
     }
 
-    /// Undoes the changes, the last one first. An error is ignored: what cannot be undone is a
-    /// whole file, and its archive is still there.
+    /// Undoes the changes, the last one first. Errors are ignored: a change that remains is a whole
+    /// file, and the archive still exists.
     fn undo_all(mut self) {
         for path in self.written.iter().rev() {
             let _ = store::remove(path);
@@ -306,7 +314,8 @@ impl RestoredFiles {
         for path in self.renamed.iter().rev() {
             let _ = store::rename_new(path, &aside_of(path));
         }
-        // Dropping a new directory removes it: before the directory that it is in.
+        // Dropping a `NewFolder` removes it. The last one made is dropped first, because it may be
+        // inside an earlier one.
         while self.folders.pop().is_some() {}
     }
 
@@ -317,7 +326,7 @@ impl RestoredFiles {
     }
 }
 
-/// Fails if a file may not be on the disk yet: the archive must not be removed before it is.
+/// Fails if a file may not be on disk yet: the archive must not be removed before the file is.
 fn require_synced(mut committed: Committed) -> Result<(), StoreError> {
     match committed.troubles.pop() {
         Some(unsynced) => Err(unsynced),

@@ -16,18 +16,22 @@ use pisess_store::{
 };
 use std::path::{Path, PathBuf};
 
-/// What an argument that has only words of a title does.
+/// What happens if an argument is neither a path, an id nor a name, but words of a title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TitleMatch {
-    /// It names the archived session, if no other has the words.
+    /// The words name an archived session, if only one has them in its title.
     Names,
-    /// The failure suggests the sessions that have them: what is done cannot be undone.
+    /// The command fails, and suggests the sessions with these words. This is for a deletion, which
+    /// cannot be undone.
     Suggests,
 }
 
-/// Finds the archive that an argument names. The argument is the path that the session had, the
-/// path of the archive, or the id or the name of the session. After an interrupted run, the session
-/// may still be at its path: then the argument means its archive even so.
+/// Finds the archive that an argument names. The argument is the former path of the session, the
+/// path of the archive, or the id or the name of the session. `title_match` decides about words of
+/// its title.
+///
+/// If the session still exists at its path after an interrupted run, the path nevertheless names
+/// its archive.
 pub fn find_archive(
     argument: &Path,
     title_match: TitleMatch,
@@ -93,8 +97,8 @@ pub fn find_archive(
 }
 
 /// Returns the failure for an argument that names no archived session, or several. If a session in
-/// the stores has that name, the failure says so; else it names archived sessions with similar
-/// names.
+/// the stores has that name, the failure says that it is not archived. Otherwise it suggests
+/// archived sessions with similar names.
 fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionStores) -> Failure {
     let NameError::Unknown { similar, name } = &error else {
         return Failure::invalid(&error).with_hint(error.hint());
@@ -111,7 +115,7 @@ fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionSto
     failure.with_hint("`pisess archive --list --all` lists the archived sessions")
 }
 
-/// An archive under its lock.
+/// An archive that this process has locked.
 pub(super) struct OpenArchive {
     pub name: String,
     pub file: SessionFile,
@@ -125,7 +129,8 @@ impl OpenArchive {
         let name = to_visible(&path.to_string_lossy());
         let file = SessionFile::open(path)?;
         let mut locked = store::lock(&file, &write_options(change))?;
-        // On overlayfs, the lock may have copied the file.
+        // On overlayfs, locking may copy the file, so that the open one is no longer the locked
+        // one.
         let file = if locked.is_stale() {
             locked.reopen()?
         } else {
@@ -152,7 +157,7 @@ impl OpenArchive {
         self.locked.remove().and_then(Attempt::done).map(drop)
     }
 
-    /// Returns the facts of the session, if the archive records them.
+    /// Returns the facts of the session; `None` if the archive does not record them.
     pub fn facts(&self) -> Option<SessionFacts> {
         let facts = ArchiveFacts::decode(&self.archive.head).ok()?;
         Some(SessionFacts::from(&facts))
@@ -166,8 +171,9 @@ impl OpenArchive {
     }
 }
 
-/// Returns the options for the lock of an archive. No agent has an archive open, so `--force` does
-/// not matter here: it only prevents the question before an archive is deleted.
+/// Returns the options for the lock of an archive. `force` is not passed on: it overrides the
+/// refusal of files that agents have open, and no agent opens archives. For archives, `--force`
+/// only skips the question before a deletion.
 pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     WriteOptions {
         wait: change.wait,
@@ -175,8 +181,8 @@ pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     }
 }
 
-/// Deletes an archive, after a question to the user unless `--force` is given. With `-n`, only
-/// checks that it is an archive.
+/// Deletes an archive. Without `--force`, asks the user first. With `-n`, only checks that the file
+/// is an archive.
 pub fn delete_archive(
     path: &Path,
     change: &ChangeArgs,

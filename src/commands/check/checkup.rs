@@ -6,8 +6,8 @@ use crate::cli::output::Failure;
 use crate::load::LoadOptions;
 use crate::ops::check::{Checkup, SessionLocation, check_session};
 
-/// Checks a session with `workers` threads. If its header is missing, the working directory for a
-/// new header is looked up in `cwd`.
+/// Checks a session with `workers` threads. `cwd` are the sources of a working directory: if the
+/// session's header is missing, a new header needs one.
 pub fn check_input<'i>(
     input: &'i Input,
     workers: usize,

@@ -7,7 +7,7 @@ use pisess_store::{Glance, in_folder, paths_in};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What the working directory may be taken from.
+/// The sources from which the working directory of a session can be inferred.
 #[derive(Clone, Debug, Default)]
 pub struct CwdSources {
     /// The directory given by `--cwd`, absolute.
@@ -22,12 +22,13 @@ const MAX_SESSIONS: usize = 64;
 const MAX_FOLDERS: usize = 1000;
 
 impl CwdSources {
-    /// Returns the working directory of a session, and its source.
+    /// Returns the working directory of a session, and a description of its source.
     ///
-    /// The sources are tried in this order: `--cwd`; the other sessions in the session's folder;
-    /// the name of that folder. The name stands for one existing directory, or for several: then
-    /// the working directory is unknown. If none exists, the name is decoded, although a `-` in it
-    /// may be another character.
+    /// These sources are tried in order: `--cwd`; the headers of the other sessions in the
+    /// session's folder; the name of that folder, which encodes the directory. Several directories
+    /// have the same encoded name. If one of them exists, it is returned; if several exist, the
+    /// result is `None`. If none exists, the name is decoded, although a `-` in it may stand for
+    /// another character.
     pub fn find_cwd(&self, session: &Path) -> Option<FoundCwd> {
         if let Some(given) = &self.cwd_option {
             return Some(new_found_cwd(path_string(given), "--cwd"));
@@ -54,9 +55,10 @@ impl CwdSources {
         }
     }
 
-    /// Returns the working directory in the headers of the other sessions in a project's folder.
-    /// `name` is the folder's name. A working directory whose sessions a store keeps under another
-    /// name is ignored. `None` if several remain, or none. At most [`MAX_SESSIONS`] files are read.
+    /// Returns the working directory in the headers of the other sessions in a project's folder;
+    /// `None` if they have several, or none. `name` is the folder's name. A working directory whose
+    /// sessions belong in a folder with another name is ignored. At most [`MAX_SESSIONS`] files are
+    /// read.
     fn cwd_of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
         let mut cwds = BTreeSet::new();
         for file in in_folder(folder).into_iter().take(MAX_SESSIONS) {
@@ -93,17 +95,17 @@ fn path_string(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the existing directories whose path, encoded, is the name of a project's folder.
+/// Returns the existing directories whose encoded path is `name`, the name of a project's folder.
+/// There may be several: the encoding replaces several characters by `-`, so a `-` separates two
+/// directories, or is a character of one name.
 ///
-/// The encoding replaces several characters by `-`. So a `-` may separate two directories, or be a
-/// character of one name: both are tried. If more than [`MAX_FOLDERS`] directories have to be
-/// listed, the search is given up, and the result is empty.
+/// Returns no directories if more than [`MAX_FOLDERS`] would have to be listed.
 fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(project) = parse_project_name(name, home) else {
         return Vec::new();
     };
     let mut matching_folders = Vec::new();
-    // Directories, each with the part of the encoded path that its descendants have to match.
+    // Directories to list, each with the part of the encoded path that is still to match below it.
     let mut pending = vec![(project.root, project.path.to_owned())];
     let mut listed_count = 0;
     while let Some((folder, encoded_rest)) = pending.pop() {
@@ -116,7 +118,7 @@ fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
             return Vec::new();
         }
 
-        // What cannot be read is no evidence of a project.
+        // A directory that cannot be read is skipped.
         let Ok(paths) = paths_in(&folder) else {
             continue;
         };
@@ -132,9 +134,10 @@ fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
     matching_folders
 }
 
-/// Returns the rest of an encoded path after its first directory: empty if the path ends there.
-/// `None` if its first directory cannot be the one with this name.
+/// Removes the first directory, `file_name`, from an encoded path, and returns the rest. The rest
+/// is empty if the path ends there. `None` if the path cannot begin with that directory.
 fn strip_folder_name<'p>(encoded_path: &'p str, file_name: &str) -> Option<&'p str> {
+    // An encoded path has `-` in place of each of these characters.
     let encoded_name = file_name.replace([':', '\\'], "-");
     let rest = encoded_path.strip_prefix(&encoded_name)?;
     if rest.is_empty() {

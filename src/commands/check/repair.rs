@@ -1,4 +1,4 @@
-//! `--repair`: writes the repaired session, and the bytes that were removed beside it.
+//! `--repair`: writes the repaired session, and beside it the bytes that were removed from it.
 
 use super::Args;
 use super::checkup::check_input;
@@ -26,7 +26,7 @@ use std::io;
 use std::path::Path;
 
 /// Repairs one session into another file (`-o`), or any number of sessions in place. With `-n`,
-/// only reports what would be repaired.
+/// only reports the repairs.
 pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut repairer = Repairer {
         backup_suffix: args.backup.as_deref(),
@@ -69,7 +69,7 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
     Ok(exit)
 }
 
-/// Returns the command that repairs the same sessions in place.
+/// Returns the command that repairs the same sessions in place, for a hint.
 fn in_place_command(args: &Args) -> String {
     let mut command = "pisess check --repair --backup".to_owned();
     if args.recursive {
@@ -82,7 +82,7 @@ fn in_place_command(args: &Args) -> String {
     command
 }
 
-/// Returns the table for `-n`, without rows.
+/// Returns an empty table for the plan of `-n`.
 fn repair_plan_table() -> PlanTable {
     let columns = [
         Column::number("repairs"),
@@ -92,9 +92,9 @@ fn repair_plan_table() -> PlanTable {
     PlanTable::new(&columns, SESSIONS)
 }
 
-/// What a repair found in files and directories.
+/// The outcome of repairing files and directories.
 struct FolderRepairs {
-    /// Whether no session was found, which has been reported.
+    /// Whether no session was found. If so, that has been reported already.
     found_none: bool,
     /// Whether a session with repairs is in a subdirectory of a given directory.
     needs_recursion: bool,
@@ -102,11 +102,11 @@ struct FolderRepairs {
 
 /// A repair of one or more sessions.
 struct Repairer<'a> {
-    /// The suffix for the name of the old file, if it is kept.
+    /// The suffix for the name of the backup; `None` without `--backup`.
     backup_suffix: Option<&'a str>,
     cwd: &'a CwdSources,
     report: CheckReport<'a>,
-    /// The sessions that would be written, with `-n`.
+    /// With `-n`, the sessions that would be written.
     plan: PlanTable,
 }
 
@@ -118,9 +118,9 @@ impl Repairer<'_> {
         Ok(self.report.exit)
     }
 
-    /// Repairs the sessions that are given, and those in the directories that are given. The
-    /// failure of a single session is returned; a failure among several is reported, and the others
-    /// are repaired. With `-n`, sessions in subdirectories are found even without `-r`.
+    /// Repairs the given sessions, and those in the given directories. If there is only one
+    /// session, its failure is returned. Among several, a failure is reported, and the others are
+    /// repaired. With `-n`, sessions in subdirectories are included even without `-r`.
     fn repair_files_and_folders(
         &mut self,
         args: &Args,
@@ -168,8 +168,9 @@ impl Repairer<'_> {
         })
     }
 
-    /// Repairs a session into the file of `-o`, or in place; to standard output if that is `-`, or
-    /// if the session is a stream. With `-n`, only reports the findings.
+    /// Repairs a session into the file of `-o`, or in place. Writes to standard output if `-o` is
+    /// `-`, or if the session is a stream and there is no `-o`. With `-n`, only reports the
+    /// findings.
     fn repair_session(&mut self, input: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let checkup = check_input(input, ui.processor_count(), self.cwd)?;
         let write = self.report.write;
@@ -188,7 +189,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// Adds a session with repairs to the plan. Findings as JSON have no plan.
+    /// Adds a session to the plan if it has repairs. With `--json` there is no plan, only findings.
     fn plan_repair(
         &mut self,
         input: &Input,
@@ -211,7 +212,7 @@ impl Repairer<'_> {
         self.plan.add_row(input.source().len() as usize, cells, ui)
     }
 
-    /// With `-n`, fails if the same run without it would be refused.
+    /// With `-n`, fails if the real run would be refused.
     fn refuse_in_dry_run(&self, input: &Input, checkup: &Checkup) -> Result<(), Failure> {
         let change = &self.report.write.change;
         match (&self.report.write.output, input.file()) {
@@ -245,7 +246,8 @@ impl Repairer<'_> {
         self.report_repair(input, &checkup.findings, Some(commits), ui)
     }
 
-    /// Repairs a session under its lock. If it has grown since it was checked, it is checked again.
+    /// Repairs a session under its lock. If the session has grown since it was checked, checks it
+    /// again.
     fn repair_in_place(
         &mut self,
         input: &Input,
@@ -279,7 +281,8 @@ impl Repairer<'_> {
                 return Ok((None, result));
             }
 
-            // What an agent appends during the repair is copied: agents do not use the lock.
+            // Agents do not use the lock, so an agent may append during the repair: the appended
+            // bytes are copied.
             let rewrite =
                 |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
             let (attempt, rejected) = write_with_rejected(input, current, path, rewrite)?;
@@ -295,8 +298,8 @@ impl Repairer<'_> {
     }
 
     /// Prints the repaired session on standard output, and the findings on standard error. Refuses
-    /// this if bytes would be removed, as no file can keep them, and if JSON was requested, as it
-    /// would be on standard output, too.
+    /// this if bytes would be removed, because no file can keep them. Also refuses `--json`, whose
+    /// output would be on standard output, too.
     fn repair_to_stdout(
         &mut self,
         input: &Input,
@@ -324,9 +327,9 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Reports the findings of a repair: those that were resolved, and those that remain. `commits`
-    /// is `None` if nothing was written. A failure here does not affect what is written (rule 7 of
-    /// the store).
+    /// Reports the findings of a repair: the resolved ones, and those that remain. `commits` is
+    /// `None` if nothing was written. A failure here does not undo what was written (rule 7 of the
+    /// store).
     fn report_repair(
         &mut self,
         input: &Input,
@@ -340,7 +343,7 @@ impl Repairer<'_> {
                 .report_session(session_path(input), findings, ui);
         };
         ui.report_commit_warnings(&commits.session);
-        // The path after -o is known to the user; that of a session given by name may not be.
+        // The user knows the path after `-o`, but maybe not the path of a session given by name.
         if self.report.write.output.is_none() {
             input.report_path(ui);
         }
@@ -372,28 +375,29 @@ impl Repairer<'_> {
     }
 }
 
-/// The result of a repair under the lock of the session.
+/// The result of a repair that is done while the session is locked.
 struct LockedRepair {
     findings: Vec<Finding>,
     /// The file of removed bytes, if there are any.
     rejected: Option<RejectedFile>,
 }
 
-/// The commits of a repair.
+/// The files that a repair committed.
 struct Commits {
     session: Committed,
     /// The file of removed bytes, if there are any.
     rejected: Option<RejectedFile>,
 }
 
-/// The file that keeps what a repair removed.
+/// The file that keeps the bytes that a repair removed.
 struct RejectedFile {
     committed: Committed,
-    /// The size of what was removed from the session. The file has a line break after each part.
+    /// The number of bytes removed from the session. The file is larger: a line break follows each
+    /// part.
     removed_bytes: usize,
 }
 
-/// Returns the size of what a repair removes from the session.
+/// Returns the number of bytes that a repair removes from the session.
 fn count_removed_bytes(checkup: &Checkup) -> usize {
     let mut removed_bytes = 0;
     for span in checkup.rejected_spans() {
@@ -402,15 +406,15 @@ fn count_removed_bytes(checkup: &Checkup) -> usize {
     removed_bytes
 }
 
-/// Returns the path of a session's file, `-` for a stream. The file of removed bytes and the backup
+/// Returns the path of a session's file; `-` for a stream. The backup and the file of removed bytes
 /// are named after this path, even if the argument was a session name.
 fn session_path(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// Writes the repaired session, and beside it the removed bytes. The removed bytes are on disk
-/// before the session is in place, and are deleted again if the session could not be written (rules
-/// 6 and 7 of the store).
+/// Writes the repaired session with `write_session`, and the removed bytes to a file beside
+/// `output`. The removed bytes are on disk before the session is in place. If the session could not
+/// be written, their file is deleted (rules 6 and 7 of the store).
 fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,
@@ -434,16 +438,17 @@ fn write_with_rejected(
             });
             Ok((Attempt::Done(committed), rejected))
         }
-        // The session has grown. Dropping `rejected_file` deletes that file.
+        // The session has grown, and will be checked again. Dropping `rejected_file` deletes that
+        // file.
         stale => Ok((stale, None)),
     }
 }
 
-/// The highest number in the name of a file of removed bytes.
+/// The highest number that is tried in the name of a file of removed bytes.
 const MAX_REJECTED_NUMBER: u32 = 1000;
 
-/// Writes the removed bytes to the first of `OUTPUT.rejected`, `OUTPUT.rejected.1` and so on that
-/// is free. A file with the same bytes, left by a killed run, counts as free.
+/// Writes the removed bytes to the first free path of `OUTPUT.rejected`, `OUTPUT.rejected.1` and so
+/// on. A path also counts as free if its file has the same bytes: a killed run left it.
 fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
     let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
     let mut number = 0;

@@ -1,4 +1,4 @@
-//! Findings as text and as JSON, and the exit code that follows from them.
+//! Prints findings as text and as JSON, and derives the exit code.
 
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{
@@ -14,35 +14,36 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::{Path, PathBuf};
 
-/// The maximum number of lines about one file that each begin with its path. If there are more, the
-/// path is printed once, above them.
+/// The maximum number of lines about one file that each begin with its path. If there are more
+/// lines, the path is printed once, above them.
 const MAX_LINES_WITH_PATH: usize = 8;
 
-/// The indentation of the consequence of a finding, which is on a line of its own.
+/// The indentation of a finding's consequence, which is printed on its own line.
 const CONSEQUENCE_INDENT: &str = "    ";
 
-/// The number of columns that the message of a row keeps.
+/// The minimum width of the message in a row, however wide the rest is.
 const LEAST_MESSAGE_COLUMNS: usize = 24;
 
-/// The maximum width of the lines or the entry at the end of a row. An id may be of any length.
+/// The maximum width of the location at the end of a row. It is truncated because an id may be of
+/// any length.
 const MAX_LOCATION_COLUMNS: usize = 32;
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportStyle {
-    /// Whether each session has a heading, and each finding is a row, as on a terminal. Otherwise
-    /// each line begins with the path.
+    /// Whether each session has a heading and each finding is a table row, as on a terminal.
+    /// Otherwise each line begins with the path, as in the output of a compiler.
     has_headings: bool,
     /// Whether notes are printed. They are always counted.
     prints_notes: bool,
-    /// Whether a row is followed by its consequence, or by the repair.
+    /// Whether the consequence or the repair of a finding follows its row.
     prints_consequences: bool,
-    /// The maximum width of a row, if there is one.
+    /// The maximum width of a row; `None` if it is unlimited.
     width: Option<usize>,
 }
 
 impl ReportStyle {
-    /// Returns the style for a report on this many sessions.
+    /// Returns the style for a report about `count` sessions.
     pub fn for_sessions(count: usize, is_verbose: bool, ui: &Ui) -> ReportStyle {
         let is_terminal = ui.stdout_is_terminal();
         let is_detailed = is_verbose || !is_terminal;
@@ -58,7 +59,7 @@ impl ReportStyle {
 /// Prints findings and counts them.
 pub struct CheckReport<'a> {
     pub(super) write: &'a WriteArgs,
-    /// Whether the findings that can be repaired are.
+    /// Whether findings that can be repaired count as repaired.
     applies_repairs: bool,
     styles: Styles,
     pub style: ReportStyle,
@@ -66,9 +67,9 @@ pub struct CheckReport<'a> {
     counts_by_severity: [usize; 3],
     /// The number of unrepaired findings that a repair would resolve.
     repairable_count: usize,
-    /// The files with findings that can be repaired.
+    /// The files with findings that a repair would resolve.
     repairable_paths: Vec<PathBuf>,
-    /// The number of findings that were repaired, or would be with `-n`.
+    /// The number of findings that were repaired; with `-n`, that would be repaired.
     pub repaired_count: usize,
     /// The number of sessions that were reported.
     session_count: usize,
@@ -96,7 +97,8 @@ impl<'a> CheckReport<'a> {
     pub fn for_repair(write: &'a WriteArgs, ui: &Ui) -> Self {
         CheckReport {
             applies_repairs: true,
-            // The number of findings that are left includes notes.
+            // Notes are printed, because they are among the findings "left" that the last line
+            // counts.
             style: ReportStyle::for_sessions(1, true, ui),
             ..CheckReport::new(write, ui)
         }
@@ -107,8 +109,8 @@ impl<'a> CheckReport<'a> {
         self.exit = self.exit.max(ui.report_failure(failure));
     }
 
-    /// Counts the findings about a session and prints them: as JSON, one per finding; as text, one
-    /// line per finding in a repair, otherwise one per group of equal findings.
+    /// Counts the findings about a session and prints them. As JSON, each finding is an object. As
+    /// text, equal findings share a line, except in a repair, where each has its own.
     pub fn report_session(
         &mut self,
         path: &Path,
@@ -155,7 +157,7 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Prints a heading with the path of a session, and a row for each group of equal findings.
+    /// Prints the path of a session as a heading, and a row for each group of equal findings.
     fn print_rows(
         &self,
         path: &Path,
@@ -182,9 +184,9 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Returns a row: the line of the first finding, severity, whether it can be repaired, message,
-    /// and the lines or the entry. With its consequence, it is wrapped; otherwise the message is
-    /// cut to fit.
+    /// Returns the row of a group: the line of its first finding, the severity, a mark if it can be
+    /// repaired, the message, and the lines or the entry. If rows have consequences, the row is
+    /// wrapped; otherwise the message is truncated to fit.
     fn format_row(&self, group: &[&Finding], line_digits: usize) -> String {
         let parts = self.group_parts(group);
         let mark = if parts.repairable.is_empty() {
@@ -226,7 +228,8 @@ impl<'a> CheckReport<'a> {
             self.style.width,
             Style::new(),
         );
-        // The first line of the message follows the severity.
+        // The first line of the message continues the line with the severity, so it needs no
+        // indentation.
         row += wrapped.trim_start();
         if !parts.consequence_or_fix.is_empty() {
             push_wrapped_line(
@@ -240,13 +243,13 @@ impl<'a> CheckReport<'a> {
         row
     }
 
-    /// Whether the repair resolves a finding, or would with `-n`.
+    /// Whether the repair resolves a finding; with `-n`, whether it would.
     fn is_resolved(&self, finding: &Finding) -> bool {
         self.applies_repairs && finding.is_repairable()
     }
 
-    /// Counts a finding as repaired, or as left. A warning or an error that is left raises the exit
-    /// code to [`Exit::Found`]; a note does not.
+    /// Counts a finding as repaired or as left. A warning or an error that is left raises the exit
+    /// code to [`Exit::Found`]. A note does not.
     pub fn count_finding(&mut self, finding: &Finding) {
         if self.is_resolved(finding) {
             self.repaired_count += 1;
@@ -261,14 +264,14 @@ impl<'a> CheckReport<'a> {
         }
     }
 
-    /// Prints the number of findings that a repair resolves, and of those that remain.
+    /// Prints the number of findings that were repaired, and of those that are left.
     pub fn print_repair_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
         let verb = if self.write.change.dry_run {
             "to repair"
         } else {
             "repaired"
         };
-        // The findings come first, also where both streams are one.
+        // Flushed first, so that the findings precede the counts where both streams are one.
         ui.flush()?;
         ui.print_status(&format!(
             "{} {verb}, {} left",
@@ -278,11 +281,12 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Returns a group of equal findings, at least one: `line: severity: message (entry id)
-    /// [repairable]`, and below it, indented, the consequence. The line and the message are those
-    /// of the first finding. If the group has several lines, they are listed in place of the entry.
-    /// If the repair resolves the finding, `repaired` replaces the severity (with `-n`, `to repair`
-    /// does), and the fix replaces the consequence.
+    /// Returns the lines about a group of equal findings, which is not empty. The first line is
+    /// `line: severity: message (entry id) [repairable]`; the consequence is indented below it.
+    ///
+    /// The line and the message are those of the first finding. If the group has several lines,
+    /// they replace the entry. If the repair resolves the finding, `repaired` (with `-n`, `to
+    /// repair`) replaces the severity, and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let parts = self.group_parts(group);
         let mut text = format!(
@@ -299,7 +303,7 @@ impl<'a> CheckReport<'a> {
         text
     }
 
-    /// Returns what is printed about a group of equal findings, at least one.
+    /// Returns the texts that describe a group of equal findings, which is not empty.
     fn group_parts(&self, group: &[&Finding]) -> GroupParts {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
@@ -312,7 +316,7 @@ impl<'a> CheckReport<'a> {
             finding.severity.name()
         };
         let style = match finding.severity {
-            // What the repair resolves is no longer bad.
+            // A resolved finding is no longer bad, so it has the same colour whatever its severity.
             _ if is_resolved => self.styles.assistant,
             Severity::Error => self.styles.error,
             Severity::Warning => self.styles.label,
@@ -341,8 +345,8 @@ impl<'a> CheckReport<'a> {
     /// Returns the arguments that a hint suggests for `pisess check --repair`. `given_sessions` are
     /// the arguments of this command.
     ///
-    /// The only session that was checked is repaired into another file. Among several, the only
-    /// one with repairable findings is repaired in place.
+    /// If only one session was checked, the hint repairs it into another file. If several were
+    /// checked and only one has repairable findings, the hint repairs that one in place.
     fn repair_arguments(&self, given_sessions: &[PathBuf]) -> String {
         let is_only_session = self.session_count == 1;
         let (option, sessions) = if is_only_session {
@@ -364,7 +368,8 @@ impl<'a> CheckReport<'a> {
         format!("{option} {argument}")
     }
 
-    /// Prints the number of sessions and of their findings, and how to repair those that can be.
+    /// Prints how many sessions were checked, how many findings they have, and the command that
+    /// repairs them.
     pub fn print_summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
         if self.session_count == 0 {
             return Ok(());
@@ -394,7 +399,7 @@ impl<'a> CheckReport<'a> {
                 self.repair_arguments(sessions)
             ),
         };
-        // The findings come first, also where both streams are one.
+        // Flushed first, so that the findings precede the counts where both streams are one.
         ui.flush()?;
         ui.print_status(&format!(
             "{} checked: {counts}{hint}",
@@ -404,16 +409,16 @@ impl<'a> CheckReport<'a> {
     }
 }
 
-/// What follows the severity of a finding that can be repaired.
+/// Follows the severity of a finding that can be repaired.
 const REPAIRABLE_MARK: &str = "*";
 
-/// What is printed about a group of equal findings.
+/// The texts that describe a group of equal findings.
 struct GroupParts {
-    /// The severity, or whether it is repaired.
+    /// The severity; `repaired` or `to repair` if the repair resolves the findings.
     label: &'static str,
     style: Style,
     message: String,
-    /// The lines or the entry, in parentheses, after a space.
+    /// The lines, or the entry, of the findings in parentheses, preceded by a space.
     location: String,
     repairable: &'static str,
     consequence_or_fix: String,
@@ -422,8 +427,8 @@ struct GroupParts {
 /// The maximum length of an id or message in a finding, in UTF-16 units.
 const MAX_UNITS: usize = 200;
 
-/// Truncates an id or a message to [`MAX_UNITS`], with an ellipsis: it may be as long as a line of
-/// a session.
+/// Truncates an id or a message to [`MAX_UNITS`], adding an ellipsis. Either may be as long as a
+/// whole line of a session.
 fn shorten(text: &Text) -> String {
     let head = text.head_whole(MAX_UNITS);
     let ellipsis = if head.utf16_len() < text.utf16_len() {
@@ -434,8 +439,8 @@ fn shorten(text: &Text) -> String {
     format!("{head}{ellipsis}")
 }
 
-/// Returns a finding as JSON. Without `--repair`, `repaired` is `None`, and there is no such
-/// member.
+/// Returns a finding as JSON. The member `repaired` is left out if `repaired` is `None`, as without
+/// `--repair`.
 fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())

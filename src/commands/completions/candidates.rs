@@ -1,4 +1,4 @@
-//! The candidates at the end of a command line.
+//! Finds the candidates for the last word of a command line.
 
 use super::entries::{EntryCandidates, models_near_end};
 use super::matching::{copy_candidate, filter_candidates, new_candidate};
@@ -24,18 +24,18 @@ use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
-/// The maximum number of sessions that are offered, the newest or the first archived ones.
+/// The maximum number of sessions that are offered. The newest are chosen.
 const MAX_SESSIONS: usize = 100;
 /// The maximum number of sessions of other projects that are searched for a word.
 const MAX_OTHER_SESSIONS: usize = 500;
-/// The maximum number of the newest sessions whose models are offered.
+/// The number of newest sessions whose models are offered.
 const MAX_MODEL_SESSIONS: usize = 20;
-/// The number of bytes at the start of a session that are searched for the first user message.
+/// The number of bytes at the start of a session in which its first user message is searched for.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Returns the candidates for the last word of a command line of `command`. Options are offered
-/// only if the word begins like one. A candidate with a control character is left out, because the
-/// scripts of the shells read one candidate per line.
+/// only if the word begins with `-`. A candidate with a control character is left out, because the
+/// scripts read one candidate per line.
 pub fn find_candidates(
     command: Command,
     words: &[OsString],
@@ -66,9 +66,9 @@ fn is_option(word: &OsStr) -> bool {
 /// The tools that pi has without extensions.
 const TOOLS_OF_PI: [&str; 7] = ["bash", "edit", "find", "grep", "ls", "read", "write"];
 
-/// Adds completers for the values that clap does not know, by the name that the help shows for
-/// each: sessions, entries, times, tools, models and topics. The sessions and entries are read now,
-/// because a completer must not borrow.
+/// Adds completers for values that clap does not know: sessions, entries, times, tools, models and
+/// topics. An argument gets its completer by the name of its value in the help, for example
+/// `SESSION`. Sessions and entries are read now, because a completer must not borrow.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let folder = ui.current_folder().to_owned();
     let home = ui.home();
@@ -142,7 +142,7 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
     })
 }
 
-/// Returns the entries of a session, none if it cannot be read.
+/// Returns the entries of a session; no entries if it cannot be read.
 fn read_entries(path: &Path, home: Option<&str>) -> EntryCandidates {
     let Ok(file) = Glance::open(path) else {
         return EntryCandidates::default();
@@ -159,7 +159,7 @@ fn new_completer(
 /// A session that may be offered.
 #[derive(Debug)]
 struct KnownSession {
-    /// The session's id, or another name for it such as `last`.
+    /// The session's id, or an alias such as `last`.
     id: String,
     name: Option<String>,
     /// The first user message, or the title of an archived session.
@@ -173,8 +173,8 @@ impl KnownSession {
         KnownSession { id, name, question }
     }
 
-    /// Returns the session as a candidate, described by its first user message, and its name if
-    /// that is given.
+    /// Returns the session as a candidate. Its description is the first user message, preceded by
+    /// `name` if that is given.
     fn to_candidate(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
         let question = self.question.trim();
         let description = match name {
@@ -186,10 +186,12 @@ impl KnownSession {
     }
 }
 
-/// Returns the sessions of the current directory, the newest first, after that one as `last`; if a
-/// word is begun, those of other projects follow, unless a session is given already. For
-/// `archive --restore` and `archive --delete`, returns the archived sessions. There are none if the
-/// last word is written as a path or an option.
+/// Returns the sessions that may be offered for the last word.
+///
+/// These are the sessions of the current directory, the newest first, preceded by `last`. If the
+/// word is not empty and no session is given yet (`needs_session`), sessions of other projects
+/// follow. For `archive --restore` and `archive --delete`, archived sessions are returned instead.
+/// A word that is written as a path or an option gets none.
 fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownSession> {
     let word = match words.last() {
         Some(word) => word.to_string_lossy(),
@@ -224,7 +226,7 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         };
         sessions.insert(0, last);
     }
-    // Without a word, they would be too many. The first two words are pisess and the command.
+    // Without a word, they would be too many. The first two words are `pisess` and the command.
     if needs_session && words.len() > 2 && !word.is_empty() {
         let other_paths = list_other_projects(&stores, &paths);
         sessions.extend(read_known_sessions(&other_paths, ui));
@@ -232,7 +234,8 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     sessions
 }
 
-/// Returns the sessions in all stores but these, and without those of sub-agents, the newest first.
+/// Returns the sessions in all stores that are not in `known_paths`, the newest first, without
+/// those of sub-agents.
 fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<PathBuf> {
     let known: HashSet<&PathBuf> = known_paths.iter().collect();
     let mut others = Vec::new();
@@ -246,8 +249,8 @@ fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<P
     others
 }
 
-/// Reads sessions on all processors, and returns them in the same order. Those that cannot be read
-/// are left out.
+/// Reads sessions on all processors, and returns them in the same order. Sessions that cannot be
+/// read are left out.
 fn read_known_sessions(paths: &[PathBuf], ui: &Ui) -> Vec<KnownSession> {
     let mut sessions = Vec::new();
     let Ok(()) = in_order(
@@ -262,7 +265,7 @@ fn read_known_sessions(paths: &[PathBuf], ui: &Ui) -> Vec<KnownSession> {
     sessions
 }
 
-/// Reads the beginning of a session, and its name, which may be anywhere in the file: it is
+/// Reads the beginning of a session, and its name. The name may be anywhere in the file, and is
 /// searched for from the end. `None` if the session cannot be read.
 fn read_known_session(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
@@ -284,11 +287,11 @@ fn read_archived_session(path: &Path) -> Option<KnownSession> {
     ))
 }
 
-/// Returns the sessions whose name or id begins with the word.
+/// Returns the sessions whose name or id begins with `word`.
 ///
-/// A session is offered by the first of these that begins with the word: its name, the end of its
-/// id, its id. If several sessions have the same name, the name is not offered: a word that begins
-/// it offers the end of each id, described by the name.
+/// The candidate for a session is the first of these that begins with the word: its name, the
+/// suffix of its id, its whole id. A name that several sessions have is not offered. Instead, a
+/// word that begins such a name offers the suffix of each id, described by the name.
 fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let mut name_counts: HashMap<&str, usize> = HashMap::default();
     for session in sessions {
@@ -325,9 +328,9 @@ fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
     values.iter().copied().find(|value| value.starts_with(word))
 }
 
-/// Returns the directories and the `*.jsonl` files whose paths begin with the word, sorted. A
-/// relative path is below `folder`. Hidden ones are offered only if the name that is typed begins
-/// with a dot.
+/// Returns the directories and `*.jsonl` files whose paths begin with `word`, sorted. A relative
+/// path is below `folder`. Hidden names are offered only if the last name in `word` is not empty,
+/// and so begins with a dot.
 fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
     let path = Path::new(word);
     let (folder_part, name_prefix) = if word.ends_with(std::path::is_separator) {
@@ -363,7 +366,7 @@ fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<Complet
     paths.into_iter().map(Into::into).collect()
 }
 
-/// Returns a path as the shell expands it: `~` at its start is the home directory.
+/// Expands `~` at the start of a path to the home directory, as a shell does.
 fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
@@ -372,7 +375,7 @@ fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// Returns the models of the named session and of the newest sessions, if the last word is the
-/// value of `--model`; otherwise none, because reading them takes time.
+/// value of `--model`. Otherwise returns none, because reading the sessions takes time.
 fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     // The last word is the value, or the option with its value: `--model=VALUE`.
     let is_model = |word: &OsString| word.to_string_lossy().split('=').next() == Some("--model");
@@ -398,8 +401,8 @@ fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     models
 }
 
-/// Returns the path of the session that the words before the last one name, so that the last word
-/// may be an entry of it. `None` if they name none, or if it is not found.
+/// Returns the path of the session that the words before the last one name: the last word may be
+/// one of its entries. `None` if they name no session, or if it is not found.
 fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
     let words_before = &words[..words.len().saturating_sub(1)];
     let matches = command
@@ -409,7 +412,8 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
         .ok()?;
     let (name, matches) = matches.subcommand()?;
     let subcommand = command.find_subcommand(name)?;
-    // The entries that `pick` copies may be in another session than the one it appends to.
+    // `pick` copies entries from `--from-session`; only `--at` is an entry of the session it
+    // appends to.
     let is_destination = words_before.last().is_some_and(|word| word == "--at");
     let other_session = subcommand
         .get_arguments()

@@ -1,4 +1,4 @@
-//! The entries of a session as candidates, in the forms of a reference.
+//! Offers the entries of a session as candidates, in the forms of a reference.
 
 use super::matching::{begins_with, copy_candidate, new_candidate};
 use crate::agents::row::RowOptions;
@@ -14,7 +14,7 @@ use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
-/// The number of bytes at the end of a session whose entries are offered.
+/// The number of bytes at the end of a session in which entries are searched for.
 const TAIL_BYTES: u64 = 1 << 20;
 /// The maximum number of ids that are offered.
 const MAX_IDS: usize = 200;
@@ -22,13 +22,13 @@ const MAX_IDS: usize = 200;
 /// The entries near the end of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EntryCandidates {
-    /// `@`, described by the text of its entry.
+    /// `@`, described by the text of the current entry.
     current: Option<CompletionCandidate>,
     /// The labels, described by the texts of the labelled entries.
     labels: Vec<CompletionCandidate>,
     /// The ids, described by the texts of the entries; the newest first.
     ids: Vec<CompletionCandidate>,
-    /// The names of the roles and types that the entries have.
+    /// The names of the roles and types of these entries, for `REF^{kind}`.
     kinds: Vec<&'static str>,
 }
 
@@ -72,9 +72,9 @@ impl EntryCandidates {
         })
     }
 
-    /// Returns the references that begin with the word: `@`, labels and ids. `label:X` and
-    /// `id:X` are offered only after the colon is typed, and `REF^{kind}` only after the `^`, with
-    /// or without the brace.
+    /// Returns the references that begin with `word`: `@`, labels and ids. `label:X` and `id:X` are
+    /// offered only after the colon is typed. `REF^{kind}` is offered only after the `^`, with or
+    /// without the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
         let plain_candidates = self.current.iter().chain(&self.labels).chain(&self.ids);
         let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();
@@ -102,7 +102,8 @@ impl EntryCandidates {
     }
 }
 
-/// Returns the names of the roles and types that entries of a session have, and of answers.
+/// Returns the names of the roles and types of a session's entries, as they are used in
+/// `REF^{kind}`. If an entry is an answer, that name is included.
 fn kind_names_in(session: &Session) -> Vec<&'static str> {
     let entries = &session.entries;
     let mut names = Vec::new();

@@ -2,7 +2,7 @@
 
 use clap_complete::engine::CompletionCandidate;
 
-/// Returns a candidate with a description, unless that is empty.
+/// Returns a candidate, with `help` as its description unless that is empty.
 pub fn new_candidate(value: &str, help: String) -> CompletionCandidate {
     let candidate = CompletionCandidate::new(value);
     if help.is_empty() {

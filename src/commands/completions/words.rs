@@ -1,18 +1,17 @@
 //! Splits a line of bash into words, and quotes words for bash.
 
-/// A line of bash up to the cursor.
+/// The words of a bash command line up to the cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BashLine {
-    /// Its words, starting at the command; the last one is the word before the cursor, which may be
-    /// empty.
+    /// The words, from the command to the word before the cursor, which may be empty.
     pub words: Vec<String>,
-    /// The quote that is still open in the last word.
+    /// The quote in the last word that is not closed yet.
     pub open_quote: Option<char>,
 }
 
 /// Splits a line into words, and removes quotes and backslashes, as bash does. White space outside
-/// quotes ends a word. A backslash stands for itself between single quotes, and between double
-/// quotes unless a character follows that is special there.
+/// quotes ends a word. Between single quotes, a backslash is literal. Between double quotes, it is
+/// literal unless the next character is special there.
 pub fn split_line(line: &str) -> BashLine {
     let mut words = vec![String::new()];
     let mut is_in_word = false;
@@ -43,8 +42,8 @@ pub fn split_line(line: &str) -> BashLine {
     BashLine { words, open_quote }
 }
 
-/// Adds the character after a backslash between double quotes. The backslash remains, unless the
-/// character is one of those that have a meaning there.
+/// Appends the character after a backslash between double quotes. The backslash is kept, unless it
+/// escapes a character that is special there.
 fn push_escape_in_double_quotes(word: &mut String, escaped: Option<char>) {
     let has_meaning = matches!(escaped, Some('"' | '\\' | '$' | '`'));
     if !has_meaning {
@@ -54,11 +53,12 @@ fn push_escape_in_double_quotes(word: &mut String, escaped: Option<char>) {
 }
 
 impl BashLine {
-    /// Returns the text by which bash replaces `word` to insert a candidate, quoted as the last
-    /// word is.
+    /// Returns the text with which bash replaces `word` to insert a candidate. It is quoted like
+    /// the last word.
     ///
-    /// bash splits words at characters such as `:`, too. So `word` may be only the end of the last
-    /// word, and bash keeps what precedes it. `None` if the candidate does not begin with that.
+    /// bash also splits words at characters such as `:`. So `word` may be only the end of the last
+    /// word, and bash keeps the text before it. `None` if the candidate does not begin with that
+    /// text.
     pub fn text_to_insert(&self, candidate: &str, word: &str) -> Option<String> {
         // bash gives the word as it was typed, without the quote that is open before it.
         let mut quoted_word = String::from_iter(self.open_quote);
@@ -73,7 +73,7 @@ impl BashLine {
             && candidate.starts_with("~/")
             && let Some(below_home) = candidate.strip_prefix('~')
         {
-            // In quotes, a tilde is not the home directory. Outside, it must not be quoted.
+            // A quoted tilde is not the home directory, so an unquoted one must stay unquoted.
             return match self.open_quote {
                 Some(_) => None,
                 None => Some(format!("~{}", quote_word(below_home, None))),
@@ -85,7 +85,7 @@ impl BashLine {
 }
 
 /// Quotes a text that bash inserts into a word. If a quote is open in the word, the text is quoted
-/// for the inside of that quote, which stays open. Otherwise, backslashes quote the text.
+/// for the inside of that quote. Otherwise, special characters get a backslash.
 fn quote_word(text: &str, open_quote: Option<char>) -> String {
     let mut quoted = String::with_capacity(text.len());
     for c in text.chars() {
@@ -96,8 +96,8 @@ fn quote_word(text: &str, open_quote: Option<char>) -> String {
         }
     }
 
-    // bash adds the closing quote to a completed word, but not if the word ends in that character:
-    // it takes the last one for the closing quote.
+    // bash closes the quote of a completed word. But if the word ends with the quote character,
+    // bash takes that for the closing quote, so one more is needed.
     if let Some(quote) = open_quote
         && quoted.ends_with(quote)
     {
@@ -106,8 +106,8 @@ fn quote_word(text: &str, open_quote: Option<char>) -> String {
     quoted
 }
 
-/// Nothing is special between single quotes but the quote itself, which cannot be escaped. So the
-/// quotes are closed, and opened again after an escaped quote.
+/// Between single quotes, only the quote itself is special, and it cannot be escaped there. So the
+/// quotes are closed, and reopened after an escaped quote.
 fn push_in_single_quotes(quoted: &mut String, c: char) {
     if c == '\'' {
         *quoted += r"'\''";
@@ -118,7 +118,7 @@ fn push_in_single_quotes(quoted: &mut String, c: char) {
 
 fn push_in_double_quotes(quoted: &mut String, c: char) {
     match c {
-        // `!` would be replaced by a command of the history. A backslash prevents that, but would
+        // A `!` is replaced by a command of the history. A backslash prevents that, but would
         // remain between double quotes, so the quotes are closed before it.
         '!' => *quoted += r#""\!""#,
         '"' | '\\' | '$' | '`' => quoted.extend(['\\', c]),
@@ -126,8 +126,8 @@ fn push_in_double_quotes(quoted: &mut String, c: char) {
     }
 }
 
-/// Characters that need no backslash get none, so that the user sees the word as it would be typed,
-/// and can complete it further.
+/// Ordinary characters get no backslash, so that the user sees the word as it would be typed, and
+/// can complete it further.
 fn push_unquoted(quoted: &mut String, c: char) {
     let is_plain = c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     if !is_plain {

@@ -1,4 +1,4 @@
-//! `context --tokens --by`: what fills the context.
+//! `context --tokens --by`: the size of each part of the context.
 
 use super::{Args, ReportedCount};
 use crate::agents::readable::{Folders, shorten_path};
@@ -16,8 +16,8 @@ use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns what to load for the parts of a context: by entry, their sizes and, for a table, their
-/// rows.
+/// Returns the options for loading a session whose context is split into parts. Parts by entry need
+/// the sizes of messages and, for a table, rows.
 pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     let by_entry = args.by == Some(PartKey::Entry);
     let base = if by_entry && !args.json {
@@ -32,9 +32,11 @@ pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Prints the parts of the context at the end of a path, and the difference of their sum to the
-/// size that the session reports. If that is from before a prune, it says nothing about what is
-/// left, and the table has no difference.
+/// Prints the parts of the context at the end of `path`, and the difference between their sum and
+/// the size that the session reports.
+///
+/// If the reported size is from before a prune, it does not describe the current context: then the
+/// table has no difference.
 pub fn print_parts(
     args: &Args,
     by: PartKey,
@@ -81,8 +83,8 @@ pub fn print_parts(
         count.tokens
     };
     let difference = total - estimated as f64;
-    // What the provider did not count as part of the messages has a row. If it counted less than
-    // the estimates, they are compared with each other.
+    // The part that the provider counted beyond the estimates has a row. If the provider counted
+    // less, the shares refer to the sum of the estimates.
     let mut painter = PartPainter {
         by,
         open,
@@ -111,8 +113,7 @@ pub fn print_parts(
     Ok(())
 }
 
-/// Returns the empty table: the parts of a context by entry have no number of messages, because
-/// each is one.
+/// Returns the empty table. Parts by entry have no column of messages, because each is one message.
 fn new_table(by: PartKey) -> Table {
     let name = match by {
         PartKey::Role => Column::text("ROLE").allow_shrink(),
@@ -134,14 +135,15 @@ struct PartPainter<'a> {
     by: PartKey,
     open: &'a OpenSession,
     folders: Folders<'a>,
-    /// What shares are of, in tokens: the window, or the size of the context, or the sum of the
-    /// estimates if that is larger.
+    /// The tokens that are 100 %: the window if it is given; otherwise the size of the context, or
+    /// the sum of the estimates if that is larger.
     total: f64,
     table: Table,
 }
 
 impl PartPainter<'_> {
-    /// Adds a row for each part and, unless it is 0, one for the tokens that are in none of them.
+    /// Adds a row for each part. Unless `remainder` is 0, adds a row for the tokens that are in no
+    /// part.
     fn add_rows(
         &mut self,
         parts: &[ContextPart],
@@ -173,7 +175,7 @@ impl PartPainter<'_> {
         Ok(())
     }
 
-    /// Returns the cells of tokens and of their share in the context.
+    /// Returns two cells: the number of tokens, and their share of [`Self::total`].
     fn numbers(&self, tokens: f64) -> Vec<Cell> {
         let share = if self.total > 0.0 {
             format!("{:.1} %", tokens / self.total * 100.0)
@@ -198,7 +200,7 @@ impl PartPainter<'_> {
     }
 }
 
-/// What the last row is for people.
+/// The name of the last row, which has the tokens that are in no part.
 const REMAINDER: &str = "(system prompt, tools, and error of the estimates)";
 
 fn key_name(by: PartKey) -> &'static str {
@@ -210,7 +212,8 @@ fn key_name(by: PartKey) -> &'static str {
     }
 }
 
-/// Returns a part as JSON, under the name of what the parts are grouped by.
+/// Returns a part as JSON. The member that names the part is called like the key of the grouping,
+/// for example `role`.
 fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
     let row = match part.entry {
         Some(ix) => {
@@ -239,7 +242,7 @@ fn difference_json(args: &Args, by: PartKey, tokens: f64) -> Vec<u8> {
         .finish()
 }
 
-/// Returns a row with the share of the window, if `--window` is given.
+/// Adds the share of the window to a row, if `--window` is given.
 fn with_share(args: &Args, row: Object, tokens: f64) -> Object {
     row.with(args.window, |row, window| {
         row.number("share", tokens / window as f64)

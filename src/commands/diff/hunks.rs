@@ -6,7 +6,7 @@ use crate::format::format_count;
 use crate::ops::diff::context::Hunk;
 use owo_colors::Style;
 
-/// The size in bytes above which the words of a change are not compared.
+/// The size of a change, in bytes, above which its words are not compared.
 const MAX_COMPARED_BYTES: usize = 256 * 1024;
 
 /// Prints hunks after a header with the names of both sides.
@@ -51,8 +51,8 @@ pub fn line_stat(hunks: &[Hunk]) -> String {
     )
 }
 
-/// Appends a block: a run of common lines, or a change. In colour, the words that differ are
-/// highlighted if the change has lines on both sides.
+/// Appends a block: a run of common lines, or a change. In a change that has both removed and added
+/// lines, the words that differ are highlighted, if the output has colour.
 fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
     if let Some(marked) = compare_words(block, styles) {
         for line in &marked.old {
@@ -72,9 +72,10 @@ fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
     }
 }
 
-/// Returns the removed and the added lines of a change, with the words marked that differ. `None`
-/// if nothing is highlighted: without colour, if lines are only removed or only added, if they have
-/// too little in common, or if the change is larger than [`MAX_COMPARED_BYTES`].
+/// Returns the removed and the added lines of a change, with the differing words marked.
+///
+/// `None` if nothing is to be highlighted: there is no colour, lines were only removed or only
+/// added, the change is larger than [`MAX_COMPARED_BYTES`], or its lines have too little in common.
 fn compare_words<'b>(block: &'b [(DiffSign, String)], styles: &Styles) -> Option<MarkedLines<'b>> {
     let lines_with = |wanted: DiffSign| -> Vec<&str> {
         let lines = block.iter().filter(|(sign, _)| *sign == wanted);
@@ -92,7 +93,7 @@ fn compare_words<'b>(block: &'b [(DiffSign, String)], styles: &Styles) -> Option
     mark_changed_words(&removed, &added)
 }
 
-/// Appends a line given in parts, some of which are highlighted.
+/// Appends a line, whose changed parts are highlighted.
 fn push_line(sign: DiffSign, parts: &[LinePart], styles: &Styles, out: &mut String) {
     let style = match sign {
         DiffSign::Common => Style::new(),

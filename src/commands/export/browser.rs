@@ -1,13 +1,13 @@
-//! `export --open`: shows the new page in a browser, and does not wait for it.
+//! `export --open`: shows the new page in a browser, without waiting for it to close.
 
 use crate::cli::output::{Failure, Ui};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The variable that names a browser: a program and its first arguments.
+/// The environment variable that names a browser: a program and its first arguments.
 const BROWSER_VARIABLE: &str = "PISESS_BROWSER";
 
-/// The program that opens a file as the desktop does, and its first arguments.
+/// The program that opens a file with the application that the desktop has set for it.
 const SYSTEM_BROWSER: &str = if cfg!(windows) {
     "explorer"
 } else if cfg!(target_os = "macos") {
@@ -16,8 +16,8 @@ const SYSTEM_BROWSER: &str = if cfg!(windows) {
     "xdg-open"
 };
 
-/// Opens the page at an absolute path. The program gets no stream of pisess, so that it prints
-/// nothing between the rows of a terminal.
+/// Opens the page at an absolute path. The browser gets none of the standard streams, because its
+/// output would appear between the rows of pisess.
 pub fn open_page(page: &Path, ui: &Ui) -> Result<(), Failure> {
     let named = ui.env_var(BROWSER_VARIABLE);
     let command_line = named.as_deref().unwrap_or_default().trim();

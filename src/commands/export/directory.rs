@@ -12,9 +12,8 @@ use foldhash::HashSet;
 use pisess_store::Reach;
 use std::path::{Path, PathBuf};
 
-/// Exports the sessions below a directory. Those of sub-agents are not exported on their own: they
-/// belong to the session that started them. A failure is reported, and the other sessions are
-/// exported.
+/// Exports the sessions below a directory. Sessions of sub-agents are skipped: they belong to the
+/// session that started them. A failure is reported, and the other sessions are exported.
 pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
         return Err(Failure::usage_error("REF is an entry of one session")
@@ -51,7 +50,8 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
             continue;
         }
         if failure.exit() == Exit::Found {
-            // A session without messages is ordinary in a store.
+            // A store ordinarily has sessions without messages, so they are no failure of the
+            // export.
             ui.warn(&failure.to_line());
         } else {
             worst_exit = worst_exit.max(ui.report_failure(&failure));
@@ -61,15 +61,16 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
     Ok(worst_exit)
 }
 
-/// The exports of the sessions of a directory.
+/// The state of an export of a directory, over all of its sessions.
 #[derive(Default)]
 pub struct Batch {
-    /// The files that were written, or found complete.
+    /// The files that were written so far, or that an earlier run had completed.
     pub outputs: HashSet<PathBuf>,
-    /// What the documents of all sessions leave out, and of how many sessions.
+    /// The branches and entries that all documents together leave out.
     left_out: OtherBranches,
+    /// The number of sessions whose documents leave out branches.
     sessions_with_others: usize,
-    /// The rollouts of Codex among the sessions, and in their stores.
+    /// The rollouts of Codex among the sessions and in their stores.
     pub rollouts: Rollouts,
 }
 
@@ -80,7 +81,7 @@ impl Batch {
         self.sessions_with_others += 1;
     }
 
-    /// Reports what all documents leave out, as the export of one session does.
+    /// Reports the branches that the documents leave out, in one warning for all sessions.
     fn warn_of_other_branches(&self, ui: &mut Ui) {
         if self.sessions_with_others == 0 {
             return;
@@ -93,7 +94,7 @@ impl Batch {
     }
 }
 
-/// Returns the failure for a session whose export would overwrite that of another.
+/// Returns the failure for a session whose export would overwrite the export of another session.
 pub fn same_file_name_failure(session: &Path) -> Failure {
     let name = to_visible(&session.to_string_lossy());
     Failure::invalid(format_args!(

@@ -1,4 +1,5 @@
-//! `export --as messages`: conversations as examples for fine-tuning, one JSON line each.
+//! `export --as messages`: writes conversations as examples for fine-tuning, each as a line of
+//! JSON.
 
 use super::session::load_options;
 use super::sub_agents::open_session;
@@ -23,18 +24,18 @@ use pisess_store::{self as store, Action, Cause, Reach, Spooled, StoreError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The end of the names of files that have no name of their own. A session has another.
+/// The suffix of a file name that is derived from the session or the directory.
 pub const SUFFIX: &str = ".messages.jsonl";
 
-/// What the arguments ask for: sessions and directories, and the part of a session to write.
+/// The sessions and directories to export, and the part of a session to write.
 struct Sources<'a> {
     paths: Vec<&'a Path>,
     reference: Option<&'a str>,
 }
 
 impl Sources<'_> {
-    /// Reads the arguments after the first session: REF, or further sessions and directories. The
-    /// second argument is REF unless it is a path, or others follow it.
+    /// Interprets the arguments after the first session: a REF, or further sessions and
+    /// directories. The second argument is a REF if it is the last and does not look like a path.
     fn from_args(args: &Args) -> Result<Sources<'_>, Failure> {
         let mut paths = vec![args.session.as_path()];
         let mut reference = args.at.as_deref();
@@ -53,15 +54,15 @@ impl Sources<'_> {
         Ok(Sources { paths, reference })
     }
 
-    /// Whether one session is written, whose failure is that of the command.
+    /// Whether there is exactly one session. Then its failure is the failure of the command.
     fn is_single_session(&self) -> bool {
         matches!(self.paths[..], [path] if !path.is_dir())
     }
 }
 
-/// Writes a line for each conversation: of the sessions, and of each session below the directories.
-/// A session without messages has none. Of a directory, sessions of sub-agents and conversations
-/// without a user message are left out.
+/// Writes a line for each conversation: of each session, and of each session below the directories.
+/// A session without messages has no line. From directories, sessions of sub-agents and
+/// conversations without a user message are left out.
 pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sources = Sources::from_args(args)?;
     let mut writer = ExampleWriter {
@@ -109,31 +110,31 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(writer.exit)
 }
 
-/// Writes conversations one after another.
+/// Writes conversations one after another, and counts them.
 struct ExampleWriter<'a> {
     args: &'a Args,
-    /// The entry or range to write; the whole path without it.
+    /// The entry or range to write; without it, the whole path to the leaf.
     reference: Option<&'a str>,
-    /// Whether there is only one session, whose failure is that of the command.
+    /// Whether there is exactly one session. Then its failure is the failure of the command.
     is_single_session: bool,
-    /// The number of lines so far.
+    /// The number of conversations written so far.
     count: usize,
-    /// The number of conversations so far that are left out, because they have no user message.
+    /// The number of conversations left out so far, because they have no user message.
     without_question: usize,
-    /// With `--redact`, the secrets of all sessions so far.
+    /// With `--redact`, the secrets removed from the sessions so far.
     removed: Option<RemovedSecrets>,
-    /// The first session, for messages about the whole.
+    /// The first session, which failures about the whole export name.
     first_input: Option<Input>,
-    /// The files of all sessions, none of which may be replaced.
+    /// The files of all sessions. The output must not replace any of them.
     input_paths: Vec<PathBuf>,
     exit: Exit,
-    /// The failure that ended the export.
+    /// The failure of the only session, which ends the export.
     failure: Option<Failure>,
 }
 
 impl ExampleWriter<'_> {
-    /// Writes the only session, whose failure is kept, or else each session, and reports what
-    /// failed.
+    /// Writes all sessions. Keeps the failure of an only session; of several sessions, reports each
+    /// failure and goes on.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
         if self.is_single_session {
             let opened = Input::open_to_read(&self.args.session, ui);
@@ -160,7 +161,7 @@ impl ExampleWriter<'_> {
             let Err(failure) = written else {
                 continue;
             };
-            // A session without entries has none of the last ones.
+            // `--last` of a session without entries selects nothing, which is also no failure here.
             let has_nothing_to_write = failure.is_transcript() || failure.exit() == Exit::Found;
             if !has_nothing_to_write {
                 self.exit = self.exit.max(ui.report_failure(&failure));
@@ -168,8 +169,8 @@ impl ExampleWriter<'_> {
         }
     }
 
-    /// Writes the conversations of a session. If one of its lines cannot be read, none of them is
-    /// written, so that those of other sessions can follow.
+    /// Writes the conversations of a session. Of several sessions, one is written only if all of
+    /// its lines can be read, so that no part of it precedes the next session.
     fn write_session(
         &mut self,
         mut input: Input,
@@ -190,7 +191,8 @@ impl ExampleWriter<'_> {
         }
         let open = OpenSession::from_input(input, load_options(ui), ui)?;
         let mut ranges = self.conversations(&open)?;
-        // Nobody trains on the commands that a user ran. A session that is named is written anyway.
+        // A conversation in which the user only ran commands is useless for training. It is written
+        // anyway if its session is the only one, because the user asked for it.
         if !self.is_single_session {
             let range_count = ranges.len();
             ranges.retain(|range| has_user_message(&open.session, range.end));
@@ -198,7 +200,8 @@ impl ExampleWriter<'_> {
         }
         let mut count = 0;
         if self.is_single_session {
-            // A failure ends the command, so nothing is printed of an incomplete session.
+            // A failure ends the command before anything is printed, so no intermediate file is
+            // needed.
             count = self
                 .write_examples(&open, &ranges, out)
                 .map_err(|error| copy_failure(&open.input, error))?;
@@ -216,8 +219,8 @@ impl ExampleWriter<'_> {
         Ok(())
     }
 
-    /// Returns the conversations to write: the path to REF, or with `--branches` the path to each
-    /// tip, the oldest first.
+    /// Returns the conversations of a session to write: the path to REF, or with `--branches` the
+    /// path to each tip. The oldest conversation is first.
     fn conversations(&self, open: &OpenSession) -> Result<Vec<EntryRange>, Failure> {
         if !self.args.branches {
             let last_count = self.args.last.entry_count;
@@ -232,7 +235,7 @@ impl ExampleWriter<'_> {
         Ok(ranges)
     }
 
-    /// Writes the conversations that have a message, each on a line. Returns their number.
+    /// Writes each conversation that has a message as a line. Returns the number of lines.
     fn write_examples(
         &self,
         open: &OpenSession,
@@ -251,8 +254,9 @@ impl ExampleWriter<'_> {
         Ok(count)
     }
 
-    /// Writes a conversation: what its agent's model would see, but without compactions unless
-    /// `--context` is given. Returns whether it was written: not if it has no message.
+    /// Writes a conversation as its agent's model would see it. Without `--context`, compactions
+    /// are ignored, so that the original messages are written. Returns false if the conversation
+    /// has no message, and nothing was written.
     fn write_example(
         &self,
         open: &OpenSession,
@@ -262,6 +266,7 @@ impl ExampleWriter<'_> {
         let session = &open.session;
         let mut path: Vec<EntryIx> = session.path(range.end.entry());
         if !self.args.context {
+            // Without the compaction entries, the agent builds the context of the whole path.
             path.retain(|&ix| session.entry(ix).kind != Kind::Compaction);
         }
         let reader = open.entry_reader();
@@ -281,14 +286,14 @@ impl ExampleWriter<'_> {
     }
 }
 
-/// Whether there is a user message on the path to a position.
+/// Whether a user message is on the path to a position.
 fn has_user_message(session: &Session, end: Position) -> bool {
     session
         .ancestors(end.entry())
         .any(|ix| session.is_message(ix, Role::User))
 }
 
-/// Writes the lines to standard output or to the file of `-o`, whose path is then printed.
+/// Writes the lines to standard output, or to a file whose path is then printed.
 fn write_result(
     args: &Args,
     lines: &Spooled,
@@ -324,8 +329,9 @@ fn write_result(
     })
 }
 
-/// Returns the path of the result: that of `-o`, or a file in the directory of `-o` or the current
-/// one that is named after the session or the directory.
+/// Returns the path of the output: the file of `-o`, or a new name in the directory of `-o`, or in
+/// the current directory. The new name is derived from the session or the directory. Without `-o`,
+/// a session from standard input is exported to standard output.
 fn output_path(args: &Args, ui: &Ui) -> PathBuf {
     let is_stream = args.session == Path::new("-");
     if is_stream && args.output.is_none() {

@@ -1,4 +1,5 @@
-//! Writes the export of a session to a file or to standard output, and searches it for secrets.
+//! Writes the export of a session to a file or to standard output. Searches it for secrets that
+//! should have been removed.
 
 use super::browser::open_page;
 use super::{Args, WRITE_BUFFER, open_needs_file_failure};
@@ -22,31 +23,31 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Writes the export of a session.
+/// Writes the export of one session.
 pub struct Exporter<'a> {
     pub args: &'a Args,
     pub format: Rendition,
     pub session: &'a Input,
-    /// Whether the session is one of those of a directory.
+    /// Whether the command exports a directory that contains the session.
     pub is_from_directory: bool,
-    /// The secrets that were removed from the session, with `--redact`.
+    /// With `--redact`, the secrets that were removed from the session.
     pub removed: Option<&'a RemovedSecrets>,
-    /// The sessions of sub-agents, for a trajectory.
+    /// The sessions of sub-agents, which a trajectory embeds.
     pub agents: &'a [OpenSession],
     pub workers: usize,
 }
 
-/// What the export may replace.
+/// The existing files that an export may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Replaced {
-    /// Any file, with `--force`.
+    /// Any file, but only with `--force`.
     IfForced,
-    /// A page that pisess wrote of the same session.
+    /// Without `--force`, an unchanged page that pisess wrote of the same session.
     OwnPage,
 }
 
 impl Exporter<'_> {
-    /// Leaves out as little as possible so that at most `max_size` bytes are written.
+    /// Leaves out as little as possible, until the export has at most `max_size` bytes.
     pub fn fit_to_size(
         &self,
         contents: &mut Contents,
@@ -67,8 +68,8 @@ impl Exporter<'_> {
             .with_hint("give a larger --max-size"))
     }
 
-    /// Writes the export to standard output or to a file, whose path is then printed. With `--open`,
-    /// the file is shown in the browser.
+    /// Writes the export to standard output or to a file. Prints the path of the file, and with
+    /// `--open` shows it in the browser.
     pub fn write_output(
         &self,
         contents: &Contents,
@@ -76,7 +77,7 @@ impl Exporter<'_> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         if output == Path::new("-") {
-            // The export of a stream is printed if there is no `-o`.
+            // Without `-o`, `output` is `-` if the session is from standard input.
             if self.args.open {
                 return Err(open_needs_file_failure());
             }
@@ -95,10 +96,11 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Writes the export to a new file, or in place of a page of the same session. With `--redact`,
-    /// the export is searched before the file appears at its path: if a secret is left in it, the
-    /// command fails without creating a file. Returns `None` if an earlier run has written the same
-    /// file.
+    /// Writes the export to a new file, or replaces a page of the same session. Returns `None` if
+    /// an earlier run has already written an identical file.
+    ///
+    /// With `--redact`, the export is searched for secrets before it appears at its path. If one is
+    /// left, the command fails without creating a file.
     fn create_file(
         &self,
         contents: &Contents,
@@ -122,8 +124,9 @@ impl Exporter<'_> {
         self.create_file_at(contents, &path, Replaced::OwnPage, ui)
     }
 
-    /// Returns the page at a path if pisess wrote it of this session, without the session itself,
-    /// and it was not changed since.
+    /// Returns the page at a path that may be replaced: pisess wrote it of this session, it does
+    /// not contain the session file itself, and it has not been changed since. `None` for any other
+    /// file.
     fn own_page(&self, contents: &Contents, path: &Path) -> Option<OwnPage> {
         if !matches!(self.format, Rendition::Page | Rendition::StaticPage) {
             return None;
@@ -133,13 +136,14 @@ impl Exporter<'_> {
         read_own_page(&file, contents.session).ok()?
     }
 
-    /// Whether the export may replace a page without `--force`. A redacted page is replaced only by
-    /// a redacted one: it may be at a place where others see it.
+    /// Whether the export may replace `page` without `--force`. A redacted page is replaced only by
+    /// a redacted one, because others may be able to read it.
     fn may_replace(&self, page: OwnPage) -> bool {
         !page.is_redacted || self.removed.is_some()
     }
 
-    /// Writes the export to a file, as [`Exporter::create_file`] does.
+    /// Writes the export to a file, replacing only what `replaced` permits. See
+    /// [`Exporter::create_file`].
     fn create_file_at(
         &self,
         contents: &Contents,
@@ -157,8 +161,8 @@ impl Exporter<'_> {
             return self.accept_complete(path, create_result, &mut write);
         }
 
-        // The store calls this with the complete file, right before it gets its name. An error
-        // leaves the path as it was.
+        // The store calls `check` with the complete file, right before the file gets its name. If
+        // `check` fails, the path stays as it was.
         let mut left_secrets = BTreeSet::new();
         let mut check = |written: &dyn ReadAt| {
             if let Some(removed) = self.removed {
@@ -166,7 +170,7 @@ impl Exporter<'_> {
                 refuse_leftovers(!left_secrets.is_empty())?;
             }
             if replaces_page {
-                // The user may have changed the page since it was looked at.
+                // The user may have changed the page since [`Exporter::create_file`] looked at it.
                 let may_replace = match self.own_page(contents, path) {
                     Some(page) => self.may_replace(page),
                     None => false,
@@ -180,17 +184,19 @@ impl Exporter<'_> {
         let create_result =
             store::create_private(path, session.file(), force, &mut write, Some(&mut check));
         if let Some(removed) = self.removed {
-            // First, because `create_result` is an error as well then, but does not name the secret.
+            // This comes first: `create_result` has failed as well then, but does not name the
+            // secret.
             removed.refuse_left_in_export(&left_secrets, session)?;
             report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }
-        // An earlier run kept its export only if no secret was left in it.
+        // An existing export can be accepted: an earlier run completed it only if no secret was
+        // left.
         self.accept_complete(path, create_result, &mut write)
     }
 
-    /// Accepts that a file exists if the session is one of a directory's, and the file has the
-    /// content that `write` would write: an earlier run wrote it before it was killed. Returns
-    /// `None` then.
+    /// Accepts that the file exists already if it has the content that `write` would write. This is
+    /// only for the sessions of a directory: an earlier run wrote the file before it was killed.
+    /// Returns `None` for such a file, and otherwise `create_result`.
     fn accept_complete(
         &self,
         path: &Path,
@@ -208,8 +214,8 @@ impl Exporter<'_> {
         Err(error.into())
     }
 
-    /// Writes the export to standard output. With `--redact`, it is written to a temporary file
-    /// first, and printed only if no secret is left in it.
+    /// Writes the export to standard output. With `--redact`, writes it to a temporary file first,
+    /// and prints it only if no secret is left in it.
     fn print_to_stdout(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
         let session = self.session;
         let Some(removed) = self.removed else {
@@ -227,8 +233,8 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Prints the path of the new file; as JSON, also the number of entries, and with `--redact`
-    /// what was removed.
+    /// Prints the path of the new file. As JSON, adds the number of entries and, with `--redact`,
+    /// the numbers of removed secrets.
     fn print_path(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
         let path = path.to_string_lossy();
         ui.print_after_write(&path, |ui| {
@@ -245,8 +251,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// Returns the contents of the sub-agents that have steps. If several have the same id, a
-    /// number is appended from the second on, because ids must be unique in the trajectory.
+    /// Returns the contents of the sub-agents that have steps. Ids must be unique in a trajectory:
+    /// the second sub-agent with an id gets the suffix `-2`, the third `-3`, and so on.
     fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
@@ -272,7 +278,7 @@ impl Exporter<'_> {
         agents
     }
 
-    /// Writes the contents in the format, through a buffer of [`WRITE_BUFFER`] bytes.
+    /// Writes `contents` in the format of the export, through a buffer of [`WRITE_BUFFER`] bytes.
     fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
         match self.format {
@@ -284,14 +290,14 @@ impl Exporter<'_> {
             }
             Rendition::StaticPage => write_static_page(contents, self.workers, &mut out)?,
             Rendition::Page => write_page(contents, self.workers, self.args.attach, &mut out)?,
-            // `export_examples` writes them.
+            // `export_examples` writes this format.
             Rendition::Messages => {}
         }
         io::Write::flush(&mut out)
     }
 }
 
-/// Returns the failure for an export with secrets that would replace a page without them.
+/// Returns the failure for an export with secrets that would replace a redacted page.
 fn redacted_page_failure(page: &Path) -> Failure {
     let path = to_visible(&page.to_string_lossy());
     Failure::invalid(format_args!(
@@ -301,7 +307,7 @@ fn redacted_page_failure(page: &Path) -> Failure {
     .with_hint("add --redact, choose another name, or overwrite it with --force")
 }
 
-/// Returns the path of a session; an empty text for a stream.
+/// Returns the path of a session's file; an empty text for a stream.
 fn path_text(input: &Input) -> String {
     match input.file() {
         Some(file) => file.path().to_string_lossy().into_owned(),

@@ -1,4 +1,4 @@
-//! The path of an export: the argument of `-o`, or a name made from the session's file name or title.
+//! The path of an export: the argument of `-o`, or a name derived from the session.
 
 use super::{Args, examples};
 use crate::cli::open::Input;
@@ -10,10 +10,12 @@ use pisess_store as store;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Returns the path of the export: that of `-o`, or in the directory of `-o` a file named after the
-/// session. Without `-o`, that file is in the current directory. A stream has no name: its export
-/// is `-`, standard output. The documents of a directory are named after their titles, so that
-/// people find them; a trajectory has the name of its session.
+/// Returns the path of the export. That is the file of `-o`; or a file named after the session, in
+/// the directory of `-o` or, without `-o`, in the current directory. The export of a stream, which
+/// has no name, is `-`: standard output.
+///
+/// If the session is one of a directory, its page or document is named after its title, so that
+/// people find it. A trajectory always has the name of its session.
 pub fn output_path(
     args: &Args,
     format: Rendition,
@@ -44,7 +46,8 @@ pub fn output_path(
     }
 }
 
-/// Returns the short id of a session, as `list` shows it; of its file's name if it has no id.
+/// Returns the short id of a session, as `list` shows it. A session without an id gets one from the
+/// name of its file.
 fn short_id(contents: &Contents, stem: &OsStr) -> String {
     let mut id = contents.session.header.id.to_string_lossy().into_owned();
     if id.is_empty() {

@@ -21,7 +21,8 @@ use crate::session::entry::Role;
 use crate::session::range::EntryRange;
 use std::path::Path;
 
-/// Exports a session: the one that the user gave, or one below the directory that was given.
+/// Exports one session. `batch` is the state of the export of a directory; `None` if the user gave
+/// the session itself.
 pub fn export_session(
     args: &Args,
     path: &Path,
@@ -91,7 +92,8 @@ pub fn export_session(
     Ok(Exit::Done)
 }
 
-/// Notes that a range begins within a turn: with a reply or a result, whose user message is above.
+/// Warns if a range begins within a turn: its first message is a reply or a tool result, and the
+/// user message of that turn is above the range.
 fn warn_if_within_turn(open: &OpenSession, range: EntryRange, ui: &mut Ui) {
     let session = &open.session;
     let entries = range.entries(session);
@@ -108,7 +110,7 @@ fn warn_if_within_turn(open: &OpenSession, range: EntryRange, ui: &mut Ui) {
     }
 }
 
-/// Collects the contents of the export, without cuts.
+/// Collects the contents of the export, before options leave anything out.
 fn load_contents<'a>(
     args: &Args,
     format: Rendition,
@@ -149,8 +151,8 @@ fn load_contents<'a>(
     Ok(contents)
 }
 
-/// Returns what the entries of a page count for, as `stats` counts them. What was pruned from the
-/// session is left out if it cannot be read.
+/// Returns the usage that a page shows for its entries, computed as `stats` does. Includes what was
+/// pruned from the session, if the file with it can be read.
 fn count_work(open: &OpenSession, contents: &Contents) -> Work {
     if let Ok(Some(pruned)) = load_pruned(&open.input) {
         let options = LoadOptions {
@@ -173,7 +175,8 @@ fn file_name(input: &Input) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// What is loaded of a session: rows, and the usage that pages and trajectories show.
+/// Returns the options for loading a session: with rows, and with the usage that pages and
+/// trajectories show.
 pub fn load_options(ui: &Ui) -> LoadOptions {
     LoadOptions {
         usage: true,

@@ -9,9 +9,9 @@ use crate::cli::rollouts::Rollouts;
 use pisess_store::{self as store, Reach};
 use std::path::Path;
 
-/// Opens the sessions of sub-agents, which are in the directory named like the session. A session
-/// that cannot be read is left out, with a warning. If `removed_secrets` is given, secrets are
-/// removed from each session, and added to those.
+/// Opens the sessions of sub-agents, which are in a directory with the name of the session. A
+/// session that cannot be read is skipped with a warning. If `removed_secrets` is given, removes
+/// the secrets from each session and adds them to `removed_secrets`.
 pub fn open_sub_agents(
     input: &Input,
     args: &Args,
@@ -53,7 +53,7 @@ pub fn open_sub_agents(
     Ok(agents)
 }
 
-/// Opens a file, and fails if its first line is not the header of a session.
+/// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
 pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
     let input = Input::open_path_to_read(path, &Rollouts::default(), ui.stdout_predicate())?;
     input.read_header()?;

@@ -1,4 +1,4 @@
-//! A fork for an agent with another format, in its store.
+//! A fork for an agent with a format of its own, written to the store of that agent.
 
 use super::{Args, is_reported, new_file_path};
 use crate::cli::foreign::agent_root;
@@ -15,19 +15,20 @@ use pisess_json::text::Text;
 use pisess_store::{self as store, Attempt, SessionFile, StoreError, WriteOptions};
 use std::path::{Path, PathBuf};
 
-/// A fork that becomes a session of another agent.
+/// A fork that is converted into a session of another agent.
 pub struct NativeFork<'a> {
     pub args: &'a Args,
     pub open: &'a OpenSession,
     pub agent: Origin,
-    /// How that agent writes sessions.
+    /// The format of that agent's sessions.
     pub format: &'static dyn NativeFormat,
-    /// The fork as a session of pi.
+    /// The fork as a session of pi, before it is converted.
     pub new_session: &'a NewSession,
 }
 
 impl NativeFork<'_> {
-    /// Converts the fork.
+    /// Converts the fork, and chooses the path of the new file. Fails if the agent could not
+    /// continue the result, because it has no message.
     pub fn create(
         &self,
         editor_text: Option<Text<'static>>,
@@ -77,7 +78,7 @@ impl NativeFork<'_> {
         })
     }
 
-    /// Writes the session, and reports how to continue it.
+    /// Writes the session. On a terminal, also prints the command that continues it.
     pub fn write(&self, creation: Creation, now_ms: i64, ui: &mut Ui) -> Result<Exit, Failure> {
         let path = creation.path.clone();
         let is_in_store = creation.folder.is_some();
@@ -92,8 +93,8 @@ impl NativeFork<'_> {
         Ok(exit)
     }
 
-    /// Adds the title to the list in which the agent looks for it. The session is there already, so a
-    /// failure is only reported.
+    /// Adds the session's title to the file in which the agent looks for titles. The session is
+    /// written already, so a failure is only a warning.
     fn list_title(&self, now_ms: i64, ui: &mut Ui) {
         let Some(title) = self.open.session.name() else {
             return;
@@ -116,7 +117,8 @@ impl NativeFork<'_> {
         }
     }
 
-    /// Returns the working directory: that of `--cwd`, of the session, or the current one.
+    /// Returns the working directory of the new session: that of `--cwd`, else of the session, else
+    /// the current directory.
     fn cwd(&self, ui: &Ui) -> Text<'static> {
         if let Some(cwd) = self.args.absolute_cwd(ui) {
             return Text::from(cwd.to_string_lossy().into_owned());
@@ -127,8 +129,8 @@ impl NativeFork<'_> {
         }
     }
 
-    /// Returns the directory of the agent; `None` if the file is created elsewhere. A session that
-    /// was read from standard input is written to standard output.
+    /// Returns the root of the agent's store. `None` if `-o` or `--dir` names another place, or if
+    /// the session is from standard input: then it is written to standard output.
     fn store_folder(&self, ui: &Ui) -> Result<Option<PathBuf>, Failure> {
         let is_elsewhere = self.args.write.output.is_some() || self.args.dir.is_some();
         let is_from_stdin = self.open.input.path.is_none();
@@ -143,8 +145,8 @@ impl NativeFork<'_> {
     }
 }
 
-/// Appends a line to a file of the agent, which is created if it is missing. The agent appends to
-/// it, too.
+/// Appends a line to a file of the agent, or creates the file with this line. The agent may append
+/// to the file at the same time: then the file is opened again, and the append is repeated.
 fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     if !path.exists() {
         store::create(path, None, false, &mut |out| out.write_all(line))?;

@@ -1,4 +1,4 @@
-//! The rows of a search.
+//! Formats the rows of a search.
 
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
@@ -22,54 +22,57 @@ use std::path::Path;
 
 /// The format of the output.
 pub struct MatchPainter {
-    /// Whether a session has one row: the number of entries that match, after its path if that is
-    /// printed.
+    /// Whether each session has one row: the number of matching entries, after the session's path
+    /// if paths are printed.
     pub prints_counts: bool,
-    /// If these are set, and entries are not counted, a session has one row with its path.
+    /// If this is set, and `prints_counts` is not, each session with a match has one row: its path.
     pub path_output: PathsArgs,
-    /// Whether a session without a match has one row, its path, and the others have none.
+    /// Whether each session without a match has one row, its path, and the other sessions have
+    /// none.
     pub lists_unmatched: bool,
-    /// Whether the whole text of an entry follows its id and role.
+    /// Whether the row of an entry has only its id and role, and the whole text follows below.
     pub prints_whole_text: bool,
-    /// Whether the matches of an entry are printed in place of its row.
+    /// Whether the matching texts of an entry are printed in place of its row.
     pub prints_only_matches: bool,
     pub json: bool,
-    /// Whether a single session is searched.
+    /// Whether only one session is searched.
     pub is_single_session: bool,
     /// Whether each session has a heading above its rows.
     pub prints_headings: bool,
-    /// Whether headings name sessions by the end of their ids, because no paths were given.
+    /// Whether headings name sessions by the suffixes of their ids. This is so if the user gave no
+    /// paths.
     pub names_by_id: bool,
     /// Whether rows begin with the path of their session.
     pub prefixes_path: bool,
-    /// Whether the rows of a session with what tools were given and printed are its last.
+    /// Whether the rows of tool calls and tool results follow all other rows of a session.
     pub puts_tools_last: bool,
-    /// Whether the search goes on with what is written later.
+    /// Whether the search continues with entries that are written later (`--follow`).
     pub follows: bool,
     /// Whether rows show that their entry failed.
     pub marks_failures: bool,
     /// Whether rows show that their entry is not on the path to the leaf.
     pub marks_other_branches: bool,
-    /// The number of entries to print above each match, and below it.
+    /// The number of entries to print above each match, and (`max_below`) below it.
     pub max_above: usize,
     pub max_below: usize,
     /// The options for loading a session whose entries are printed around matches.
     pub options: LoadOptions,
-    /// The width at which long texts are broken; `None` in a pipe.
+    /// The width at which whole texts are wrapped; `None` if they are not, as in a pipe.
     pub row_width: Option<usize>,
+    /// The maximum width of a row; `usize::MAX` if it is unlimited.
     pub width: usize,
     pub styles: Styles,
     pub links: Links,
 }
 
 impl MatchPainter {
-    /// Whether there is a row for each entry that matches.
+    /// Whether each matching entry has a row, and not each session.
     pub fn has_rows(&self) -> bool {
         !self.prints_counts && !self.path_output.is_set() && !self.lists_unmatched
     }
 
-    /// Whether the prefixes that name entries stand out. While a session grows, ids that are unique
-    /// now may not stay so.
+    /// Whether the unique prefixes of ids are highlighted. They are not with `--follow`: a prefix
+    /// may become ambiguous while the session grows.
     pub fn marks_prefixes(&self) -> bool {
         self.styles.has_colour() && !self.json && !self.follows
     }
@@ -78,11 +81,11 @@ impl MatchPainter {
         self.max_above > 0 || self.max_below > 0
     }
 
-    /// Returns the text that separates the rows of a session from those of the session before.
+    /// Returns the text between the rows of the previous session and those of this one.
     ///
-    /// With headings, this is the session's path or id, its start time and its working directory,
-    /// after an empty line unless the session is the first. Without headings, it is a row `--` if
-    /// entries around matches are printed, and otherwise nothing.
+    /// With headings, this is the session's path or id, its start time and its working directory.
+    /// An empty line precedes the heading, unless the session is the first. Without headings, it is
+    /// the row `--` if entries around matches are printed, and otherwise empty.
     pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.prints_headings {
             if is_first || self.json || !self.has_rows() {
@@ -126,14 +129,15 @@ impl MatchPainter {
         )
     }
 
-    /// Returns the row between entries that do not follow each other.
+    /// Returns the row `--`, which separates entries that are not adjacent.
     fn gap_row(&self) -> String {
         apply_style("--", self.styles.dim) + "\n"
     }
 
-    /// Appends the row of a match, or of an entry near a match: path, id, role and snippet. `:`
-    /// separates them in the row of a match, `-` in the row of an entry near it. The snippet gets
-    /// the width that the other columns leave. If the entry has no id, `:LINE` replaces it.
+    /// Appends the row of a match, or of an entry near a match. Its columns are path, id, role and
+    /// snippet, separated by `:` in the row of a match and by `-` in the other rows, as in grep.
+    /// The snippet gets the width that the other columns leave. If the entry has no id, `:LINE`
+    /// replaces it.
     pub fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let path = found.path;
         if self.json {
@@ -160,7 +164,7 @@ impl MatchPainter {
             RowKind::Context => styles.dim,
         };
         let row_start = out.len();
-        // The columns of all parts but the snippet.
+        // The width of all columns but the snippet.
         let mut columns = 0;
         if self.prefixes_path {
             let shown_path = visible_path(path);
@@ -200,7 +204,8 @@ impl MatchPainter {
         }
     }
 
-    /// Returns what ends the row of a match on a terminal.
+    /// Returns the notes at the end of a row: that the entry failed, and that it is on another
+    /// branch.
     fn notes_for_people(&self, entry_match: &Match) -> Vec<&'static str> {
         let mut notes = Vec::new();
         if self.marks_failures && entry_match.has_failed {
@@ -212,7 +217,7 @@ impl MatchPainter {
         notes
     }
 
-    /// Appends the text of an entry, indented, so that no text can be mistaken for a row.
+    /// Appends the text of an entry. It is indented, so that no line of it looks like a row.
     fn push_whole_text(&self, texts: &MatchTexts, out: &mut Vec<u8>) {
         let text = texts.whole.as_deref().unwrap_or_default();
         let mut lines = String::new();
@@ -222,7 +227,7 @@ impl MatchPainter {
         out.extend_from_slice(lines.as_bytes());
     }
 
-    /// Appends a row for each match of an entry, after the path if that is printed.
+    /// Appends a row for each matching text of an entry, after the path if paths are printed.
     fn push_matches(&self, path: &Path, matches: &[String], out: &mut Vec<u8>) {
         for text in matches {
             if self.prefixes_path {
@@ -234,8 +239,8 @@ impl MatchPainter {
         }
     }
 
-    /// Returns the id of a match: with the prefix that names the entry, if the prefixes of the
-    /// session are given.
+    /// Returns the id of a match. Its unique prefix is highlighted if the prefixes of the session
+    /// are known.
     fn id_cell(&self, entry_match: &Match, found: &FoundIn) -> Cell {
         if entry_match.id.is_empty() {
             let line = entry_match.line.in_original(found.original_lines);
@@ -252,8 +257,9 @@ impl MatchPainter {
         }
     }
 
-    /// Returns the role of an entry; of a tool result, the tool and what it worked on, which follow
-    /// the role in the row of a call. They are cut, so that they leave space for the text.
+    /// Returns the role of an entry. In the row of a tool call, the tool and its subject follow the
+    /// role; in the row of a tool result, they replace it. They are truncated, to leave space for
+    /// the text.
     fn format_role(&self, entry_match: &Match) -> String {
         let Some(tool) = &entry_match.tool else {
             return to_visible(&entry_match.role.to_string_lossy());
@@ -271,16 +277,17 @@ impl MatchPainter {
         }
     }
 
-    /// Appends a snippet: its match, highlighted, and as much of the text around it as fits into
-    /// `width` columns. The text before the match may always take a third of what the match
-    /// leaves, and more if the text after the match is short.
+    /// Appends a snippet: the highlighted match, with as much of the text on both sides as fits
+    /// into `width` columns. The text before the match gets at least a third of the columns that
+    /// the match leaves. It gets more if the text after the match is short.
     fn push_snippet(&self, hit: &Hit, width: usize, style: Style, out: &mut Vec<u8>) {
         let text = &hit.snippet;
         let mut before = to_visible_cow(&text[..hit.snippet_range.start]);
         let mut matched = to_visible_cow(&text[hit.snippet_range.clone()]);
         let mut after = to_visible_cow(&text[hit.snippet_range.end..]);
 
-        // A column takes at least a byte, so a text with few bytes need not be measured.
+        // A column takes at least one byte, so a text with at most `width` bytes fits without
+        // measuring.
         let certainly_fits = before.len() + matched.len() + after.len() <= width;
         if !certainly_fits {
             matched = truncate_end(&matched, width, "…").into();
@@ -296,8 +303,8 @@ impl MatchPainter {
     }
 
     /// Appends the rows of matches and of the entries around them. In text, a row `--` precedes an
-    /// entry that does not continue the one in the row before. Matches that are no entries, as in
-    /// the title, come first.
+    /// entry that is not adjacent to the entry above. Matches outside entries, for example in the
+    /// title, come first.
     pub fn push_context_rows(
         &self,
         path: &Path,
@@ -334,9 +341,9 @@ impl MatchPainter {
         }
     }
 
-    /// Returns an entry near a match as a match of nothing, so that [`Self::push_row`] can append
-    /// it. Its snippet is the text of the entry's row in the tree. JSON has the role that the file
-    /// has, text the role as the tree shows it.
+    /// Returns an entry near a match in the form of a match, so that [`Self::push_row`] can append
+    /// it. Its snippet is the text of its row in the tree. Its role is, in JSON, as in the file,
+    /// and in text as in the tree.
     fn context_match(&self, drawing: &TreeView, ix: EntryIx) -> Match {
         let session = drawing.session;
         let row = drawing.row(ix);
@@ -364,9 +371,8 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the single row of a session, with `-l` its path, with `-c` its number of matches,
-    /// which follows the path if several sessions are searched. Appends nothing without these
-    /// options.
+    /// Appends the only row of a session: with `-c` the number of matching entries, after the path
+    /// if several sessions are searched; otherwise its path. Appends nothing if entries have rows.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;
@@ -396,32 +402,33 @@ impl MatchPainter {
     }
 }
 
-/// The session of a match.
+/// The session in which a match was found.
 pub struct FoundIn<'a> {
     pub path: &'a Path,
-    /// If it was converted from another file: the number of the line there, for each line.
+    /// For each line, the number of the same line in the file from which the session was converted.
+    /// `None` if the session was not converted.
     pub original_lines: Option<&'a [u32]>,
     pub header: &'a Header,
-    /// The prefixes of its ids, if they stand out.
+    /// The unique prefixes of the session's ids; `None` if they are not highlighted.
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
 
-/// Ends the row of a tool call, command or reply that failed.
+/// The end of the row of a tool call, command or reply that failed.
 const FAILED_NOTE: &str = "  (failed)";
 
-/// Ends the row of an entry that is not on the path to the leaf.
+/// The end of the row of an entry that is not on the path to the leaf.
 const OTHER_BRANCH_NOTE: &str = "  (other branch)";
 
-/// A note that would leave fewer columns than this for the text is left out.
+/// The minimum width of a snippet. A note that would leave less is left out.
 const LEAST_SNIPPET_COLUMNS: usize = 12;
 
 /// The indentation of the text of an entry.
 const TEXT_INDENT: usize = 4;
 
-/// The maximum width of a tool and what it worked on; a narrow terminal gives them a third.
+/// The maximum width of a tool and its subject. On a narrow terminal, it is a third of the width.
 const MAX_TOOL_COLUMNS: usize = 40;
 
-/// Why an entry has a row.
+/// The reason why an entry has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     Match,
@@ -429,8 +436,8 @@ pub enum RowKind {
     Context,
 }
 
-/// Returns the note on a match that is on another branch: the entry that it comes after. Empty for
-/// other matches.
+/// Returns the note of a match that starts a new branch: the entry that it follows, as in `  (after
+/// 1a2b3c4d)`. Returns an empty text for other matches.
 fn turn_note(entry_match: &Match) -> String {
     match &entry_match.continuation {
         Some(EntryContinuation::Branches {
@@ -450,8 +457,9 @@ fn path_json(path: &Path, header: &Header) -> Object {
         .text_or_null("cwd", header.cwd.as_ref())
 }
 
-/// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for
-/// an entry that was written during the search; `text` and `matches` only if they were requested.
+/// Returns the JSON object of a row. `branched` and `after` are present only if the entry was
+/// written during a search with `--follow`. `text` and `matches` are present only if they were
+/// requested.
 fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
     let mut every_match = Vec::new();
     for text in &found.texts.every_match {
@@ -483,7 +491,7 @@ fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
         None => {}
         Some(EntryContinuation::Continues) => row = row.bool("branched", false),
         Some(EntryContinuation::Branches { after }) => {
-            // `null` if the entry is a root.
+            // `null` if the entry has no parent.
             row = row
                 .bool("branched", true)
                 .text_or_null("after", after.as_ref());

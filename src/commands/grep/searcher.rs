@@ -1,4 +1,4 @@
-//! Searches sessions, and goes on with what is written to them later.
+//! Searches sessions, and continues with the entries that are written to them later.
 
 use super::hits::{FoundIn, MatchPainter, RowKind};
 use crate::cli::follow::{ChangedFiles, watch_files};
@@ -29,21 +29,21 @@ pub struct Searcher {
     pub painter: MatchPainter,
     /// The maximum number of matches in each session.
     pub max_matches: u64,
-    /// Whether what was pruned from sessions is searched as well.
+    /// Whether the payloads that were pruned from sessions are searched as well.
     pub searches_pruned: bool,
-    /// The range to search in a session; all entries without it.
+    /// The range of entries to search in a session; `None` for all.
     pub range: Option<String>,
-    /// The number of entries at the end of each conversation to search; all without it.
+    /// The number of entries to search at the end of each conversation; `None` for all.
     pub last_count: Option<usize>,
-    /// Whether the search goes on with what is written later.
+    /// Whether the search continues with entries that are written later (`--follow`).
     pub follows: bool,
-    /// Whether the matches that are there at the start are left out.
+    /// Whether matches in entries that exist at the start are left out.
     pub starts_now: bool,
     /// The number of threads that search one session.
     pub workers: usize,
 }
 
-/// The result for one session.
+/// The matches in one session, formatted for printing.
 #[derive(Debug)]
 pub struct Matches {
     path: PathBuf,
@@ -52,7 +52,7 @@ pub struct Matches {
     warning: Option<String>,
 }
 
-/// What is known of a session that was searched, to go on with what is written to it later.
+/// What is known of a searched session. A later search continues from it.
 #[derive(Default)]
 pub struct SessionState {
     path: PathBuf,
@@ -60,10 +60,10 @@ pub struct SessionState {
     name: String,
     snapshot: Option<Snapshot>,
     resume: Option<ResumePoint>,
-    /// The keys of the matches that were printed. If the file is replaced, it is searched from the
-    /// start, and these are not printed again.
+    /// The keys of the matches that were printed. If the file is replaced, it is searched again
+    /// from the start, and these matches are not printed again.
     printed_keys: HashSet<Vec<u8>>,
-    /// How many of these matches were there at the start, and were left out instead.
+    /// The number of these keys whose matches existed at the start, and were not printed.
     left_out_count: usize,
     trail: Trail,
 }
@@ -83,10 +83,10 @@ impl SessionState {
     }
 }
 
-/// The entries of a session that are searched.
+/// A session of which only some entries are searched.
 struct SearchedPart {
     session: Session,
-    /// By entry: whether it is searched.
+    /// For each entry, whether it is searched.
     is_searched: Vec<bool>,
 }
 
@@ -99,8 +99,8 @@ impl SearchedPart {
 }
 
 impl Searcher {
-    /// Searches a session from the start: as it was before `prune` if that was requested, else as
-    /// it is. Also returns the state from which [`Self::follow_sessions`] continues.
+    /// Searches a session from the start. With `--pruned`, searches it as it was before `prune`.
+    /// Returns the matches, and the state from which [`Self::follow_sessions`] continues.
     pub fn search_session(
         &self,
         path: &Path,
@@ -117,20 +117,21 @@ impl Searcher {
         let matches = if let Some(pruned) = pruned {
             self.search_source(&pruned.restored_file(source), &mut state, buffer)?
         } else if self.follows {
-            // A line that is being written is searched when it is whole.
+            // A line that is still being written is searched once it is complete.
             let whole_lines = input.map_read_error(WholeLines::new(source))?;
             self.search_source(&whole_lines, &mut state, buffer)?
         } else {
             self.search_source(source, &mut state, buffer)?
         };
-        // Only now: in `search_source`, a snapshot means that the session was searched before.
+        // The snapshot is set only now: to `search_source`, it means that the session was searched
+        // before.
         state.snapshot = input.file().map(|file| file.snapshot().clone());
         Ok((matches, state))
     }
 
-    /// Searches a source from where the search ended before. If it fails, the state stays as it is.
+    /// Searches a source from the end of the previous search. On failure, `state` is unchanged.
     ///
-    /// The text rows are part of the result. With entries around matches, the rows are formatted
+    /// The result contains the formatted rows. With entries around matches, the rows are formatted
     /// after the search, because the whole session has to be loaded for them.
     fn search_source(
         &self,
@@ -180,6 +181,7 @@ impl Searcher {
             mut collected,
             ..
         } = collector;
+        // The keys are taken out, because `finish_rows` consumes the rest.
         let keys = std::mem::take(&mut collected.keys);
         let rows = self.finish_rows(collected, source, &searched.header, state)?;
         let warning = searched.unread.map(|unread| {
@@ -202,8 +204,9 @@ impl Searcher {
         })
     }
 
-    /// Returns the trail with which a search begins. Only a search with `--follow` uses it: the
-    /// first one from the end of the file on, and each later one with the appended entries.
+    /// Returns the trail with which a search begins. Only `--follow` needs one: the first search
+    /// starts it at the end of the file, and each later search continues it with the appended
+    /// entries.
     fn start_trail(
         &self,
         source: &dyn ReadAt,
@@ -222,8 +225,8 @@ impl Searcher {
         }
     }
 
-    /// Returns all rows of a session: those of the matches, with the entries around them or with the
-    /// tools last; or the one row that summarizes the session.
+    /// Returns all rows of a session. These are the rows of matches, with the rows of tools last or
+    /// with the entries around matches; or the one row that summarizes the session.
     fn finish_rows(
         &self,
         collected: CollectedMatches,
@@ -251,13 +254,14 @@ impl Searcher {
         }
 
         let has_matches = count > 0;
+        // With `-L`, the session has a row if it has no match.
         if has_matches != painter.lists_unmatched {
             painter.push_summary(&state.path, header, count, &mut rows);
         }
         Ok(rows)
     }
 
-    /// Returns the part of a session that is searched; `None` if all of it is.
+    /// Returns the entries of a session that are searched; `None` if all of them are.
     fn select_part(
         &self,
         source: &dyn ReadAt,
@@ -270,7 +274,7 @@ impl Searcher {
             .map_err(|error| Failure::from_load_error(name, error))?;
         let is_searched = match resolve_range(&session, self.range.as_deref(), self.last_count) {
             Ok(range) => range.mask(&session),
-            // Nothing can match, which is the answer of the search.
+            // An empty range has no match, which is an ordinary result of a search.
             Err(ReferenceError::EmptyRange { .. }) => vec![false; session.entries.len()],
             Err(error) => return Err(reference_failure(name, &error)),
         };
@@ -280,8 +284,8 @@ impl Searcher {
         }))
     }
 
-    /// Prints the matches in a session, after a heading if the rows before are of another session.
-    /// `last_printed` is the session whose rows were printed last, and becomes this one.
+    /// Prints the matches in a session. A heading precedes them if the previous rows are of another
+    /// session. `last_printed` is the session of the previous rows; it is updated.
     pub fn print_matches(
         &self,
         matches: &Matches,
@@ -310,14 +314,15 @@ impl Searcher {
         write_result.map_err(Failure::from_stdout_error)
     }
 
-    /// Searches what is written to the sessions of a scope from now on, and new sessions. `states`
-    /// says where to continue in each session that was searched. `last_printed` is the session
-    /// whose rows were printed last. Returns only if a single session is searched and has as many
-    /// matches as requested.
+    /// Searches the sessions of a scope for entries that are written from now on, and also new
+    /// sessions. `states` has the point from which the search continues in each session.
+    /// `last_printed` is the session of the previous rows.
+    ///
+    /// Returns only if a single session is searched and has as many matches as requested.
     ///
     /// # Errors
-    /// If standard output cannot be written. A session that cannot be read is searched when it can
-    /// be read again.
+    /// If standard output cannot be written. A session that cannot be read is searched as soon as
+    /// it can.
     pub fn follow_sessions(
         &mut self,
         stores: &SessionStores,
@@ -332,12 +337,12 @@ impl Searcher {
         let mut buffer = PageBuffer::default();
         let mut known_paths: Vec<PathBuf> = Vec::new();
         let mut known_names: HashSet<OsString> = HashSet::default();
-        // At first, any file may have changed since it was searched.
+        // For the first round, any file may have changed since it was searched.
         let mut changed = ChangedFiles::default();
-        // Each entry is on the path to the leaf when it is written.
+        // A new entry is on the path to the leaf at the moment it is written, so none is excluded.
         self.query.entries.only_active = false;
         loop {
-            // A file that is not known may be a new session.
+            // An unknown file that changed may be a new session.
             if changed.may_include_others(&known_names) {
                 known_paths.clear();
                 known_names.clear();
@@ -365,12 +370,12 @@ impl Searcher {
         }
     }
 
-    /// Whether as many matches of a session were printed as requested.
+    /// Whether as many matches of a session were printed as `-m` allows.
     fn has_enough_matches(&self, state: &SessionState) -> bool {
         state.printed_count() >= self.max_matches
     }
 
-    /// Searches what was written to a session since the last search; all of it if the file was
+    /// Searches what was appended to a session since the previous search; the whole file if it was
     /// replaced. Returns `None` if the file has not changed, cannot be read, is standard output, or
     /// has as many matches as requested.
     fn search_appended(
@@ -404,51 +409,53 @@ impl Searcher {
 struct MatchCollector<'a, 'i> {
     searcher: &'a Searcher,
     source: &'a dyn ReadAt,
-    /// The ids of the session, and their prefixes, which are read when a row needs them.
+    /// The ids of the session, and (`prefixes`) their unique prefixes. Both are read when the first
+    /// row needs them.
     ids: &'i OnceCell<SessionIds>,
     prefixes: &'a OnceCell<UniquePrefixes<'i>>,
     path: &'a Path,
-    /// The keys of the matches that were printed before.
+    /// The keys of the matches that earlier searches printed.
     printed_keys: &'a HashSet<Vec<u8>>,
-    /// Whether each match is given the entry that it continues. This is so only if the session was
-    /// searched before: then its entries are new.
+    /// Whether the row of each match shows which entry it continues. This is so only if the session
+    /// was searched before, because then the found entries are new.
     reports_continuations: bool,
     /// The path that the new entries take through the tree.
     trail: Trail,
     /// The number of matches after which the search ends.
     max_matches: u64,
-    /// Whether matches are not printed, neither now nor later.
+    /// Whether the matches are only remembered, so that neither this search nor a later one prints
+    /// them.
     is_left_out: bool,
     collected: CollectedMatches,
 }
 
-/// What a search of one session found so far.
+/// The matches that the search of one session has found so far.
 #[derive(Default)]
 struct CollectedMatches {
-    /// The number of matches, without those that were left out or printed before.
+    /// The number of matches, without those left out or printed before.
     count: u64,
     /// The rows to print.
     rows: Vec<u8>,
-    /// The rows to print after these.
+    /// The rows of tools, if these are printed after `rows`.
     tool_rows: Vec<u8>,
-    /// The matches whose rows are made later, with the entries around them.
+    /// The matches whose rows are formatted later, together with the entries around them.
     matches: Vec<Match>,
     /// With `--follow`, the keys of the collected matches.
     keys: Vec<Vec<u8>>,
 }
 
 impl MatchCollector<'_, '_> {
-    /// Adds a match, and formats its row; breaks the search if no other match is needed.
+    /// Adds a match, and formats its row. Breaks the search if no further match is needed.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
         let painter = &self.searcher.painter;
         if self.searcher.follows {
-            // A session is searched again when it grows, so earlier matches are found again.
+            // A session that was replaced is searched again, so earlier matches are found again.
             let key = match_key(&hit);
             if self.printed_keys.contains(&key) {
                 return ControlFlow::Continue(());
             }
             self.collected.keys.push(key);
-            // Its key was kept, so that the next search does not print it, either.
+            // The key was added above, so that the next search does not print this match, either.
             if self.is_left_out {
                 return ControlFlow::Continue(());
             }
@@ -460,14 +467,14 @@ impl MatchCollector<'_, '_> {
         self.collected.count += 1;
         if painter.has_rows() {
             if painter.has_context() {
-                // The entries around it are read after the search.
+                // The entries around the match are read after the search.
                 self.collected.matches.push(hit);
             } else {
                 self.push_row(header, &hit);
             }
         }
 
-        // For `-l`, one match suffices.
+        // If only the path is printed, one match suffices.
         let prints_only_path = !painter.has_rows() && !painter.prints_counts;
         if self.collected.count >= self.max_matches || prints_only_path {
             ControlFlow::Break(())
@@ -478,7 +485,7 @@ impl MatchCollector<'_, '_> {
 }
 
 impl<'a, 'i> MatchCollector<'a, 'i> {
-    /// Appends the row of a match to those that it belongs to.
+    /// Appends the row of a match to the rows, or to the rows of tools if these are printed last.
     fn push_row(&mut self, header: &Header, hit: &Match) {
         let painter = &self.searcher.painter;
         let original_lines = self.source.original_lines().map(|lines| &**lines);
@@ -497,12 +504,12 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
         painter.push_row(&found, hit, RowKind::Match, rows);
     }
 
-    /// Returns the prefixes of the session's ids, if they stand out.
+    /// Returns the unique prefixes of the session's ids; `None` if they are not highlighted.
     fn unique_prefixes(&self) -> Option<&'a UniquePrefixes<'i>> {
         if !self.searcher.painter.marks_prefixes() {
             return None;
         }
-        // If they cannot be read now, no prefix stands out.
+        // If the ids cannot be read, no prefix is highlighted.
         let ids = self
             .ids
             .get_or_init(|| SessionIds::read(self.source).unwrap_or_default());
@@ -513,7 +520,8 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
     }
 }
 
-/// Returns what identifies a match: the id of its entry, or its text if it has none.
+/// Returns the key that identifies a match: the id of its entry. If the entry has no id, the key is
+/// the snippet.
 fn match_key(hit: &Match) -> Vec<u8> {
     if hit.id.is_empty() {
         hit.hit.snippet.clone().into_bytes()

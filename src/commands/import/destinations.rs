@@ -1,4 +1,4 @@
-//! Where the session of a source is, or will be.
+//! Determines the session into which each source is imported: an existing one, or a new one.
 
 use crate::cli::foreign::session_id_of_path;
 use crate::cli::locate::{Scope, SessionStores, agent_folder, stores_for_recorded_project};
@@ -10,20 +10,20 @@ use pisess_json::text::Text;
 use pisess_store as store;
 use std::path::{Path, PathBuf};
 
-/// Where the session of a source is, or will be.
+/// The session into which a source is imported.
 #[derive(Clone, Debug)]
 pub struct Destination {
     pub source: Survey,
     /// The working directory of the session.
     pub cwd: Text<'static>,
-    /// The id of the session, and its file.
+    /// The id of the session. `path` is its file.
     pub id: String,
     pub path: PathBuf,
-    /// Whether it is there already.
+    /// Whether the file exists already.
     pub exists: bool,
-    /// The session to make if that one cannot be continued.
+    /// The new session to create if the existing one cannot be continued.
     pub fallback: Option<IdAndPath>,
-    /// Whether the user gave the path, so that its directory is not made.
+    /// Whether the user gave the path. Then its directory must exist, and is not made.
     pub is_explicit_path: bool,
 }
 
@@ -34,9 +34,9 @@ pub struct IdAndPath {
     pub path: PathBuf,
 }
 
-/// Returns where the sessions of these sources are, or will be. Sub-agents come last, because their
-/// files are beside those of the sessions that started them. `output` is a file, a directory, or
-/// `-`.
+/// Returns the destinations of these sources. Sub-agents come last, because their paths depend on
+/// the sessions of their owners. `output` is a file, a directory, or `-`; without it, sessions are
+/// written to the stores.
 pub fn find_destinations(
     sources: Vec<Survey>,
     agent: Dialect,
@@ -60,31 +60,32 @@ pub fn find_destinations(
     Ok(destinations)
 }
 
-/// Finds the destinations of sources, one after the other.
+/// Finds the destinations of sources, one after another.
 struct DestinationFinder<'a, 'w> {
     /// The agent whose sessions are made.
     agent: Dialect,
     output: Option<&'a Path>,
-    /// The sessions that exist, and those that sources before will become, by their ids.
+    /// The sessions that exist, and those that earlier sources will become, by id.
     known_sessions: HashMap<String, PathBuf>,
-    /// The directories for the sessions of projects, by the project's directory.
+    /// The directory for the sessions of each project, by the project's directory.
     project_folders: HashMap<String, PathBuf>,
     ui: &'a Ui<'w>,
 }
 
-/// The sessions that were made of one source.
+/// The existing sessions that were imported from one source.
 struct ImportedCopies {
     newest: Option<IdAndPath>,
-    /// The number from which the id of the next copy is derived.
+    /// The number from which the id of the next copy is derived; counts from 0.
     next_number: u32,
 }
 
 impl DestinationFinder<'_, '_> {
-    /// Returns where the session of a source is, or will be.
+    /// Returns the destination of a source.
     ///
-    /// The path is fixed if the user gave a file, and for a sub-agent of an imported session.
-    /// Otherwise the session is the newest that was made of the source, or a new one if there is
-    /// none. A new session is known from then on: another source of the same session continues it.
+    /// The path is fixed in two cases: the user gave a file, or the source is a sub-agent of an
+    /// imported session. Otherwise the destination is the newest session that was imported from the
+    /// source, or a new session if there is none. A new session is then known, so that another
+    /// source of the same session continues it.
     fn find_destination(&mut self, source: Survey) -> Destination {
         let cwd = match &source.cwd {
             Some(cwd) => cwd.clone(),
@@ -134,9 +135,11 @@ impl DestinationFinder<'_, '_> {
         }
     }
 
-    /// Returns the path for the session of a sub-agent, below the session that started it. `None` if
-    /// it is not a sub-agent or its owner was not imported, and also if the sub-agent was imported
-    /// before its owner: that session is continued where it is.
+    /// Returns the path for the session of a sub-agent, in the directory of its owner's session.
+    /// `None` if the source is not a sub-agent, or if its owner was not imported.
+    ///
+    /// Also `None` if the sub-agent was imported elsewhere, before its owner: then that session is
+    /// continued where it is.
     fn sub_agent_path(&self, source: &Survey) -> Option<PathBuf> {
         let path = sub_agent_path(source, self.agent, &self.known_sessions)?;
         let is_elsewhere =
@@ -144,7 +147,7 @@ impl DestinationFinder<'_, '_> {
         (!is_elsewhere).then_some(path)
     }
 
-    /// Returns the session that would be made of a source next.
+    /// Returns the id and path of the next new session that would be created from a source.
     fn next_copy(&mut self, source: &Survey, copies: &ImportedCopies, cwd: &Text) -> IdAndPath {
         let id = source.derive_session_id(self.agent, copies.next_number);
         let folder = self.session_folder(copies.newest.as_ref(), cwd);
@@ -152,8 +155,8 @@ impl DestinationFinder<'_, '_> {
         IdAndPath { id, path }
     }
 
-    /// Finds the sessions that were made of a source. Their ids are derived from that of the source
-    /// and from a number, which counts from 0.
+    /// Finds the sessions that were imported from a source. The id of each is derived from the id
+    /// of the source and from a number, which counts from 0.
     fn find_copies(&self, source: &Survey) -> ImportedCopies {
         let mut copies = ImportedCopies {
             newest: None,
@@ -172,9 +175,9 @@ impl DestinationFinder<'_, '_> {
         }
     }
 
-    /// Returns the directory for a new session: the one that the user gave, else that of the newest
-    /// session made of the same source, else that of the project, which is looked up once. If the
-    /// agent has no directory for the project, it is the current directory.
+    /// Returns the directory for a new session: the directory that the user gave; else that of the
+    /// newest session imported from the same source; else that of the project in the agent's store.
+    /// If the agent has no store, it is the current directory.
     fn session_folder(&mut self, newest: Option<&IdAndPath>, cwd: &Text) -> PathBuf {
         if let Some(output) = self.output {
             return output.to_owned();
@@ -196,8 +199,8 @@ impl DestinationFinder<'_, '_> {
     }
 }
 
-/// Returns the sessions that may have been made of a source, by their ids: those in the directory
-/// of `output`, or without it those in the stores. There are none for a file.
+/// Returns the sessions that may have been imported from a source, by id: those in the directory
+/// `output`, or without it all sessions in the stores. If `output` is a file, there are none.
 fn find_known_sessions(
     output: Option<&Path>,
     ui: &mut Ui,
@@ -205,7 +208,8 @@ fn find_known_sessions(
     let files = match output {
         None => {
             let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
-            // A session in a directory that cannot be read may be imported once more.
+            // If a directory cannot be read, its sessions are unknown, and may be imported a second
+            // time.
             for trouble in &found_files.troubles {
                 ui.warn(&trouble.text);
             }
@@ -227,9 +231,9 @@ fn find_known_sessions(
     Ok(known_sessions)
 }
 
-/// Returns the path for the session of a sub-agent. It is in the directory that belongs to the
-/// newest session made of the owner, the session that started the sub-agent. `None` if the source
-/// is not a sub-agent, or if no session was made of the owner.
+/// Returns the path for the session of a sub-agent. The directory of the path is named after the
+/// newest session that was imported from its owner, the session that started the sub-agent. `None`
+/// if the source is not a sub-agent, or if its owner was not imported.
 fn sub_agent_path(
     source: &Survey,
     agent: Dialect,
@@ -248,8 +252,8 @@ fn sub_agent_path(
     Some(folder.join(format!("{}.jsonl", sanitize_file_name(&sub_agent.id))))
 }
 
-/// Replaces everything but ASCII letters, digits and `-` by `_`, so that the text can only be a
-/// file name.
+/// Replaces every character but ASCII letters, digits and `-` by `_`, so that the text cannot leave
+/// its directory as part of a path.
 fn sanitize_file_name(text: &str) -> String {
     text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_")
 }

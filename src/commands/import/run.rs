@@ -1,4 +1,4 @@
-//! Imports one source: decides what is left to do, and does it under the lock of the session.
+//! Imports one source: determines what is left to do, and does it under the lock of the session.
 
 use super::destinations::Destination;
 use crate::cli::open::{Input, OpenSession};
@@ -26,29 +26,29 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-/// What became of a source.
+/// The result of importing one source.
 #[derive(Debug)]
 pub struct ImportResult {
     /// The session's file.
     pub to: PathBuf,
-    /// What was done, or with `-n` would be.
+    /// The action taken; with `-n`, the action that would be taken.
     pub action: Action,
     /// The number of entries written.
     pub entries: usize,
     /// With `-n`, the number of bytes that would be written.
     pub planned_bytes: usize,
-    /// What the commit reports.
+    /// The commit of the written file; `None` if nothing was written.
     pub committed: Option<Committed>,
 }
 
-/// What is left to do for a session that was imported before.
+/// What is left to do for a source that was imported before.
 enum ImportState {
-    /// Nothing.
+    /// The source has not grown.
     UpToDate,
-    /// The source has grown since these imports.
+    /// The source has grown since these imports, and nothing else was added to the session.
     Grown(EarlierImports),
-    /// The source has grown since, but the session was continued, too.
-    /// So does a source whose first turns were not imported.
+    /// The source has grown, but the session was continued, too. A source whose first turns were
+    /// not imported is treated alike: nothing can be appended.
     Continued,
 }
 
@@ -56,18 +56,18 @@ enum ImportState {
 pub struct Importer<'a> {
     /// The agent to import for.
     pub agent: Dialect,
-    /// How to write.
+    /// The options for writing.
     pub change: &'a ChangeArgs,
     rollouts: Rollouts,
     /// Whether a file is standard output.
     stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
-    /// Directories that were made for sources that could not be imported. Other sources of the same
-    /// project may be about to use them, so they are removed only when all are done, if empty.
+    /// New directories of sources that could not be imported. Other sources of the same project may
+    /// be about to use them. So they are removed only when all sources are done, and only if empty.
     unused_folders: Mutex<Vec<NewFolder>>,
 }
 
 impl ImportResult {
-    /// Returns what became of a source that was imported to a file; nothing is committed yet.
+    /// Returns the result for a source that was imported to `path`, before anything is committed.
     fn new(path: &Path, action: Action, entries: usize) -> ImportResult {
         ImportResult {
             to: path.to_owned(),
@@ -94,12 +94,12 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a source to its destination. If the session is there already, only what the source
-    /// has grown by is appended. If the session was continued, too, the source is imported into a
-    /// new session: to the fallback of the destination, or with `--force` to the same path.
+    /// Imports a source to its destination. If the session exists already, only the growth of the
+    /// source is appended. If the session was continued, too, a new session is created: the
+    /// fallback of the destination, or with `--force` one at the same path.
     ///
     /// # Errors
-    /// If it cannot be imported. Nothing was written.
+    /// If the source cannot be imported. Then nothing was written.
     pub fn import_source(&self, destination: &Destination) -> Result<ImportResult, Failure> {
         if !destination.exists {
             return self.create_session(destination, &destination.id, &destination.path);
@@ -109,7 +109,7 @@ impl<'a> Importer<'a> {
         let file = self.rollouts.open(&destination.source.path)?;
         let state = match self.import_state(destination, &file, &open) {
             Ok(state) => state,
-            // With --force, what the session contains does not matter.
+            // With --force, the session at the path may be replaced, whatever it contains.
             Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
@@ -117,15 +117,16 @@ impl<'a> Importer<'a> {
             ImportState::UpToDate => Ok(ImportResult::new(&destination.path, Action::Nothing, 0)),
             ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
                 Some(result) => Ok(result),
-                // The session was continued since its state was determined.
+                // The session was continued after `import_state` looked at it.
                 None => self.import_source(destination),
             },
             ImportState::Continued => self.create_anew(destination, &open.input),
         }
     }
 
-    /// Imports the whole source beside a session that was continued, or with `--force` in its
-    /// place. Nothing can be appended to it: what the agent added follows the imported entries.
+    /// Imports the whole source into a new session beside `continued`, or with `--force` in its
+    /// place. Nothing can be appended to `continued`: its imported entries are followed by entries
+    /// of the agent.
     fn create_anew(
         &self,
         destination: &Destination,
@@ -141,10 +142,10 @@ impl<'a> Importer<'a> {
         Err(failure.with_hint("give another path with -o, or overwrite it with --force"))
     }
 
-    /// Writes the session of a source to a stream.
+    /// Writes the session of a source to `out`.
     ///
     /// # Errors
-    /// If the source cannot be read, or the stream not be written.
+    /// If the source cannot be read, or `out` cannot be written.
     pub fn write_to_stream(
         &self,
         destination: &Destination,
@@ -157,8 +158,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Writes the whole session to `out`; returns the number of its entries. Fails at the end if
-    /// the source was changed meanwhile.
+    /// Writes the whole session to `out`, and returns the number of its entries. Fails at the end
+    /// if the source changed meanwhile.
     fn write_session(
         &self,
         destination: &Destination,
@@ -181,8 +182,8 @@ impl<'a> Importer<'a> {
         Ok(written.entry_count())
     }
 
-    /// Creates a session with this id at a path. Its directory is made, too, unless the user gave
-    /// the path. With `-n`, only the entries and bytes are counted.
+    /// Creates a session with the id `id` at `path`. Also makes its directory, unless the user gave
+    /// the path. With `-n`, only counts the entries and bytes.
     fn create_session(
         &self,
         destination: &Destination,
@@ -246,9 +247,9 @@ impl<'a> Importer<'a> {
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
-    /// Writes a new file. It has the modification time of the source, so that the agents do not
-    /// take it for the session that was used last. With `--force`, an existing file is replaced,
-    /// and the new one has the present time.
+    /// Writes a new file with the modification time of the source, so that the agents do not take
+    /// it for the session that was used last. With `--force`, an existing file is replaced, and the
+    /// new one has the current time.
     fn create_file(
         &self,
         source: &Path,
@@ -264,8 +265,8 @@ impl<'a> Importer<'a> {
         Ok(store::restore(path, &member, fill)?)
     }
 
-    /// Appends what the source has grown by; with `-n`, only plans it. Returns `None` if the
-    /// session was continued meanwhile.
+    /// Appends the growth of the source to the session; with `-n`, only plans that. Returns `None`
+    /// if there is nothing to append: the session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -281,7 +282,7 @@ impl<'a> Importer<'a> {
             }
             return Ok(result);
         }
-        // Under the lock, the session may have changed, so the growth is planned there.
+        // The session may change until it is locked, so the growth is planned under the lock.
         let mut attempt =
             |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
                 let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
@@ -298,8 +299,8 @@ impl<'a> Importer<'a> {
         }))
     }
 
-    /// Plans what to append to a session. `None` if the source has not grown, or the session was
-    /// continued.
+    /// Plans what to append to a session. Returns `None` if the source has not grown, or if the
+    /// session was continued.
     fn plan_append(
         &self,
         destination: &Destination,
@@ -319,8 +320,8 @@ impl<'a> Importer<'a> {
         Ok(Some(PlannedAppend { change, result }))
     }
 
-    /// Returns the change that appends the entries by which the source has grown. If the source was
-    /// renamed in them, the change also renames the session. `earlier` are the imports so far.
+    /// Returns the change that appends the new entries of the source. If these rename the source,
+    /// the change also sets the title line of the session. `earlier` are the imports so far.
     fn build_growth(
         &self,
         destination: &Destination,
@@ -366,12 +367,12 @@ impl<'a> Importer<'a> {
         Ok(change)
     }
 
-    /// Returns what is left to do for a session that was made of the source. Its newest record of
-    /// an import has the number of bytes that were read of the source, and their hash.
+    /// Compares the source with the newest record of an import in the session, which has the number
+    /// of bytes that were read of the source, and their hash. Returns what is left to do.
     ///
     /// # Errors
-    /// If the session was not made of this source, or if the source no longer begins with the bytes
-    /// that were imported.
+    /// If the session was not imported from this source, or if the source no longer begins with the
+    /// bytes that were imported.
     fn import_state(
         &self,
         destination: &Destination,
@@ -423,7 +424,7 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// A change that appends to a session, and its result; nothing is committed yet.
+/// A change that appends to a session, and the result that it will have once it is committed.
 struct PlannedAppend {
     change: Change,
     result: ImportResult,
@@ -432,12 +433,12 @@ struct PlannedAppend {
 /// The newest record of an import in a session.
 struct LastImport {
     record: ImportRecord,
-    /// Whether no entry follows the record: then the session was not continued since.
+    /// Whether the record is the last entry. If so, the session was not continued after the import.
     is_last_entry: bool,
 }
 
 /// Returns the newest record of an import in a session; `None` if the session was not imported.
-/// Such records are entries of the type `custom`.
+/// Such a record is an entry of the type `custom`.
 fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     let session = &open.session;
     let reader = open.entry_reader();
@@ -456,7 +457,7 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     Ok(None)
 }
 
-/// Fails if the bytes that were read of a source are no longer there.
+/// Fails if the source no longer begins with the bytes that the survey read.
 fn require_unchanged(file: &JoinedSource, survey: &Survey) -> io::Result<()> {
     if sha256_hex(file, 0..survey.bytes_read)? == survey.sha256 {
         return Ok(());
@@ -467,8 +468,8 @@ fn require_unchanged(file: &JoinedSource, survey: &Survey) -> io::Result<()> {
     ))
 }
 
-/// Refuses to make a directory whose name has control characters: a terminal would obey them, or
-/// the name would have several lines. The name comes from the source, which may be anyone's.
+/// Refuses to make a directory whose name has control characters. A terminal would obey them, and a
+/// line break would split the name. The name comes from the source, which is not trusted.
 fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failure> {
     let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
     if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
@@ -484,8 +485,9 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
 }
 
-/// Whether a source was imported without its first turns, because a file with them was not found or
-/// an earlier version did not look for it: its later files begin with what was imported.
+/// Whether an earlier import of the source lacked its first turns. These are in a file that was not
+/// found then, or that an earlier version of pisess did not look for. The source is joined from
+/// several files, and one of the later ones begins with the imported bytes.
 fn lacked_first_turns(
     source: &Survey,
     source_file: &JoinedSource,
@@ -502,18 +504,18 @@ fn lacked_first_turns(
     Ok(false)
 }
 
-/// How a source differs from what was imported.
+/// The way in which a source differs from the bytes that were imported.
 #[derive(Clone, Copy)]
 enum Misfit {
-    /// It has fewer bytes.
+    /// The source has fewer bytes.
     Shorter,
-    /// It does not begin with the same bytes.
+    /// The source does not begin with the same bytes.
     Edited,
 }
 
-/// Returns the failure for a source that does not begin with what was imported: because a file with
-/// its first turns is missing, because the session was imported from another file with the same id,
-/// which is still there, or because the source itself was changed.
+/// Returns the failure for a source that does not begin with the imported bytes. It names one of
+/// three causes: the file with its first turns is missing; the session was imported from another
+/// file with the same id, which still exists; or the source itself was changed.
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
     let name = to_visible(&source.path.to_string_lossy());
     let imported = Path::new(&record.source_path);

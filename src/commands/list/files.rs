@@ -1,4 +1,4 @@
-//! Which files are listed.
+//! Finds the files whose sessions are listed.
 
 use super::Args;
 use super::repository::repository_of;
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// The files of the sessions to list.
 pub(super) struct FilesToRead {
     pub files: Vec<FoundFile>,
-    /// Whether a path was reported because nothing can be read there.
+    /// Whether a path could not be read, which was reported.
     pub has_failures: bool,
 }
 
-/// Finds the files to read: of the agents, or with `--source` of another agent. Reports paths
-/// where nothing can be read. Archives are added with `--archived`. If they are not, and a
-/// period is given, there is a note on those that may have sessions of it.
+/// Finds the files to read: those of the agents, or with `--source` those of another agent. Reports
+/// paths that cannot be read. With `--archived`, adds archives. If archives are left out and a
+/// period is given, warns of archives that may have sessions of that period.
 pub(super) fn find_files(
     args: &Args,
     period: Period,
@@ -28,7 +28,7 @@ pub(super) fn find_files(
     ui: &mut Ui,
 ) -> Result<FilesToRead, Failure> {
     let paths = &args.sessions.paths;
-    // The sessions of a repository may be in the folders of any projects.
+    // The sessions of a repository may belong to several projects.
     let all = args.sessions.all || args.repo && args.lists_cwd();
     let mut files;
     let failures;
@@ -44,7 +44,7 @@ pub(super) fn find_files(
             let found = find_sessions(stores, paths, all, ui);
             files = found.files;
             failures = found.failures;
-            // Standard input was read before.
+            // `read_stdin_session` has read standard input already.
             files.retain(|file| file.path != Path::new("-"));
         }
     }
@@ -66,8 +66,8 @@ pub(super) fn find_files(
 }
 
 /// Keeps the files of sessions whose working directory is in the same git repository as the current
-/// directory. A sub-agent is kept with the session that started it. `repositories` has the
-/// directories that were looked up.
+/// directory. The session of a sub-agent is kept if its owner is. `repositories` caches the
+/// repository of each directory.
 pub(super) fn retain_same_repository(
     files: &mut Vec<FoundFile>,
     repositories: &mut HashMap<PathBuf, Option<PathBuf>>,

@@ -9,9 +9,11 @@ use pisess_json::time::iso_string;
 use pisess_json::write::{Object, text_array};
 use std::path::Path;
 
-/// Returns a session as JSON. `repository` is present only with `--repo`, `owner` only for the
-/// session of a sub-agent. The first message is whole, which the list does not keep: it is read
-/// from the file again. If that has changed meanwhile, the start of the message is printed.
+/// Returns a session as JSON. `repository` is present only with `--repo`; `owner` only for the
+/// session of a sub-agent.
+///
+/// `firstMessage` is the whole message. The list keeps only its start, so it is read again from the
+/// file. If the file has changed meanwhile, only the start is printed.
 pub(super) fn session_json(
     session: &ListedSession,
     row: &ListRow,

@@ -1,4 +1,4 @@
-//! Reading the sessions to list.
+//! Reads the sessions to list.
 
 use super::Args;
 use crate::cli::foreign::{self, convert_file};
@@ -23,9 +23,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads the files on all processors, and adds their sessions to the list. Reports those that
-/// cannot be read: as errors if they were named on the command line, else as warnings. Returns
-/// whether there was an error.
+/// Reads the files on all processors, and adds their sessions to the list. Reports files that
+/// cannot be read: those named on the command line as errors, others as warnings. Returns whether
+/// there was an error.
 pub(super) fn read_sessions(
     list: &mut Vec<ListedSession>,
     files: Vec<FoundFile>,
@@ -34,7 +34,7 @@ pub(super) fn read_sessions(
     ui: &mut Ui,
 ) -> bool {
     let agents = SubAgents::from_files(&files);
-    // An entry that forks share is counted for the session that was started first.
+    // Entries that several forks share are counted once, for the session that started first.
     let files = if args.forks {
         sort_by_start(files)
     } else {
@@ -59,7 +59,8 @@ pub(super) fn read_sessions(
         (file, read_result)
     };
 
-    // The reports wait until all files are read: a line on standard error ends the progress bar.
+    // Reports wait until all files are read, because a line on standard error ends the progress
+    // bar.
     let mut counted_keys = HashSet::default();
     let mut pruned_failures = Vec::new();
     let mut failures = Vec::new();
@@ -96,13 +97,13 @@ pub(super) fn read_sessions(
 
 /// A file that could not be read.
 struct UnreadFile {
-    /// Whether it was named on the command line, and not found by a search.
+    /// Whether the file was named on the command line. Otherwise a search found it.
     is_named: bool,
     failure: Failure,
 }
 
-/// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are
-/// listed.
+/// Returns the session on standard input if one of the paths is `-`. `None` with `--source`, which
+/// reads files of another agent.
 pub(super) fn read_stdin_session(
     args: &Args,
     period: Period,
@@ -120,8 +121,8 @@ pub(super) fn read_stdin_session(
     Ok(Some(session.listed))
 }
 
-/// Reads a session that cannot be read again later: standard input, or a converted copy. So the
-/// whole of its first user message is kept, not only the start. `name` is for messages.
+/// Reads a session that cannot be read a second time: standard input, or a converted copy. So its
+/// whole first user message is kept, and not only the start. `name` is for messages.
 fn read_once(
     path: &Path,
     source: &dyn ReadAt,
@@ -142,8 +143,8 @@ fn read_once(
     Ok(session)
 }
 
-/// Returns what to collect from a session. A session that shares entries with others
-/// (`is_related`) is read with the keys of its entries, by which they are counted once.
+/// Returns the options for loading a session. If the session shares entries with others
+/// (`is_related`), the keys of its entries are loaded, by which each entry is counted only once.
 fn load_options(workers: usize, is_related: bool, period: Period) -> LoadOptions {
     LoadOptions {
         workers,
@@ -157,20 +158,20 @@ fn load_options(workers: usize, is_related: bool, period: Period) -> LoadOptions
 /// A session that was read from a file.
 struct SessionOfFile {
     session: ReadSession,
-    /// Why what was pruned from the session could not be read.
+    /// The failure to read the pruned payloads of the session.
     pruned_failure: Option<Failure>,
 }
 
 /// A session file that is open for reading.
 enum OpenFile {
-    /// Named on the command line, where it may also be a FIFO or an archive.
+    /// A file named on the command line. It may also be a FIFO or an archive.
     Named(Box<Input>),
     /// Found by a search.
     Found(Glance),
 }
 
 impl OpenFile {
-    /// Opens a file, unless standard output goes to it.
+    /// Opens a file. Refuses the file to which standard output is redirected.
     fn open(file: &FoundFile, is_stdout: &dyn Fn(&File) -> bool) -> Result<OpenFile, Failure> {
         if file.named {
             let input = Input::open_path(&file.path, is_stdout)?;
@@ -188,7 +189,7 @@ impl OpenFile {
         }
     }
 
-    /// Returns when the file at this path changed last, in milliseconds since 1970.
+    /// Returns the modification time of the file at `path`, in milliseconds since 1970.
     fn modified_ms(&self, path: &Path) -> i64 {
         match self {
             OpenFile::Named(_) => store::modified_ms(path).unwrap_or_default(),
@@ -196,7 +197,7 @@ impl OpenFile {
         }
     }
 
-    /// Returns what was pruned from the session at this path, if anything.
+    /// Returns what was pruned from the session at `path`; `None` if nothing was.
     fn load_pruned(&self, path: &Path) -> Result<Option<Restoration>, Failure> {
         match self {
             OpenFile::Named(input) => load_pruned(input),
@@ -206,8 +207,8 @@ impl OpenFile {
 }
 
 /// Reads one file. Returns `None` if the file is not a session and was not named on the command
-/// line: a directory of sessions may have other files, too. An event stream, or entries without a
-/// header, is a failure even then: somebody may take it for a session.
+/// line: a directory of sessions may also have other files. An event stream, and entries without a
+/// header, are always failures, because the user may take them for a session.
 fn read_session_file(
     file: &FoundFile,
     options: &LoadOptions,
@@ -246,7 +247,7 @@ fn read_session_file(
     Err(foreign::load_failure(&name, open.source(), error))
 }
 
-/// Reads a session of another agent, as it would be imported. Returns `None` if the file is not a
+/// Reads a session of another agent, converted as by `import`. Returns `None` if the file is not a
 /// session of that agent, or has no messages.
 fn read_foreign_file(
     file: &FoundFile,
@@ -265,8 +266,8 @@ fn read_foreign_file(
     let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
     session.listed.id = Text::from(survey.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
-    // Claude Code keeps sub-agents below their session; the others name the session in their first
-    // line, or in the name of the directory.
+    // Claude Code keeps sub-agents in a directory below their session. The other agents name that
+    // session in the first line of the sub-agent's file, or in the name of its directory.
     session.listed.owner = match (&file.owner, &survey.sub_agent) {
         (None, Some(agent)) => rollouts
             .find_owner(&file.path, &agent.session)
@@ -280,8 +281,8 @@ fn read_foreign_file(
     }))
 }
 
-/// Reads the whole of the first user message from the file. `None` if the file has changed since it
-/// was listed, or cannot be read.
+/// Reads the whole first user message from the session's file. `None` if the file has changed since
+/// it was listed, or cannot be read.
 pub(super) fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
     let input = Input::open_path(&session.path, &|_| false).ok()?;
     first_message(session, input.source()).ok()

@@ -1,14 +1,15 @@
-//! The git repository of a directory: the same for all of its worktrees.
+//! Finds the git repository of a directory. It is the same for all worktrees of the repository.
 
 use crate::agents::stores::Disk;
 use foldhash::HashMap;
 use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
 
-/// Returns the main worktree of the repository that contains a directory, or the repository itself
-/// if it has none. A directory that no longer exists is in the repository of its nearest ancestor
-/// that exists. Each directory is looked up once: `known_repositories` is the repository of each,
-/// `None` if it is in none.
+/// Returns the main worktree of the repository that contains `folder`; for a bare repository, the
+/// repository itself. `None` if the directory is in no repository.
+///
+/// A directory that no longer exists is in the repository of its nearest existing ancestor.
+/// `known_repositories` caches the result for each directory.
 pub fn repository_of(
     folder: &Path,
     known_repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
@@ -20,11 +21,12 @@ pub fn repository_of(
         .clone()
 }
 
-/// Returns the repository whose worktree begins at a directory: the main worktree, or if there is
-/// none, the directory with git's files.
+/// Returns the repository whose worktree begins at `folder`: its main worktree, or the directory of
+/// git's files if there is none.
 ///
-/// `.git` is a directory in the main worktree. In another worktree, it is a file that names a
-/// directory of that worktree, and `commondir` there names the one that all worktrees share.
+/// In the main worktree, `.git` is a directory. In another worktree, `.git` is a file that names a
+/// directory for that worktree. The file `commondir` in it names the directory that all worktrees
+/// share.
 fn repository_at(folder: &Path) -> Option<PathBuf> {
     let dot_git = folder.join(".git");
     if !folder.is_absolute() || !OnDisk.exists(&dot_git) {
@@ -44,15 +46,15 @@ fn repository_at(folder: &Path) -> Option<PathBuf> {
         return common_folder.parent().map(Path::to_owned);
     }
 
-    // The repository of a submodule is inside that of the outer project, and its configuration
-    // records where the worktree is.
+    // A submodule's repository is inside the repository of the outer project, and its configuration
+    // has the path of the worktree.
     match read_path(&common_folder.join("config"), "worktree = ") {
         Some(worktree) => Some(OnDisk.resolve_links(&common_folder.join(worktree))),
         None => Some(common_folder),
     }
 }
 
-/// Returns the path on the first line of a file that begins with `key`, after that key.
+/// Returns the path in the first line of a file that begins with `key`, without the key.
 fn read_path(file: &Path, key: &str) -> Option<PathBuf> {
     let text = String::from_utf8(OnDisk.read_small_file(file)?).ok()?;
     text.lines()

@@ -1,4 +1,4 @@
-//! A list of sessions for people.
+//! Prints a list of sessions for people.
 
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
@@ -19,39 +19,39 @@ use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The terminal width from which more of a project is shown, in columns.
+/// The terminal width, in columns, from which the project column is wide.
 const MIN_WIDE_WIDTH: usize = 110;
-/// The width of the project column, in columns, on a wide terminal and on others.
+/// The width of the project column on a wide terminal and, below, on a narrow one.
 const PROJECT_WIDTH_WIDE: usize = 24;
 const PROJECT_WIDTH: usize = 12;
-/// The number of columns that the name or message keeps; to give it these, other columns are left
-/// out.
+/// The minimum width of the name or message. To keep it, other columns are left out.
 const MIN_TITLE_WIDTH: usize = 20;
 
-/// A column of a list, and its cells.
+/// A column of the list, with a cell for each row.
 struct ListColumn {
     column: Column,
     cells: Vec<(String, Style)>,
-    /// Whether it is shown unless space is scarce. The column that the list is sorted by is always
-    /// shown.
+    /// Whether the column is shown, as long as there is space. The column by which the list is
+    /// sorted is always shown.
     is_shown: bool,
-    /// The key that sorts the list by this column.
+    /// The sort order that this column shows.
     sort_order: Option<Order>,
-    /// The columns with a rank are left out if space is scarce, the lowest rank first.
+    /// The rank by which columns are left out if space is scarce, the lowest first. A column
+    /// without a rank is never left out.
     drop_rank: Option<u8>,
-    /// The starts of its cells, if they stand out.
+    /// The highlighted prefixes of the cells, if there are any.
     bright_starts: Option<BrightStarts>,
 }
 
-/// The starts of cells that stand out.
+/// The highlighted prefixes of cells.
 struct BrightStarts {
-    /// For each cell, the length of its start in characters.
+    /// For each cell, the length of its prefix in characters.
     lengths: Vec<usize>,
     style: Style,
 }
 
 impl ListColumn {
-    /// A column that is always shown.
+    /// Returns a column that is always shown.
     fn new(column: Column, cells: Vec<(String, Style)>) -> ListColumn {
         ListColumn {
             column,
@@ -63,7 +63,7 @@ impl ListColumn {
         }
     }
 
-    /// Hides the column if this is true, unless the list is sorted by it.
+    /// Hides the column if `is_hidden`, unless the list is sorted by it.
     fn hidden_if(mut self, is_hidden: bool) -> ListColumn {
         self.is_shown = !is_hidden;
         self
@@ -74,13 +74,13 @@ impl ListColumn {
         self
     }
 
-    /// Lets the column be left out if space is scarce.
+    /// Lets the column be left out if space is scarce. The lowest rank goes first.
     fn with_rank(mut self, rank: u8) -> ListColumn {
         self.drop_rank = Some(rank);
         self
     }
 
-    /// Takes a cell for the table, with its start as a part of its own if that stands out.
+    /// Takes the cell of a row. A highlighted prefix is a separate part of it.
     fn take_cell(&mut self, row_index: usize) -> Cell {
         let (text, style) = std::mem::take(&mut self.cells[row_index]);
         let Some(bright) = &self.bright_starts else {
@@ -92,13 +92,13 @@ impl ListColumn {
         vec![(start, bright.style), (rest, style)]
     }
 
-    /// Returns the number of terminal columns that it takes, with the gap after it.
+    /// Returns the width of the column in terminal columns, including the gap after it.
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|(text, _)| display_width(text));
         let longest_cell = cells.max().unwrap_or(0);
         let content_width = longest_cell.max(display_width(self.column.title));
         if self.sort_order == Some(Order::Name) {
-            // The title is cut to the remaining space.
+            // The title is truncated to the remaining space, so it needs only its minimum.
             COLUMN_GAP + content_width.min(MIN_TITLE_WIDTH)
         } else {
             COLUMN_GAP + content_width.max(1)
@@ -106,8 +106,8 @@ impl ListColumn {
     }
 }
 
-/// Prints the rows of a list, with titles. `distinct` are the titles shown in place of those that
-/// begin like many others, by index in the list. `last` is the session that `last` names; the
+/// Prints the rows of a list as a table. `distinct` has, by index in the list, titles that replace
+/// those that begin like many others. `last` is the session to which the name `last` refers. The
 /// column of `order` is always shown.
 pub fn print(
     list: &[ListedSession],
@@ -135,8 +135,8 @@ pub fn print(
     table.print(ui)
 }
 
-/// Leaves out columns, the lowest rank first, until the others fit into `room`. A column without a
-/// rank is never left out, nor is the column that the list is sorted by.
+/// Removes columns, the lowest rank first, until the others fit into `room` terminal columns.
+/// Columns without a rank stay, and so does the column by which the list is sorted.
 fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
     while columns.iter().map(ListColumn::width).sum::<usize>() > room {
         let lowest_ranked = columns
@@ -151,7 +151,7 @@ fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
     }
 }
 
-/// Returns all columns, from left to right.
+/// Returns all columns, in the order from left to right.
 fn list_columns(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -207,13 +207,13 @@ struct ColumnSource<'l> {
 }
 
 impl ColumnSource<'_> {
-    /// Returns the cells of a column, one for each row.
+    /// Returns the cells of a column, one per row, with the text that `text` returns for a session.
     fn cells(&self, style: Style, text: impl Fn(&ListedSession) -> String) -> Vec<(String, Style)> {
         let texts = self.sessions.iter().map(|session| text(session));
         texts.map(|text| (text, style)).collect()
     }
 
-    /// Returns the columns with the age of the newest message and of the start of a session.
+    /// Returns the columns with the age of a session's newest message, and the age of its start.
     fn age_columns(&self, ui: &Ui) -> Result<[ListColumn; 2], Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let plain = Style::new();
@@ -230,9 +230,9 @@ impl ColumnSource<'_> {
         ])
     }
 
-    /// Returns the columns with the id, the agent, the repository and the working directory of a
-    /// session. The last three are hidden if they are the same for all. Ids and directories are
-    /// distinct in the whole list, not only among the rows.
+    /// Returns the columns with a session's id, agent, repository and working directory. The last
+    /// three are hidden if all rows have the same. Shortened ids and directories are distinct in
+    /// the whole list, not only among the rows.
     fn name_columns(&self, ui: &Ui) -> [ListColumn; 4] {
         let home = ui.home();
         let plain = Style::new();
@@ -292,8 +292,8 @@ impl ColumnSource<'_> {
         ]
     }
 
-    /// Returns for each row the number of characters at the start of the short id, of `id_length`
-    /// characters, that no other short id of the list starts with.
+    /// Returns, for each row, the length of the shortest prefix of its short id (of `id_length`
+    /// characters) that no other short id in the list has. The unit is characters.
     fn unique_start_lengths(&self, id_length: usize) -> Vec<usize> {
         let mut short_ids = Vec::new();
         for session in self.list {
@@ -309,9 +309,9 @@ impl ColumnSource<'_> {
         lengths
     }
 
-    /// Returns the columns with the numbers of messages and branches, the size of the file, the
-    /// tokens, the size of the context and the cost of a session. A column is hidden if each session has one branch, or none
-    /// has a context or a cost.
+    /// Returns the columns with the number of messages, the number of branches, the size of the
+    /// file, the tokens, the size of the context, and the cost of a session. Branches are hidden if
+    /// every session has one branch; context and cost are hidden if no session has any.
     fn count_columns(&self) -> [ListColumn; 6] {
         let plain = Style::new();
         let messages = self.cells(plain, |session| session.message_count.to_string());
@@ -368,7 +368,7 @@ impl ColumnSource<'_> {
 /// The cell of a session that lacks the value of a column.
 const ABSENT: &str = "-";
 
-/// Returns the last characters of a session's id.
+/// Returns the last `length` characters of a session's id.
 fn short_id(session: &ListedSession, length: usize) -> String {
     id_suffix(&session.id.to_string_lossy(), length).to_owned()
 }
@@ -390,9 +390,10 @@ fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
         .map(|folder| folder.to_string_lossy())
 }
 
-/// Returns the short name of each directory, by its path: the shortest suffix in whole names that
-/// no other directory has. The names are cut to `width` columns if they are still distinct then.
-/// Without a width, a short name is the whole path, with `~` for the home directory.
+/// Returns the short name of each directory, by its path: the shortest suffix of whole names that
+/// no other directory has. The short names are truncated to `width` columns, unless they would no
+/// longer be distinct. Without a width, a short name is the whole path, with `~` for the home
+/// directory.
 fn short_folder_names<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
@@ -405,7 +406,7 @@ fn short_folder_names<'s>(
         .map(|folder| to_visible(&abbreviate_home(folder, home)))
         .collect();
     let short_names = match width {
-        // If not even whole names are distinct, the whole paths are shown.
+        // If even whole paths look alike, they are shown unchanged.
         Some(width) => {
             cut_to_distinct(&distinct_suffixes(&whole_paths), width).unwrap_or(whole_paths)
         }
@@ -414,9 +415,9 @@ fn short_folder_names<'s>(
     folders.into_iter().zip(short_names).collect()
 }
 
-/// Cuts paths to a width: at the end, at the start or in the middle, whichever first leaves them
-/// all distinct. If none does, the paths are not cut. `None` if not even the uncut paths are
-/// distinct.
+/// Truncates paths to `width` columns: at the end, at the start or in the middle, whichever is the
+/// first to leave all paths distinct. If none does, returns the paths uncut. `None` if the uncut
+/// paths are not distinct either.
 fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
     let cuts: [&dyn Fn(&str) -> String; 4] = [
         &|path| truncate_end(path, width, "…"),
@@ -434,8 +435,8 @@ fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
     None
 }
 
-/// Returns the shortest suffix of each path, in whole names, that no other path has; the whole path
-/// if there is none.
+/// Returns the shortest suffix of each path, in whole names, that no other path has. A path without
+/// such a suffix is returned whole.
 fn distinct_suffixes(paths: &[String]) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::default();
     for path in paths {
@@ -461,9 +462,10 @@ fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the last cell of a row: the session's name or first user message, or the title in
-/// `distinct` if many sessions begin alike. Below another session, it is indented, and a line joins
-/// it to that session, or an arrow if it continues that session. Sub-agents and archives are
-/// marked.
+/// `distinct` that replaces it. Sub-agents and archives are marked.
+///
+/// A row nested below another session is indented, with a line to that session; if it continues
+/// that session, it has an arrow instead.
 fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
     /// From this depth on, rows are not indented further.
     const DEEPEST: usize = 24;
@@ -476,7 +478,7 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
         title += &"   ".repeat(row.level.min(DEEPEST) - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
-    // The file of a sub-agent is named after it, except by Codex.
+    // Most agents name the file of a sub-agent after it. Codex does not.
     if session.owner.is_some()
         && RolloutName::parse(&session.path).is_none()
         && let Some(stem) = session.path.file_stem()
@@ -494,8 +496,8 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
     to_visible(&title)
 }
 
-/// Returns the number of characters at the end of an id that the list shows. It is the usual number
-/// if that distinguishes all ids, else four more if these do, else the usual number.
+/// Returns the number of characters that short ids in the list have. That is [`ID_SUFFIX_LEN`], or
+/// 4 more if only the longer ids are distinct.
 fn distinct_id_length(list: &[ListedSession]) -> usize {
     for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
         let mut suffixes = HashSet::default();

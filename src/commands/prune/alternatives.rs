@@ -1,32 +1,32 @@
-//! What other options of `prune` would remove, for a plan that finds little.
+//! Suggests other options of `prune` if a plan removes little.
 
 use super::job::{PruneJob, Task};
 use crate::cli::output::{Failure, Ui};
 use crate::format::format_bytes;
 use crate::ops::prune::{PruneBlocker, ValueKind};
 
-/// A plan finds little if it removes less than this part of the session.
+/// A plan removes little if it removes less than one part in `LITTLE` of the session.
 const LITTLE: usize = 10;
 
-/// The sizes of payloads that are tried, the largest first: 64 kB is the default of `--over`.
+/// The values of `--over` that are tried, the largest first. 64 kB is the default.
 const OVERS: [(u64, &str); 2] = [(64_000, "--over 64k"), (1_000, "--over 1k")];
 
-/// Other options of `prune`, in the order in which they are named.
+/// Other options of `prune`, in the order in which they are suggested.
 #[derive(Clone, Debug, Default)]
 pub struct Alternatives {
     options: Vec<Alternative>,
 }
 
-/// What an option would remove.
+/// An option, and the number of bytes that it would remove.
 #[derive(Clone, Copy, Debug)]
 struct Alternative {
-    /// As it is written on the command line.
+    /// The option as it is typed, for example `--over 1k`.
     option: &'static str,
     bytes: usize,
 }
 
 impl Alternatives {
-    /// Adds the bytes of another session.
+    /// Adds the alternatives for another session, summing up the bytes of each option.
     pub fn add(&mut self, other: &Alternatives) {
         for added in &other.options {
             let own = self
@@ -40,11 +40,11 @@ impl Alternatives {
         }
     }
 
-    /// Names the options that would remove more, if a plan removes little of `size_before`.
+    /// If a plan removes little of `size_before`, prints the options that would remove more.
     ///
-    /// An option is named if it removes at least twice as much as the plan. The sizes of `--over`
-    /// descend, so each removes more than the one before it: of these, an option must also remove
-    /// twice as much as the last one that was named.
+    /// An option is printed if it removes at least twice as much as the plan. The sizes of `--over`
+    /// descend, so each removes at least as much as the one before it. Of these, an option must
+    /// also remove twice as much as the last one that was printed.
     pub fn report(&self, size_before: usize, removed: usize, ui: &mut Ui) {
         if !is_little(removed, size_before) {
             return;
@@ -76,8 +76,8 @@ fn is_little(removed: usize, size: usize) -> bool {
     removed < size / LITTLE
 }
 
-/// Returns what other options would remove from a session, if its plan, which removes `removed`
-/// bytes, finds little. A session whose entries cannot be pruned has no plan with `--compacted`.
+/// Returns what other options would remove from a session, if its plan removes little: only
+/// `removed` bytes. `--compacted` is left out for a session whose entries cannot be pruned.
 pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alternatives, Failure> {
     let mut found = Alternatives::default();
     if !is_little(removed, job.open.input.source().len() as usize) {
@@ -110,7 +110,7 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
     Ok(found)
 }
 
-/// Returns the number of bytes that another task would remove from the session of a job.
+/// Returns the number of bytes that another task would remove from the same session.
 fn planned_bytes(job: &PruneJob, task: Task, ui: &Ui) -> Result<usize, Failure> {
     let other = PruneJob {
         task,

@@ -1,4 +1,4 @@
-//! `--branch`: the branch to prune, and what refers to it.
+//! `--branch`: finds the branch to prune, and reports what refers to it.
 
 use super::job::{PruneJob, Task};
 use crate::cli::locate::{Scope, SessionStores};
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 const MAX_TIPS: usize = 8;
 
 impl PruneJob<'_> {
-    /// Plans the removal of the branch that a reference is on. Refuses a branch that requires
-    /// `--force`, unless that or `-n` is given.
+    /// Plans the removal of the branch that contains the entry of a reference. A branch that
+    /// requires `--force` is refused, unless `--force` or `-n` is given.
     pub(super) fn plan_branch(
         &self,
         open: &OpenSession,
@@ -42,8 +42,8 @@ impl PruneJob<'_> {
         Ok(plan)
     }
 
-    /// Finds the branch that a reference is on. Fails if the session is damaged, or does not branch
-    /// above the reference.
+    /// Finds the branch that contains the entry of a reference. Fails if the session is damaged, or
+    /// if it does not branch above that entry.
     fn choose_branch(
         &self,
         open: &OpenSession,
@@ -61,7 +61,7 @@ impl PruneJob<'_> {
         })
     }
 
-    /// With `-n`, fails if the branch requires `--force` and it is not given.
+    /// With `-n`, fails if the branch requires `--force`, and `--force` is not given.
     pub(super) fn refuse_planned_branch(&self) -> Result<(), Failure> {
         let Task::Branch(reference) = &self.task else {
             return Ok(());
@@ -73,7 +73,7 @@ impl PruneJob<'_> {
         self.refuse_branch(self.open, reference, &choice)
     }
 
-    /// Refuses a branch that requires `--force`: the active branch, and one that branches itself.
+    /// Refuses a branch that requires `--force`: the active branch, and a branch with several tips.
     fn refuse_branch(
         &self,
         open: &OpenSession,
@@ -119,7 +119,7 @@ impl PruneJob<'_> {
         Err(open.input.failure(why).with_hint(hint))
     }
 
-    /// Reports the sub-agents that the branch started, and the forks of the session. Neither is
+    /// Reports the sub-agents that the branch started, and the forks of the session. Neither are
     /// removed with the branch.
     pub(super) fn report_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
         let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {
@@ -142,8 +142,8 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Returns the sessions of the sub-agents that the branch started: the files in the session's
-    /// own directory whose paths end as an entry of the branch reports.
+    /// Returns the sessions of the sub-agents that the branch started. These are files in the
+    /// session's own directory; an entry of the branch reports the end of each path.
     fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
@@ -170,8 +170,8 @@ impl PruneJob<'_> {
         agents
     }
 
-    /// Returns the sessions in the stores whose header names this session as the one they were
-    /// forked from.
+    /// Returns the sessions in the stores that were forked from this session, according to their
+    /// headers.
     fn find_forks(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let mut forks = Vec::new();
         for file in SessionStores::locate(ui).find_sessions(&Scope::All).files {
@@ -182,7 +182,7 @@ impl PruneJob<'_> {
         forks
     }
 
-    /// Whether the header of a file names this session as its parent, by its path or its id.
+    /// Whether the header of a file names this session as its parent, by path or by id.
     fn is_fork(&self, path: &Path, session: &Path) -> bool {
         let Ok(file) = Glance::open(path) else {
             return false;
@@ -197,7 +197,7 @@ impl PruneJob<'_> {
     }
 }
 
-/// Returns the failure for a session whose entries cannot be pruned.
+/// Returns the failure for a session from which no entries can be removed.
 pub(super) fn damaged_failure(open: &OpenSession, error: PruneBlocker) -> Failure {
     let name = &open.input.name;
     let hint = match error {

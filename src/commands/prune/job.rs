@@ -1,4 +1,4 @@
-//! A session to prune: writes the file beside it, then the session.
+//! Prunes one session: writes the file beside it, and then the session.
 
 use super::branch::damaged_failure;
 use super::report::PruneOutcome;
@@ -23,7 +23,7 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Opens the file beside a session, if it exists.
+/// Opens the file beside a session; `None` if the file does not exist.
 pub(super) fn open_if_exists(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
@@ -32,8 +32,9 @@ pub(super) fn open_if_exists(path: &Path) -> Result<Option<SessionFile>, Failure
 }
 
 impl OpenSession {
-    /// Refuses a session whose SESSION.pruned, the file at `side_file`, is missing because it is in
-    /// an archive: a run of `archive` was killed after it had moved that file.
+    /// Refuses a session whose SESSION.pruned is missing because it is in an archive. A run of
+    /// `archive` leaves this state if it was killed after it had moved that file. `side_file` is
+    /// the path of SESSION.pruned.
     pub(super) fn refuse_archived_side_file(&self, side_file: &Path) -> Result<(), Failure> {
         let Some(archive_path) = self.input.find_leftover_archive() else {
             return Ok(());
@@ -59,30 +60,30 @@ impl OpenSession {
     }
 }
 
-/// What to do with a session.
+/// The task for a session.
 pub enum Task {
-    /// Prune the payloads of these kinds that take more than this many bytes.
+    /// Prune the payloads of `kinds` that have more than `over` bytes.
     Payloads { over: u64, kinds: Vec<ValueKind> },
-    /// Prune what no branch needs above its last compaction.
+    /// Prune the entries above the last compaction of every branch, as far as no branch needs them.
     Compacted,
-    /// Prune the branch that this reference is on.
+    /// Prune the branch that contains the entry of this reference.
     Branch(String),
-    /// Put back what was pruned.
+    /// Restore everything that was pruned.
     Restore,
 }
 
-/// A session to prune or to restore.
+/// A session to prune or to restore, with the options for that.
 pub struct PruneJob<'a> {
     pub task: Task,
     pub write: &'a WriteArgs,
     pub open: &'a OpenSession,
-    /// The file that is pruned or restored.
+    /// The path of the file that is pruned or restored.
     pub target: PathBuf,
-    /// The file beside it.
+    /// The path of SESSION.pruned, the file beside `target`.
     pub side_file: PathBuf,
-    /// Whether the user named the session, and did not only name its directory.
+    /// Whether the user named the session itself, and not only its directory.
     pub is_named: bool,
-    /// Whether what is pruned is removed for good afterwards.
+    /// Whether the pruned parts are removed for good afterwards (`--purge`).
     pub is_purged: bool,
 }
 
@@ -100,7 +101,8 @@ impl PruneJob<'_> {
         self.report_outcome(committed, &outcome, ui)
     }
 
-    /// Prunes the session in place, or with `-o` writes a pruned copy.
+    /// Prunes the session in place, or with `-o` writes a pruned copy. Returns what was committed,
+    /// and the numbers for the report.
     pub(super) fn prune_session(
         &self,
         ui: &mut Ui,
@@ -118,8 +120,8 @@ impl PruneJob<'_> {
             })
     }
 
-    /// Returns the path of the file beside the session that is read. With `-o`, it is another than
-    /// the file beside the result.
+    /// Returns the path of SESSION.pruned beside the session that is read. With `-o`, the file
+    /// beside the result is another one.
     pub(super) fn source_side_file(&self) -> PathBuf {
         match self.open.input.file() {
             Some(file) => pruned_file(&session_own_path(file)),
@@ -127,7 +129,7 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Returns why the session stays as it is.
+    /// Returns the message for a session from which nothing is pruned.
     pub(super) fn nothing_message(&self) -> String {
         match &self.task {
             Task::Payloads { over: 0, .. } => "nothing to prune".to_owned(),
@@ -139,14 +141,14 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Whether entries leave the session, or only payloads.
+    /// Whether the task removes entries, and not only payloads.
     fn removes_entries(&self) -> bool {
         matches!(self.task, Task::Branch(_) | Task::Compacted)
     }
 
-    /// Returns the options of the write. The removal of entries, and a session that was found in a
-    /// directory, follow the rule for sessions of oh-my-pi with any agent: a process that has the
-    /// file open for writing, or just wrote to it, owns it.
+    /// Returns the options for writing. If entries are removed, or if a search found the session,
+    /// they follow oh-my-pi's rule for sessions of any agent: a process owns a file that it has
+    /// open for writing, or has just written to.
     pub(super) fn write_options(&self) -> WriteOptions {
         let dialect = if self.removes_entries() || !self.is_named {
             Dialect::OhMyPi
@@ -156,8 +158,9 @@ impl PruneJob<'_> {
         self.write.change.write_options(dialect)
     }
 
-    /// Refuses to remove entries of a session that an agent may have open, as one that runs in the
-    /// session's working directory: it would continue from an entry that is gone.
+    /// Refuses to remove entries of a session that an agent may have open. An agent that runs in
+    /// the session's working directory may have: it would continue from an entry that no longer
+    /// exists.
     fn refuse_running(&self) -> Result<(), Failure> {
         let mut agent_folders = Vec::new();
         if self.removes_entries()
@@ -171,8 +174,8 @@ impl PruneJob<'_> {
             .refuse_running_agent(&agent_folders, self.write.change.force)
     }
 
-    /// With `-n`, fails if the same run without it would be refused. A stream is planned only, so
-    /// nothing is refused there.
+    /// With `-n`, fails if the real run would be refused. A stream is never written, so nothing is
+    /// refused.
     pub(super) fn refuse_in_dry_run(&self) -> Result<(), Failure> {
         self.open
             .refuse_archived_side_file(&self.source_side_file())?;
@@ -188,11 +191,12 @@ impl PruneJob<'_> {
         refuse_in_dry_run(input, Action::Rewrite, &self.write_options())
     }
 
-    /// Prunes the session under its lock: writes the file beside it, then the session. If the
-    /// session cannot be written, the file beside it keeps its old content.
+    /// Prunes the session under its lock. Writes the file beside the session first, and then the
+    /// session. If the session cannot be written, the file beside it keeps its old content.
     ///
-    /// Lines that are appended meanwhile follow the pruned session unchanged. But if entries are
-    /// removed, an appended line may refer to one of them, so the prune is planned again.
+    /// If only payloads are removed, lines that are appended meanwhile follow the pruned session
+    /// unchanged. If entries are removed, an appended line may refer to one of them: then the prune
+    /// is planned again.
     fn prune_locked(
         &self,
         locked_open: &OpenSession,
@@ -219,6 +223,7 @@ impl PruneJob<'_> {
 
         let source = locked_open.input.source();
         let pruned = plan.build_pruned_session(&locked_open.session, source);
+        // Without the growth, the rewrite fails if the session has grown, and is attempted again.
         let locked = if self.removes_entries() {
             locked
         } else {
@@ -232,8 +237,8 @@ impl PruneJob<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    /// Plans what to prune from the session as it is now: `open` may have been read again under the
-    /// lock. The removal of entries needs ids, because it may append a mark.
+    /// Plans what to prune from `open`, the session as it is now: it may have been read again under
+    /// the lock. The removal of entries needs new ids, because it may append a mark.
     pub(super) fn plan_prune(&self, open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
         let source = open.input.source();
         match &self.task {
@@ -263,9 +268,9 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Writes the file beside a session: the old records that the session does not contain, then
-    /// those that are pruned now. (What a killed run wrote to the file is still in the session,
-    /// too.)
+    /// Writes the file beside a session: first the old records, then those that are pruned now. Old
+    /// records whose content the session still contains are left out: a run that was killed before
+    /// it rewrote the session has written these.
     fn write_side_file(
         &self,
         open: &OpenSession,
@@ -281,9 +286,9 @@ impl PruneJob<'_> {
         Ok(side_file)
     }
 
-    /// Writes a pruned copy. The file beside the copy includes what was pruned from the session
-    /// before. With `--force`, existing files are replaced, but a file beside the copy only if it
-    /// belongs to this session.
+    /// Writes a pruned copy. The file beside the copy includes everything that was pruned from the
+    /// session before. With `--force`, existing files are replaced; a file beside the copy is
+    /// replaced only if it belongs to this session.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, PruneOutcome), Failure> {
         let plan = self.plan_prune(self.open, ui)?;
         let session = &self.open.session;
@@ -294,7 +299,7 @@ impl PruneJob<'_> {
             None => None,
         };
 
-        // The file beside the copy comes first, so that no copy is without what was pruned.
+        // The file beside the copy is written first, so that a copy never lacks its pruned parts.
         let mut new_side_file = None;
         if source_side_file.is_some() || !plan.is_empty() {
             if force && let Some(replaced) = open_if_exists(&self.side_file)? {

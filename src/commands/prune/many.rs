@@ -1,4 +1,4 @@
-//! Many sessions: those in directories, of a project, or of all projects.
+//! Prunes many sessions: those in directories, of a project, or of all projects.
 
 use super::Args;
 use super::alternatives::{Alternatives, find_alternatives};
@@ -20,22 +20,22 @@ use crate::ops::prune::pruned_file;
 use pisess_store::{Committed, FoundFile, Reach};
 use std::path::Path;
 
-/// A session that was pruned or restored, or would be.
+/// The result for a session that was pruned or restored; with `-n`, for one that would be.
 struct PrunedSession {
     report: PruneReport,
     committed: Option<Committed>,
-    /// The exit code of what failed after the write.
+    /// The exit code for a failure after the write.
     exit: Exit,
-    /// Its size, and its size without what is pruned.
+    /// The size of the session, and its size without the pruned parts, in bytes.
     size_before: usize,
     size_after: usize,
-    /// With `-n`, what other options would remove.
+    /// With `-n`, the numbers of bytes that other options would remove.
     alternatives: Alternatives,
 }
 
-/// Prunes or restores many sessions, one after the other. All are written before anything is
-/// printed, so that a closed pipe does not end the command half done. A failure does not stop the
-/// others. A session that was found by a search and may be open in an agent is skipped.
+/// Prunes or restores many sessions, one after another. All are written before anything is printed,
+/// so that a closed pipe does not end the command half done. A failure does not stop the others. A
+/// session that was found by a search is skipped if it may be open in an agent.
 pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     refuse_single_options(args)?;
     let filter = SessionFilter {
@@ -68,7 +68,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             }
             Ok(None) => {}
             Err(failure) => {
-                // A search finds files that are not meant, or that are gone by now.
+                // A search also finds files that are not sessions, or that no longer exist.
                 let is_no_session = failure.is_transcript() || failure.is_missing_file;
                 if !file.named && is_no_session {
                     continue;
@@ -90,7 +90,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     worst_exit.or_print_failure(printed)
 }
 
-/// Refuses the options that apply to one session.
+/// Refuses options that apply to a single session.
 fn refuse_single_options(args: &Args) -> Result<(), Failure> {
     let option = if args.write.output.is_some() {
         "-o"
@@ -103,8 +103,8 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
     Err(failure.with_hint("give one session by path or name"))
 }
 
-/// Finds the sessions that are given, or those of the stores. A directory is searched as for other
-/// changes of many sessions; with `-n`, its subdirectories are always included.
+/// Finds the given sessions, or those of the stores. Directories are searched as by other commands
+/// that change many sessions. With `-n`, their subdirectories are always included.
 fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     if let Some(project) = &args.project {
         let project = resolve_user_folder(project, ui);
@@ -134,8 +134,8 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     Ok(expand_arguments(&args.sessions, reach, ui))
 }
 
-/// Prunes or restores a session, or with `-n` plans that. Returns `None` if the filter does not
-/// choose it.
+/// Prunes or restores a session; with `-n`, only plans that. Returns `None` if the filter does not
+/// choose the session.
 fn prune_found(
     file: &FoundFile,
     args: &Args,
@@ -195,7 +195,7 @@ fn prune_found(
     }))
 }
 
-/// Whether the filter chooses a session. It is read for that only if its age decides.
+/// Whether the filter chooses a session. The session is read only if `--older-than` is given.
 fn is_chosen(path: &Path, input: &Input, filter: SessionFilter) -> bool {
     let bytes = input.unredacted_source().len();
     if filter.larger_than.is_some_and(|limit| bytes <= limit) {
@@ -205,11 +205,12 @@ fn is_chosen(path: &Path, input: &Input, filter: SessionFilter) -> bool {
         return true;
     }
     let facts = read_for_list(path).map(|listed| listed.selection_facts());
-    // What cannot be read is not passed over: opening it reports why.
+    // A session that cannot be read is chosen, so that opening it reports the failure.
     facts.is_none_or(|facts: SelectionFacts| filter.accepts(facts))
 }
 
-/// Prints a line for each session that was pruned or restored, and a total; with `-n`, a table.
+/// Prints a line for each session that was pruned or restored, and a total. With `-n`, prints a
+/// table.
 fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.dry_run {
         return print_plan(sessions, args, ui);
@@ -230,7 +231,7 @@ fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Resu
     ui.print_after_write(&names, |ui| print_results(sessions, args, ui))
 }
 
-/// Prints a line for each session, and on standard error how many of them were changed.
+/// Prints a line for each session, and on standard error the number of changed sessions.
 fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     let mut changed_count = 0;
     let mut bytes = 0;
@@ -256,7 +257,7 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
     Ok(())
 }
 
-/// Returns how many of all sessions: `2 of 40 sessions`.
+/// Returns a number of sessions out of all sessions: `2 of 40 sessions`.
 fn part_of_all(count: usize, all_count: usize) -> String {
     format!("{count} of {}", count_sessions(all_count))
 }
@@ -265,8 +266,8 @@ fn count_sessions(count: usize) -> String {
     format_count(count, "session", "sessions")
 }
 
-/// Prints a row for each session that would be pruned or restored, with what would be removed, and
-/// a total. With JSON, sessions in which there is nothing to do have a row, too.
+/// Prints a row for each session that would be pruned or restored, with its removed parts, and a
+/// total. With JSON, sessions without a change have a row, too.
 fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     let columns = [
         Column::text("session").allow_shrink(),

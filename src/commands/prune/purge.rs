@@ -1,4 +1,4 @@
-//! `--purge`: removes what was pruned for good.
+//! `--purge`: removes for good what was pruned.
 
 use super::job::{PruneJob, open_if_exists};
 use super::restore::read_side_file;
@@ -7,16 +7,16 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::format::format_bytes;
 use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};
 
-/// SESSION.pruned before it is removed.
+/// SESSION.pruned, which was removed.
 struct PurgedFile {
     bytes: u64,
-    /// Why the removal may not last, or did not happen.
+    /// The error of the removal: the file may reappear after a power failure, or was not removed.
     error: Option<StoreError>,
 }
 
 impl PruneJob<'_> {
-    /// Removes SESSION.pruned, or with `-n` reports that it would be removed. Nothing is done if
-    /// there is none. A file that belongs to another session, or is damaged, is refused.
+    /// Removes SESSION.pruned; with `-n`, only reports that it would be removed. Without that file,
+    /// nothing is done. A file that is damaged, or belongs to another session, is refused.
     pub fn purge(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.open.refuse_archived_side_file(&self.side_file)?;
         if self.write.change.dry_run {
@@ -27,12 +27,13 @@ impl PruneJob<'_> {
             let Some(side_file) = open_if_exists(&self.side_file)? else {
                 return Ok((None, None));
             };
-            // Under another name, what is to be removed for good would stay.
+            // If the file had another name (a hard link), its content would stay.
             store::own_file(&self.side_file)?;
             store::lock(&side_file, &self.write_options())?.refuse_hard_links()?;
             let bytes = side_file.len();
             read_side_file(locked_open, side_file)?;
-            // Removed under the lock, because another pisess may prune as soon as it is released.
+            // The file is removed under the lock: once the lock is released, another pisess may
+            // prune, and write a new file of this name.
             let error = store::remove(&self.side_file).err();
             Ok((None, Some(PurgedFile { bytes, error })))
         };
@@ -46,7 +47,7 @@ impl PruneJob<'_> {
         };
         match purged.error {
             None => {}
-            // The file is removed, but may be back after a power failure.
+            // The file is removed, but may reappear after a power failure.
             Some(error) if matches!(error.cause, Cause::Unsynced(_)) => ui.warn(&error.to_string()),
             Some(error) => return Err(error.into()),
         }

@@ -16,10 +16,10 @@ use pisess_json::write::Object;
 use pisess_store::Committed;
 use std::path::PathBuf;
 
-/// Follows the report of what was pruned from sessions.
+/// The note that follows the report of pruned sessions.
 pub const KEPT_NOTE: &str = "SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)";
 
-/// What was pruned or restored.
+/// The numbers of parts that were pruned or restored.
 #[derive(Clone, Copy, Default)]
 pub struct PruneOutcome {
     pub payloads: usize,
@@ -40,7 +40,7 @@ impl PruneOutcome {
         }
     }
 
-    /// Counts what was put back: a record with a field is a payload, one without an entry.
+    /// Counts what was restored. A record with a field is a payload; one without is an entry.
     pub fn from_restored(records: &[PrunedRecord]) -> PruneOutcome {
         let entries = records
             .iter()
@@ -57,7 +57,7 @@ impl PruneOutcome {
         self.payloads + self.entries == 0
     }
 
-    /// Returns what was pruned or restored, for people.
+    /// Returns the numbers for people, as in `2 entries and 3 payloads`.
     pub fn describe(&self) -> String {
         let payloads = format_count(self.payloads, "payload", "payloads");
         let entries = describe_pruned(self.entries, self.notes, self.branches);
@@ -73,7 +73,7 @@ const PAYLOADS: RowNoun = RowNoun {
     one: "payload",
     many: "payloads",
 };
-/// What is put back: payloads and entries.
+/// The noun for restored parts, which are payloads and entries.
 const PARTS: RowNoun = RowNoun {
     one: "part",
     many: "parts",
@@ -84,9 +84,9 @@ const ENTRIES: RowNoun = RowNoun {
 };
 
 impl PruneJob<'_> {
-    /// For `-n`: prints a row for each payload or entry that would be pruned, and a summary with
-    /// the sizes of the session before and after. For payloads, the summary also has the sizes of
-    /// the context. With `--json`, it is printed on standard error.
+    /// Prints the plan of `-n`: a row for each payload or entry that would be pruned, and a summary
+    /// with the sizes of the session before and after. For payloads, the summary also has the sizes
+    /// of the context. With `--json`, the summary is printed on standard error.
     pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.refuse_in_dry_run()?;
         self.report_dependents(ui)?;
@@ -132,8 +132,8 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints a row for each payload that would be pruned: the entry's id, the kind, the size and
-    /// the field.
+    /// Prints a row for each payload that would be pruned: the id of its entry, its kind, its size
+    /// and its field.
     fn print_payloads(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let rows = prune.payloads().map(|payload| {
@@ -164,7 +164,8 @@ impl PruneJob<'_> {
         self.print_rows(columns, PAYLOADS, rows, ui)
     }
 
-    /// Prints a row for each entry that would be pruned: its id, its size, and what it says.
+    /// Prints a row for each entry that would be pruned: its id, its size, and its text as in the
+    /// tree.
     fn print_entries(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let drawing = view_without_layout(session, session.leaf);
@@ -190,8 +191,8 @@ impl PruneJob<'_> {
         self.print_rows(columns, ENTRIES, rows, ui)
     }
 
-    /// Prints a row for each payload or entry that would be put back: its size, the entry's id, and
-    /// the field of a payload.
+    /// Prints a row for each payload or entry that would be restored: its size, the id of the
+    /// entry, and the field of a payload.
     pub fn print_restored(&self, records: &[PrunedRecord], ui: &mut Ui) -> Result<(), Failure> {
         let rows = records.iter().map(|record| PlanRow {
             json: row_json(&record.id, record.line, record.field()),
@@ -205,7 +206,7 @@ impl PruneJob<'_> {
         self.print_rows(columns, PARTS, rows, ui)
     }
 
-    /// Prints rows of a plan: each as JSON, or all in a table with their total.
+    /// Prints the rows of a plan, each as JSON, or all in a table with their total size.
     fn print_rows<const N: usize>(
         &self,
         columns: [Column; N],
@@ -224,8 +225,8 @@ impl PruneJob<'_> {
         table.print(ui)
     }
 
-    /// Reports the result; `committed` is `None` if nothing was written. A failure here does not
-    /// affect what is written (rule 7 of the store).
+    /// Reports the result. `committed` is `None` if nothing was written. A failure to print does
+    /// not undo what was written (rule 7 of the store).
     pub fn report_outcome(
         &self,
         committed: Option<Committed>,
@@ -262,24 +263,24 @@ impl PruneJob<'_> {
     }
 }
 
-/// What was pruned from a session or restored to it, or would be.
+/// The report of one session that was pruned or restored; with `-n`, of one that would be.
 pub struct PruneReport {
     name: String,
-    /// The file that is pruned or restored, and the file beside it.
+    /// The file that is pruned or restored. `side_file` is SESSION.pruned beside it.
     pub target: PathBuf,
     side_file: PathBuf,
     is_written: bool,
-    /// Whether the target is another file than the session.
+    /// Whether the target is another file than the session that was read.
     is_elsewhere: bool,
     is_restored: bool,
-    /// Whether the file beside the session is removed afterwards.
+    /// Whether SESSION.pruned is removed afterwards.
     is_purged: bool,
     pub outcome: PruneOutcome,
 }
 
 impl PruneReport {
-    /// Prints what was pruned or restored. JSON is printed even if nothing was. Text is printed on
-    /// standard error; after pruning, the path of the file beside the session follows on standard
+    /// Prints the report. As JSON, it is printed even if nothing was changed. As text, it is
+    /// printed on standard error; after pruning, the path of SESSION.pruned follows on standard
     /// output.
     pub fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         if json {
@@ -302,7 +303,7 @@ impl PruneReport {
         ui.print_path(&self.side_file.to_string_lossy())
     }
 
-    /// Returns it as JSON; of a dry run, what would be done.
+    /// Returns the report as JSON. With `is_dry_run`, it describes what would be done.
     pub fn to_json(&self, is_dry_run: bool) -> Vec<u8> {
         let outcome = &self.outcome;
         let has_action = if is_dry_run {
@@ -328,15 +329,15 @@ impl PruneReport {
     }
 }
 
-/// A row of a plan, in both forms.
+/// A row of a plan, as JSON and as cells of a table.
 struct PlanRow<const N: usize> {
     json: Object,
     bytes: usize,
     cells: [Cell; N],
 }
 
-/// Returns the members that the JSON rows of payloads and of entries have in common. `field` is
-/// that of a payload.
+/// Returns the members that the JSON rows of payloads and of entries have in common. `field` is the
+/// field of a payload.
 fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
     Object::new()
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))

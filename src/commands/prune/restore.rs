@@ -1,4 +1,4 @@
-//! `--restore`: puts back what was pruned.
+//! `--restore`: restores what was pruned.
 
 use super::job::{PruneJob, open_if_exists};
 use super::report::PruneOutcome;
@@ -11,26 +11,26 @@ use crate::ops::prune::{Restoration, UnplacedRecord, read_pruned_file};
 use pisess_store::{self as store, Cause, Committed, Locked, ReadAt, SessionFile, StoreError};
 use std::io::Write;
 
-/// The result of restoring a session in its own file.
+/// The result of restoring a session in place.
 #[derive(Default)]
 pub struct RestoredInPlace {
-    /// `None` if nothing was written.
+    /// The commit of the session; `None` if nothing was written.
     pub committed: Option<Committed>,
     pub outcome: PruneOutcome,
-    /// Why SESSION.pruned could not be removed.
+    /// The error if SESSION.pruned could not be removed.
     pub removal_error: Option<StoreError>,
 }
 
-/// What a restore would do.
+/// What a restore in place would do.
 pub struct PlannedRestore {
     pub outcome: PruneOutcome,
-    /// The bytes that the session would have.
+    /// The number of bytes that the session would have.
     pub size_after: u64,
 }
 
 impl PruneJob<'_> {
-    /// Restores the session in place or into another file, or (with `-n`) prints what would be put
-    /// back.
+    /// Restores the session in place, or into another file. With `-n`, prints the parts that would
+    /// be restored.
     pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let side_file = self.source_side_file();
         self.open.refuse_archived_side_file(&side_file)?;
@@ -50,7 +50,7 @@ impl PruneJob<'_> {
         self.restore_in_place(ui)
     }
 
-    /// Restores the session in place, without a report. Nothing is done if nothing was pruned.
+    /// Restores the session in place, without printing. Does nothing if nothing was pruned.
     pub fn restore_session(&self) -> Result<RestoredInPlace, Failure> {
         self.open.refuse_archived_side_file(&self.side_file)?;
         if open_if_exists(&self.side_file)?.is_none() {
@@ -59,7 +59,7 @@ impl PruneJob<'_> {
         self.restore_under_lock()
     }
 
-    /// Plans to restore the session in place, for `-n`.
+    /// Plans a restore in place, for `-n`.
     pub fn plan_restore_outcome(&self) -> Result<PlannedRestore, Failure> {
         let source = self.open.input.source();
         self.open.refuse_archived_side_file(&self.side_file)?;
@@ -92,8 +92,8 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Restores the session in place, and reports that. If the file beside it cannot be removed,
-    /// this is reported, as the session is restored.
+    /// Restores the session in place, and reports the result. A failure to remove SESSION.pruned is
+    /// reported, too: at that time, the session is restored.
     fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let restored = self.restore_under_lock()?;
         let is_written = restored.committed.is_some();
@@ -104,27 +104,28 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Restores the session under its lock, and then removes the file beside it. That file is kept
-    /// if something in it has no place in the session.
+    /// Restores the session under its lock, and then removes SESSION.pruned. That file is kept if
+    /// one of its values has no place in the session.
     fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
         let options = self.write_options();
         let mut removal_error = None;
         let mut attempt = |locked_open: &OpenSession,
                            locked: Locked|
          -> AttemptResult<PruneOutcome> {
-            // Checked under the lock, because another pisess may have pruned or restored meanwhile.
+            // The file is looked up under the lock, because another pisess may have pruned or
+            // restored meanwhile.
             let Some(pruned) = open_if_exists(&self.side_file)? else {
                 return Ok((None, PruneOutcome::default()));
             };
             let restoration = self.plan_restore(locked_open, pruned)?;
             let outcome = PruneOutcome::from_restored(&restoration.restored_records);
-            // An unplaced value is in no other file than this one.
+            // A value without a place in the session is in no file but this one.
             let mut remove_side_file = || {
                 if restoration.unplaced.is_empty() {
                     removal_error = store::remove(&self.side_file).err();
                 }
             };
-            // A killed restore may have left the file behind, although the session is whole.
+            // A killed restore may have left SESSION.pruned behind, although the session is whole.
             if outcome.is_empty() {
                 remove_side_file();
                 return Ok((None, outcome));
@@ -132,8 +133,8 @@ impl PruneJob<'_> {
 
             let whole = restoration.restored_file(locked_open.input.source());
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            // The file is removed before the lock is released: then another pisess may prune the
-            // session, and write a new file of this name.
+            // SESSION.pruned is removed before the lock is released: then another pisess may prune
+            // the session, and write a new file of this name.
             let attempt =
                 locked
                     .carrying_growth()
@@ -148,10 +149,11 @@ impl PruneJob<'_> {
         })
     }
 
-    /// Reports that SESSION.pruned could not be removed, although all of it is in the session.
-    /// Returns the exit code that follows. `is_written` is whether the session was changed.
+    /// Reports that SESSION.pruned could not be removed, although everything in it is in the
+    /// session. Returns the resulting exit code. `is_written` is whether this run changed the
+    /// session.
     pub fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
-        // The file is removed, but may be back after a power failure.
+        // The file is removed, but may reappear after a power failure.
         if let Cause::Unsynced(_) = error.cause {
             ui.warn(&error.to_string());
             return Exit::Done;
@@ -167,8 +169,8 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Returns what is to be restored. Fails if a pruned value has no place in the session, because
-    /// its placeholder is missing, unless --force is given.
+    /// Returns what is to be restored. If the placeholder of a pruned value is missing, the value
+    /// has no place in the session: then fails, unless `--force` is given.
     fn plan_restore(
         &self,
         open: &OpenSession,
@@ -193,10 +195,10 @@ impl PruneJob<'_> {
     }
 }
 
-/// Reads the file beside a session, and finds where its content belongs.
+/// Reads SESSION.pruned, and finds the place of each of its values in the session.
 ///
 /// # Errors
-/// If it is damaged, or belongs to another session.
+/// If the file is damaged, or belongs to another session.
 pub fn read_side_file(open: &OpenSession, pruned: SessionFile) -> Result<Restoration, Failure> {
     let operations = read_pruned_file(&pruned, &open.session.header.id)
         .map_err(|error| pruned_failure(pruned.path(), error))?;

@@ -1,4 +1,4 @@
-//! `pisess redact --check`: a report of the secrets in any number of sessions.
+//! `pisess redact --check`: reports the secrets in any number of sessions.
 
 use super::report::SecretPrinter;
 use super::{Args, copy_error};
@@ -15,9 +15,10 @@ use crate::session::period::Period;
 use pisess_store::{self as store, Reach};
 use std::path::Path;
 
-/// Searches sessions for secrets, and reports them without writing anything. The failure of a
-/// single session is returned. A failure among several is reported, and the others are searched.
-/// With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
+/// Searches sessions for secrets, and reports them without writing anything. If there is only one
+/// session, its failure is returned. Among several, a failure is reported, and the others are
+/// searched. With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n`, it does
+/// not.
 pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let FoundSessions {
         files,
@@ -33,8 +34,8 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         exit = exit.max(ui.report_failure(failure));
     }
 
-    // The given values are read once, for the first session that can be opened. If they cannot be
-    // read, no session is searched: a report without them would look as if they were not found.
+    // The given values are read once, when the first session is open. If they cannot be read, the
+    // command fails: a report without them would suggest that they occur nowhere.
     let mut values = None;
     let rollouts = Rollouts::default();
     let mut printer = SecretPrinter::new(&args.write.change, is_one);
@@ -58,14 +59,14 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
                 }
             }
             Err(failure) => {
-                // A directory of sessions may have other files, too.
+                // A directory of sessions may also have other files.
                 if failure.is_transcript() && !file.named {
                     continue;
                 }
                 if is_one {
                     return Err(failure);
                 }
-                // Of a session without entries, there is nothing to search.
+                // A session without entries has nothing to search.
                 if failure.exit() != Exit::Found {
                     exit = exit.max(ui.report_failure(&failure));
                 }
@@ -86,8 +87,8 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-/// Finds the sessions to search. Archives are among them only with `--archived`, and a note says
-/// that they are not searched if all sessions are.
+/// Finds the sessions to search. Archives are included only with `--archived`. With `--all` alone,
+/// a warning says that archives are not searched.
 fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     let sessions = if args.all {
         &existing_store_roots(ui)
@@ -105,8 +106,8 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Fa
     Ok(found)
 }
 
-/// Opens a session. A dry run refuses what the run would refuse: the session of another agent,
-/// which `--check` reads.
+/// Opens a session. `--check` also reads sessions of other agents. A dry run refuses them, as the
+/// real run does.
 fn open_input(
     args: &Args,
     path: &Path,
@@ -120,14 +121,14 @@ fn open_input(
     }
 }
 
-/// A session, and the secrets in it.
+/// A session, and the report of its secrets.
 struct SearchedSession {
     input: Input,
     report: RedactionReport,
 }
 
-/// Searches a session for secrets, and for the given values. Fails also if the copy that a dry run
-/// announces could not be created.
+/// Searches a session for secrets and for the given values. With `-o`, also fails if the copy that
+/// the dry run announces could not be created.
 fn search_input(
     args: &Args,
     input: Input,
@@ -159,7 +160,7 @@ fn search_input(
     })
 }
 
-/// Whether something was pruned from a session, which is then in a file beside it.
+/// Whether parts of a session were pruned, which are in a file beside it.
 fn has_pruned_file(input: &Input) -> Result<bool, Failure> {
     match input.file() {
         Some(file) => Ok(!store::is_free(&pruned_file(file.resolved()))?),

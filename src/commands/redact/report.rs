@@ -1,4 +1,4 @@
-//! The secrets that are found, as rows, as a table or as JSON.
+//! Prints found secrets, as rows, as a table or as JSON.
 
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
@@ -11,16 +11,16 @@ use pisess_json::write::{Object, array};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Prints the secrets that are found: a row per secret in a single session, a row per kind and name
-/// of the secrets in several sessions. With `-n`, the rows are a table. JSON has an object per
-/// secret in either case.
+/// Prints found secrets. For a single session, each secret has a row. For several sessions, all
+/// secrets of the same kind and name share a row. With `-n`, the rows are a table. JSON always has
+/// an object per secret.
 pub(super) struct SecretPrinter {
     json: bool,
     /// Whether the rows are a table with sizes.
     prints_plan: bool,
-    /// Whether there is a single session.
+    /// Whether only one session is searched.
     is_one: bool,
-    /// The number of sessions that were searched.
+    /// The number of sessions searched so far.
     session_count: usize,
     secret_count: usize,
     groups: SecretGroups,
@@ -43,7 +43,8 @@ impl SecretPrinter {
         self.secret_count > 0
     }
 
-    /// Prints the secrets of a session, or adds them to the groups that are printed last.
+    /// Prints the secrets of a session. Of several sessions, adds them to the groups that are
+    /// printed at the end.
     pub(super) fn print_session(
         &mut self,
         path: &Path,
@@ -71,7 +72,7 @@ impl SecretPrinter {
         self.secret_count += secrets.len();
 
         if self.is_one {
-            // The findings come first, also where both streams are one.
+            // Flushed first, so that the secrets precede the summary where both streams are one.
             ui.flush()?;
             report_redaction(report, input, SecretsOutcome::Found, ui);
         } else {
@@ -81,8 +82,8 @@ impl SecretPrinter {
         Ok(())
     }
 
-    /// Prints the groups: there are none for JSON and for a single session. If several sessions
-    /// were searched, prints the number of secrets.
+    /// Prints the groups; there are none for JSON or a single session. If several sessions were
+    /// searched, also prints the number of secrets.
     pub(super) fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.prints_plan {
             self.groups.print_plan(ui)?;
@@ -99,32 +100,32 @@ impl SecretPrinter {
     }
 }
 
-/// The secrets of several sessions, by their kind and the name to which they are assigned: the same
-/// name may be in hundreds of sessions.
+/// The secrets of several sessions, grouped by kind and by the name to which they are assigned: the
+/// same name may be in hundreds of sessions.
 #[derive(Default)]
 struct SecretGroups {
     groups: BTreeMap<(&'static str, String), SecretGroup>,
-    /// The number of e-mail addresses that are kept, and of example keys.
+    /// The numbers of e-mail addresses and of example keys, which are no secrets and are kept.
     address_count: usize,
     example_count: usize,
 }
 
 #[derive(Default)]
 struct SecretGroup {
-    /// The session and the place of the first secret.
+    /// The session and the place of the first secret in the group.
     first_place: String,
     secret_count: usize,
     session_count: usize,
-    /// The number of bytes of the secrets in all places.
+    /// The number of bytes of all secrets in the group, in all their places.
     bytes: usize,
-    /// The last session with a secret of the group.
+    /// The last session that was counted, so that no session is counted twice.
     last_session: String,
 }
 
 impl SecretGroups {
-    /// Adds a secret to its group. `places` are all places of the secret in one session. All
-    /// secrets of a session are added before those of another, so that each session is counted
-    /// once.
+    /// Adds a secret to its group. `places` are all places of the secret in one session. The
+    /// secrets of one session have to be added together, before those of the next: only then is
+    /// each session counted once.
     fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
         let first_place = places[0];
         let key = (first_place.secret.kind, first_place.secret.name.clone());
@@ -190,8 +191,7 @@ impl SecretGroups {
         plan.print(ui)
     }
 
-    /// Prints on standard error the numbers of e-mail addresses and of example keys that a copy
-    /// would keep.
+    /// Prints on standard error how many e-mail addresses and example keys a copy would keep.
     fn print_kept_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
         ui.flush()?;
         if self.address_count > 0 {
@@ -210,8 +210,8 @@ impl SecretGroups {
     }
 }
 
-/// Prints a row for each secret of a session, with the size of all its places. `secrets` are the
-/// places of each, at least one.
+/// Prints a row for each secret of a session, with its size in all places together. Each element of
+/// `secrets` is a secret, as the list of its places, which is not empty.
 fn print_plan(secrets: &[Vec<&FoundSecret>], ui: &mut Ui) -> Result<(), Failure> {
     let columns = [
         Column::text("secret"),
@@ -239,12 +239,12 @@ fn print_plan(secrets: &[Vec<&FoundSecret>], ui: &mut Ui) -> Result<(), Failure>
     plan.print(ui)
 }
 
-/// Returns the number of bytes of a secret in all its places.
+/// Returns the number of bytes that a secret takes in all its places together.
 fn count_bytes(places: &[&FoundSecret]) -> usize {
     places.iter().map(|place| place.secret.length).sum()
 }
 
-/// Returns the id of an entry with a secret; `-` if it has none.
+/// Returns the id of the entry that contains a secret; `-` if the entry has none.
 fn visible_id(place: &FoundSecret) -> String {
     match &place.id {
         Some(id) => to_visible(&id.to_string_lossy()),
@@ -252,7 +252,7 @@ fn visible_id(place: &FoundSecret) -> String {
     }
 }
 
-/// Returns the placeholder of a secret, and the name to which it is assigned.
+/// Returns the placeholder of a secret, followed by the name to which the secret is assigned.
 fn described_placeholder(place: &FoundSecret) -> String {
     let secret = &place.secret;
     if secret.name.is_empty() {
@@ -262,7 +262,7 @@ fn described_placeholder(place: &FoundSecret) -> String {
     }
 }
 
-/// Returns a secret as text: its first place, and if it has several, the lines of all.
+/// Returns a secret as a line of text: its first place and, if there are several, all lines.
 fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
     let first_place = places[0];
     let mut all_places = String::new();
@@ -271,6 +271,7 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
             .iter()
             .map(|place| place.line.0.to_string())
             .collect();
+        // Places are in the order of lines, so equal lines are adjacent.
         lines.dedup();
         all_places = format!(
             " ({} places, lines {})",
@@ -290,7 +291,7 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
 }
 
 /// Returns a secret as JSON. `places` are all its places in the session, at least one. The members
-/// `id`, `line` and `field` are those of the first place.
+/// `id`, `line` and `field` describe the first place.
 fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
     let first_place = places[0];
     let secret = &first_place.secret;

@@ -13,19 +13,19 @@ pub struct FileMove {
     pub to: PathBuf,
 }
 
-/// Why files were not moved.
+/// The error for files that were not moved.
 pub struct MoveError {
     pub error: StoreError,
-    /// Whether all of them have their old paths, so that nothing has changed.
+    /// Whether all files have their old paths, so that nothing has changed.
     pub is_undone: bool,
 }
 
-/// Plans the moves of a session and of what belongs to it, if that exists: the session's own
-/// directory, and the file of what was pruned. The session is moved last, so that an interrupted
-/// run can be repeated. If the path stays, there are no moves.
+/// Plans the moves of a session's files: its own directory and SESSION.pruned, if they exist, and
+/// the session itself. The session is moved last, so that an interrupted run can be repeated. If
+/// the path does not change, there are no moves.
 ///
 /// # Errors
-/// If it is unknown whether a file exists: it might stay behind.
+/// If it cannot be determined whether a file exists: it might be left behind.
 pub fn plan_file_moves(old: &Path, new: &Path) -> Result<Vec<FileMove>, StoreError> {
     let mut moves = Vec::new();
     if old == new {
@@ -51,8 +51,8 @@ pub fn plan_file_moves(old: &Path, new: &Path) -> Result<Vec<FileMove>, StoreErr
     Ok(moves)
 }
 
-/// Fails if a new path is occupied by another file. It may be occupied by the file itself: an
-/// interrupted move may have left it with both names.
+/// Fails if another file is at a new path. The same file may be there: an interrupted move may have
+/// left it with both names.
 pub fn refuse_occupied(moves: &[FileMove], input: &Input) -> Result<(), Failure> {
     for FileMove { from, to } in moves {
         if !store::is_free(to)? && !store::is_same(from, to) {
@@ -66,7 +66,7 @@ pub fn refuse_occupied(moves: &[FileMove], input: &Input) -> Result<(), Failure>
 }
 
 /// Moves the files. Their new paths are all in one directory, which is made if it is missing. If a
-/// file cannot be moved, those before it are moved back, and a new directory is removed again.
+/// file cannot be moved, the files before it are moved back, and a new directory is removed.
 pub fn move_all(moves: &[FileMove]) -> Result<Vec<Committed>, MoveError> {
     let Some(folder) = moves.last().and_then(|last| last.to.parent()) else {
         return Ok(Vec::new());
@@ -89,8 +89,8 @@ pub fn move_all(moves: &[FileMove]) -> Result<Vec<Committed>, MoveError> {
     Ok(moved)
 }
 
-/// Moves files back, the last one first; one that cannot be moved does not stop the others. Returns
-/// whether all of them have their old paths again.
+/// Moves files back, the last one first. A file that cannot be moved back does not stop the others.
+/// Returns whether all of them have their old paths.
 fn move_back(moves: &[FileMove]) -> bool {
     let mut is_undone = true;
     for FileMove { from, to } in moves.iter().rev() {

@@ -1,4 +1,4 @@
-//! Changes headers, and changes them back.
+//! Changes the headers of sessions, and can undo these changes.
 
 use crate::cli::open::Input;
 use crate::cli::output::Failure;
@@ -8,12 +8,13 @@ use pisess_store::{Committed, Locked, WriteOptions};
 use std::io;
 use std::path::PathBuf;
 
-/// The headers that were changed, to be changed back if a later step fails.
+/// The headers that were changed so far. They are changed back if a later step fails.
 pub struct ChangedHeaders {
     options: WriteOptions,
     changed: Vec<ChangedHeader>,
 }
 
+/// A header that was changed, with its content before.
 struct ChangedHeader {
     path: PathBuf,
     old_bytes: Vec<u8>,
@@ -28,13 +29,13 @@ impl ChangedHeaders {
         }
     }
 
-    /// Returns how many headers were changed.
+    /// Returns the number of changed headers.
     pub fn len(&self) -> usize {
         self.changed.len()
     }
 
-    /// Sets members of a session's header, under the session's lock. If they have these values
-    /// already, nothing is written. Lines that are appended meanwhile are kept.
+    /// Sets members of a session's header, under the session's lock. Writes nothing if they have
+    /// these values already. Lines that are appended meanwhile are kept.
     pub fn change_header(
         &mut self,
         input: &Input,
@@ -69,7 +70,7 @@ impl ChangedHeaders {
     /// Changes all headers back, the last one first.
     ///
     /// # Errors
-    /// The first failure, if a header cannot be changed back. The others are changed back even so.
+    /// The first failure of a header that cannot be changed back. It does not stop the others.
     pub fn undo_all(self) -> Result<(), Failure> {
         let mut first_failure = None;
         for header in self.changed.iter().rev() {
@@ -85,8 +86,8 @@ impl ChangedHeaders {
         }
     }
 
-    /// Writes the header that a file had before, even if an agent seems to be at work on it
-    /// (`force`). Lines that were appended since are kept.
+    /// Writes the old header of a file, even if an agent seems to have the file open: `force` is
+    /// set. Lines that were appended meanwhile are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
         let input = Input::open_path(&changed.path, &|_| false)?;
         let options = WriteOptions {
@@ -106,7 +107,7 @@ impl ChangedHeaders {
         Ok(())
     }
 
-    /// Keeps the changes. Returns what their commits report.
+    /// Keeps the changes, and returns their commits.
     pub fn keep(self) -> Vec<Committed> {
         let changed = self.changed.into_iter();
         changed.map(|header| header.committed).collect()

@@ -27,38 +27,38 @@ use std::path::{Path, PathBuf};
 /// Moves sessions, one after another.
 pub struct Mover<'a> {
     change: &'a ChangeArgs,
-    /// The sessions in the stores as they were at first; read when they are needed.
+    /// The sessions in the stores, as they were before the first move. They are read once needed.
     stored: Option<StoredSessions>,
-    /// The new path of each session, by its old one.
+    /// The new path of each moved session, by its old path.
     new_paths: HashMap<PathBuf, PathBuf>,
     /// The number of forks that were changed.
     pub updated_forks: usize,
-    /// What the commits report.
+    /// The commits of all changes, for their warnings.
     pub commits: Vec<Committed>,
-    /// Forks that could not be changed, with `--force`.
+    /// With `--force`, the failures of forks that could not be changed.
     pub fork_failures: Vec<Failure>,
 }
 
-/// The changes of a plan that was applied.
+/// The result of a plan that was applied.
 struct AppliedPlan {
     updated_forks: usize,
-    /// Forks that could not be changed, with `--force`.
+    /// With `--force`, the failures of forks that could not be changed.
     fork_failures: Vec<Failure>,
     /// The commits of the moves of files; those of the headers are in [`ChangedHeaders`].
     file_commits: Vec<Committed>,
 }
 
-/// What became of a session.
+/// The result for one session.
 pub struct Relocation {
     pub path: PathBuf,
     pub to: PathBuf,
     pub status: Status,
-    /// Whether the session was found by its name, so that its path is to be reported.
+    /// Whether the user named the session by name: then its path is reported.
     pub by_name: bool,
 }
 
 impl Relocation {
-    /// Returns the result for a session that stays as it is.
+    /// Returns the result for a session that was not moved because of a failure.
     pub fn new_failed(session: &Path) -> Relocation {
         Relocation {
             path: session.to_owned(),
@@ -68,9 +68,9 @@ impl Relocation {
         }
     }
 
-    /// Returns what stays behind in the old directory: the files whose names begin with the
-    /// session's file name, as backups, or the directory itself if it is now empty. A session that
-    /// was not moved leaves nothing.
+    /// Returns the paths that stay in the old directory: files whose names begin with the session's
+    /// file name, such as backups. If the directory is now empty, returns the directory itself. A
+    /// session that was not moved leaves nothing behind.
     pub fn find_leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(Vec::new());
@@ -98,7 +98,7 @@ impl Relocation {
     }
 }
 
-/// A session that is to be moved, and where.
+/// The plan for one session: its old and new path, and its old and new working directory.
 struct RelocationPlan<'a> {
     open: &'a OpenSession,
     file: &'a SessionFile,
@@ -106,7 +106,7 @@ struct RelocationPlan<'a> {
     to: PathBuf,
     old_cwd: Option<PathBuf>,
     cwd: &'a Path,
-    /// Whether the session is in a store in which each project has a directory.
+    /// Whether the session is in a store that has a directory for each project.
     is_in_store: bool,
 }
 
@@ -128,22 +128,22 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Returns the sessions in the stores.
+    /// Returns the sessions in the stores, which the first call reads.
     pub fn stored_sessions(&mut self, ui: &Ui) -> &mut StoredSessions {
         self.stored.get_or_insert_with(|| StoredSessions::read(ui))
     }
 
-    /// Returns what could not be read of the stores.
+    /// Returns the parts of the stores that could not be read. A second call returns none.
     pub fn take_unread(&mut self) -> Vec<Unread> {
         let stored = self.stored.as_mut();
         stored.map_or_else(Vec::new, |stored| std::mem::take(&mut stored.unread))
     }
 
-    /// Moves a session to the working directory `cwd`; with `-n`, only checks whether that is
+    /// Moves a session to the working directory `cwd`. With `-n`, only checks whether that is
     /// possible.
     ///
     /// # Errors
-    /// If it cannot be moved. Unless the failure says so, nothing was changed.
+    /// If the session cannot be moved. Nothing was changed, unless the failure says otherwise.
     pub fn relocate_session(
         &mut self,
         session: &Path,
@@ -181,8 +181,9 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Changes all that belongs to a session, or nothing: if a step fails, the headers are changed
-    /// back. A session that is where it belongs may still have forks that name its former path.
+    /// Changes the forks, the header and the files of a session, or nothing: if a step fails, the
+    /// headers are changed back. This is also done for a session that is where it belongs, because
+    /// forks may still name its old path.
     fn apply_plan(&mut self, plan: &RelocationPlan, ui: &Ui) -> Result<(), Failure> {
         let forks = if plan.is_in_store {
             self.forks_of(&plan.old, ui)
@@ -203,7 +204,8 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Changes the forks of a session, and then the session, unless it is where it belongs.
+    /// Changes the forks of a session, and then the session. A session that is where it belongs is
+    /// not changed itself.
     fn change_all(
         &self,
         forks: &[PathBuf],
@@ -226,7 +228,7 @@ impl<'a> Mover<'a> {
     }
 
     /// Fails if an agent may have the session open, or if another process has locked it. This is
-    /// checked before anything is changed, so the lock is released again.
+    /// only a check before anything is changed, so the lock is released again.
     fn refuse_busy(&self, plan: &RelocationPlan) -> Result<(), Failure> {
         let mut folders = vec![plan.cwd];
         folders.extend(plan.old_cwd.as_deref());
@@ -237,8 +239,8 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Returns the paths where the forks of a session are now. A fork that this run has moved is at
-    /// its new path.
+    /// Returns the current paths of a session's forks. A fork that this run has moved is at its new
+    /// path.
     fn forks_of(&mut self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let mut forks = self.stored_sessions(ui).forks_of(session);
         for fork in &mut forks {
@@ -249,9 +251,9 @@ impl<'a> Mover<'a> {
         forks
     }
 
-    /// Writes the new path of a session into the headers of its forks. If a fork cannot be changed,
-    /// the session must not be moved. With `--force`, it is moved nevertheless: then returns the
-    /// failure of each fork that could not be changed.
+    /// Writes the new path of a session into the headers of its forks. Fails if a fork cannot be
+    /// changed, because then the session must not be moved. With `--force`, returns such failures
+    /// instead.
     fn change_forks(
         &self,
         forks: &[PathBuf],
@@ -268,7 +270,8 @@ impl<'a> Mover<'a> {
             let Err(failure) = change_result else {
                 continue;
             };
-            // Another process has moved or deleted the fork meanwhile.
+            // Another process has moved or deleted the fork meanwhile, so there is nothing to
+            // change.
             if failure.is_missing_file {
                 continue;
             }
@@ -287,8 +290,8 @@ impl<'a> Mover<'a> {
         Ok(failures)
     }
 
-    /// Changes the header of a session, then moves its files. Returns the commits of the moves:
-    /// there are none if the path stays, as in a flat store.
+    /// Changes the header of a session, then moves its files. Returns the commits of the moves.
+    /// There are none if the path does not change, as in a flat store.
     fn change_session(
         &self,
         plan: &RelocationPlan,
@@ -305,12 +308,12 @@ impl<'a> Mover<'a> {
         self.move_files(plan)
     }
 
-    /// Moves the session and what belongs to it, under the session's lock, because `prune` may
-    /// write one of these files at any time. If some files can neither be moved nor moved back, the
-    /// failure says so.
+    /// Moves the session and the files that belong to it. This is done under the session's lock,
+    /// because `prune` may write one of these files at any time. If some files can neither be moved
+    /// nor moved back, the failure says so.
     fn move_files(&self, plan: &RelocationPlan) -> Result<Vec<Committed>, Failure> {
         let options = WriteOptions {
-            // That no agent has the session open was checked when the header was changed.
+            // The change of the header has already checked that no agent has the session open.
             is_omp: false,
             ..self.write_options()
         };
@@ -329,8 +332,8 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Returns the options of all writes. They follow the rule for sessions of oh-my-pi with any
-    /// agent: a process that has the file open for writing, or just wrote to it, owns it.
+    /// Returns the options for all writes. They follow oh-my-pi's rule for sessions of any agent: a
+    /// process owns a file that it has open for writing, or has just written to.
     fn write_options(&self) -> WriteOptions {
         WriteOptions {
             is_moved: true,
@@ -339,9 +342,9 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Changes headers back after a failure, and returns that failure: with a note if a header could
-/// not be changed back. If files were moved and could not be moved back, the headers keep their
-/// changes: then the same command moves the other files.
+/// Changes headers back after a failure, and returns that failure, with a note if a header could
+/// not be changed back. But if files were moved and could not be moved back, the headers keep their
+/// changes: repeating the command then moves the other files.
 fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
     if failure.exit() == Exit::FailedAfterWrite {
         return failure;
@@ -356,7 +359,7 @@ fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
 
 /// Plans the move of a session to the working directory `cwd`. Its file moves to the directory of
 /// that project in the same store. The file stays where it is if it is in no store, or in a flat
-/// store, which has no directories for projects.
+/// store, which has no directories of projects.
 fn plan_relocation<'a>(
     open: &'a OpenSession,
     file: &'a SessionFile,

@@ -1,4 +1,4 @@
-//! The sessions in the stores, and which of them were forked from a session.
+//! Reads the sessions in the stores, and finds the forks of a session among them.
 
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::output::{Failure, Ui};
@@ -9,10 +9,10 @@ use pisess_store::{self as store, Glance};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The sessions in the stores, with their headers, except those of sub-agents.
+/// The sessions in the stores with their headers, without sessions of sub-agents.
 pub struct StoredSessions {
     pub headers: Vec<(PathBuf, Header)>,
-    /// What could not be read.
+    /// The files and directories that could not be read.
     pub unread: Vec<Unread>,
 }
 
@@ -46,8 +46,8 @@ impl StoredSessions {
         stored
     }
 
-    /// Reads the header of a session, and adds it. A file that is not a session is left out, as is
-    /// one that another process has moved or deleted meanwhile. Other failures are kept for the
+    /// Reads the header of a session, and adds the session. Skips a file that is not a session, and
+    /// a file that another process has moved or deleted meanwhile. Other failures are kept for the
     /// report.
     fn add_session(&mut self, path: PathBuf) {
         let file = match Glance::open(&path) {
@@ -65,13 +65,13 @@ impl StoredSessions {
                 let failure = Failure::from_read_error(&path.to_string_lossy(), error);
                 self.unread.push(Unread { path, failure });
             }
-            // It is not a session.
+            // The file is not a session.
             Err(_) => {}
         }
     }
 
-    /// Returns the sessions whose headers say that they were forked from a session, by its path or
-    /// by a former path.
+    /// Returns the forks of a session: the sessions whose headers name its path, or a former path
+    /// of it, as their source.
     pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
         let mut forks = Vec::new();
         for (path, header) in &self.headers {
@@ -86,15 +86,15 @@ impl StoredSessions {
     }
 }
 
-/// Returns the path that a header records of the session it was forked from.
+/// Returns the path of the session from which a session was forked, as its header records it.
 fn forked_from(header: &Header) -> Option<PathBuf> {
     let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(PathBuf::from(&*source.to_string_lossy()))
 }
 
-/// Whether a recorded path is a former path of a session: it has the same file name, which contains
-/// the session's id, and no file is there. A move that could not change a fork leaves such a path
-/// in the fork's header.
+/// Whether `recorded` is a former path of a session: it has the same file name, which contains the
+/// session's id, and no file is at that path. Such a path is left in the header of a fork if a move
+/// could not change the fork.
 fn is_former_path(recorded: &Path, session: &Path) -> bool {
     recorded != session
         && recorded.is_absolute()
