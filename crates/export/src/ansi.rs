@@ -22,9 +22,10 @@ pub fn each_styled_piece<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)
     each_styled_piece_of_part(text, &mut Style::default(), put);
 }
 
-/// Calls `put` with the pieces of one part of a text, as [`each_styled_piece`] does with a whole
-/// text. `style` is the style at the start of the part, and is set to the style at its end. The
-/// caller passes the end style of one part to the call for the next part.
+/// Calls `put` with the pieces of one part of a text, for a caller that has the text in parts.
+///
+/// On entry, `style` is the style at the start of the part; on return, the style at its end. The
+/// caller keeps `style` for the next part, so that a colour continues there.
 pub fn each_styled_piece_of_part<'a>(
     part: &'a str,
     style: &mut Style,
@@ -50,9 +51,10 @@ pub fn each_styled_piece_of_part<'a>(
     }
 }
 
-/// Matches, in this order: a sequence `ESC [` up to its final character; a string, such as a title
-/// or a link, up to BEL or `ESC \`; any other escape sequence; a backspace. A sequence that is cut
-/// short matches up to where it ends.
+/// Matches one control sequence: `ESC [` up to its final character; a title or a link, up to BEL or
+/// `ESC \`; any other escape sequence; or a backspace. The alternatives are in this order.
+///
+/// A sequence that is cut short matches, too, up to where the text of the sequence ends.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
 /// Calls `put` with the pieces of a line between its control sequences. Each sequence for colours
@@ -79,13 +81,14 @@ fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&St
     put(style, &line[piece_start..]);
 }
 
-/// Returns the codes of a sequence that selects colours.
+/// Returns the codes of a sequence that selects colours: `1;31` of `ESC [1;31m`. `None` for any
+/// other sequence.
 fn colour_codes(sequence: &str) -> Option<&str> {
     sequence.strip_prefix("\x1b[")?.strip_suffix('m')
 }
 
-/// Returns the address of a sequence that begins a link (`ESC ] 8 ; parameters ; address`); it is
-/// empty in one that ends a link.
+/// Returns the address of a link sequence (`ESC ] 8 ; parameters ; address`). A link ends with such
+/// a sequence whose address is empty. `None` for any other sequence.
 fn link_address(sequence: &str) -> Option<&str> {
     let inside = sequence.strip_prefix("\x1b]8;")?;
     let inside = inside
@@ -95,12 +98,14 @@ fn link_address(sequence: &str) -> Option<&str> {
     Some(address)
 }
 
-/// Applies codes such as `1;31` to the kind of the words that follow. A word is bold or has one of
-/// eight text colours, not both; bright colours become normal ones. Backgrounds and unknown codes
-/// have no effect. An empty code is 0, which resets.
+/// Applies codes such as `1;31` to the kind of the words that follow.
+///
+/// A word is bold or has one of eight text colours, not both. A bright colour becomes the normal
+/// one. Backgrounds and unknown codes have no effect.
 fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
     let mut codes = colour_codes
         .split([';', ':'])
+        // An empty code means 0, which resets.
         .map(|code| code.parse::<u16>().unwrap_or(0));
     while let Some(code) = codes.next() {
         match code {
@@ -118,6 +123,7 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
                 }
             }
             48 => {
+                // Read only so that the codes of the background are skipped.
                 let _background = read_extended_colour(&mut codes);
             }
             _ => {}
@@ -125,9 +131,11 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
     }
 }
 
-/// Reads the codes of a colour after 38 or 48, `5;NUMBER` or `2;RED;GREEN;BLUE`, so that none of
-/// them is taken for a code of its own. Returns the number if it is that of one of the 16 colours
-/// which every terminal has, of which the last eight are the bright ones.
+/// Reads the codes of a colour after 38 or 48: `5;NUMBER` or `2;RED;GREEN;BLUE`. The caller
+/// continues after these codes.
+///
+/// Returns the number of one of the 16 standard colours, of which 8 to 15 are the bright ones.
+/// `None` for any other colour.
 fn read_extended_colour(codes: &mut dyn Iterator<Item = u16>) -> Option<u16> {
     let colour_format = codes.next();
     let number_or_red = codes.next();

@@ -2,10 +2,12 @@
 //! Harbor project, which tools for evaluation and training read.
 //!
 //! A step is a message of the user, a reply with its tool calls and their results, or what an
-//! extension or the agent added. Steps that the agent saw again have `is_copied_context`: what a
-//! fork copied from its parent, what `pick` copied, and the steps that a compaction kept. They are
-//! not in `final_metrics`, which are the sums of `stats`, with what was
-//! pruned. Each step is on a line of its own, so that memory does not grow with the path.
+//! extension or the agent added. Each step is on a line of its own, and is written as soon as it is
+//! made, so that memory does not grow with the path.
+//!
+//! Steps that the agent saw again have `is_copied_context`: what a fork copied from its parent,
+//! what `pick` copied, and what a compaction kept. Their usage is not in `final_metrics`. These are
+//! the sums that `stats` prints, and include requests that were pruned from the session.
 
 mod step;
 
@@ -31,20 +33,23 @@ use step::{StepMaker, TrajectoryStep};
 pub struct SubAgent<'a> {
     /// The id of its trajectory, unique among the sub-agents.
     pub id: String,
-    /// Its path, by whose end tool results name it.
+    /// The path of its session file. Tool results name the sub-agent by the end of this path.
     pub path: String,
     /// The path to its leaf.
     pub contents: Contents<'a>,
 }
 
-/// The compactions of a path may keep this many times as many entries as it has. Files of the
-/// agents stay far below; without a limit, a file could ask for the square of its size.
+/// The maximum number of kept entries of all compactions of a path, as a multiple of the path's
+/// length. Files of the agents stay far below. Without a limit, the trajectory of a malicious file
+/// could be as large as the square of the file.
 const MOST_COPIES: usize = 8;
 
-/// A path with fewer entries is counted as having this many: its copies are few in any case.
+/// For the limit of [`MOST_COPIES`], a shorter path counts as having this many entries: its copies
+/// are few in any case.
 const SHORTEST_LIMITED_PATH: usize = 1000;
 
-/// Whether the exported path has a step; a trajectory without steps is invalid.
+/// Whether the exported path has a step. A trajectory without steps is invalid, so the caller
+/// checks this first.
 pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
     contents.exported_path().into_iter().any(|ix| {
@@ -56,9 +61,11 @@ pub fn has_steps(contents: &Contents) -> bool {
     })
 }
 
-/// Writes the trajectory of the path to the leaf, whose file is named `path`. A sub-agent's
-/// trajectory is embedded if a result names the sub-agent: a result of the path, or of a sub-agent
-/// that is embedded itself. `workers` threads make the steps.
+/// Writes the trajectory of the path from the root to the leaf. `path` is the path of the session
+/// file. `workers` threads make the steps.
+///
+/// The trajectory of a sub-agent is embedded if a tool result names the sub-agent. The result may
+/// be on the path, or in the trajectory of another embedded sub-agent.
 ///
 /// It is an error if the compactions keep the same entries over and over (see `MOST_COPIES`).
 pub fn write_trajectory(
@@ -122,21 +129,21 @@ struct Trajectory<'a, 'o> {
     /// The path of the session's file.
     path_name: &'a str,
     sub_agents: &'a [SubAgent<'a>],
-    /// The numbers of the sub-agents that results of what was written name.
+    /// The indexes in `sub_agents` of the sub-agents that the results written so far name.
     named_sub_agents: &'o mut BTreeSet<usize>,
     out: &'o mut dyn Write,
-    /// Entries before this time were copied by a fork.
+    /// Entries before this time were copied by a fork; see [`fork_time_ms`].
     fork_time_ms: i64,
     step_count: usize,
     copy_count: usize,
-    /// Results with a usage of their own, whose reply is a copy.
+    /// The results whose usage no step has counted yet: their reply is a copy that a fork made.
+    /// Each gets a step of its own.
     own_step_results: HashSet<EntryIx>,
     sums: UsageSums,
 }
 
 impl<'a, 'o> Trajectory<'a, 'o> {
-    /// Begins a trajectory. `named_sub_agents` is that of the whole export: results of any
-    /// trajectory add to it.
+    /// Prepares to write a trajectory. All trajectories of an export add to one `named_sub_agents`.
     fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
@@ -158,9 +165,10 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         }
     }
 
-    /// Writes the JSON object of the trajectory without its closing brace. The caller closes it:
-    /// in the main trajectory, those of the sub-agents come before that. `sub_agent_id` is `None`
-    /// for the main trajectory, which needs no id.
+    /// Writes the JSON object of the trajectory without its closing brace, which the caller writes.
+    /// In the main trajectory, the trajectories of the sub-agents come before the brace.
+    ///
+    /// `sub_agent_id` is `None` for the main trajectory, which needs no id.
     fn write_open_object(&mut self, sub_agent_id: Option<&str>, workers: usize) -> io::Result<()> {
         let exported_path = self.contents.exported_path();
         let plan = TrajectoryPlan::new(&exported_path, self.contents, self.fork_time_ms)?;
@@ -171,8 +179,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         self.write_final_metrics()
     }
 
-    /// Ends the list of steps, and writes the sums and the notes on what they contain. If requests
-    /// were pruned from the session, the sums are those of all its requests, not of the steps.
+    /// Ends the list of steps, and writes the sums of the usage, with notes on what the sums
+    /// contain. If requests were pruned from the session, the sums cover all requests of the
+    /// session, and not only those of the steps.
     fn write_final_metrics(&mut self) -> io::Result<()> {
         let mut notes = Vec::new();
         if self.copy_count > 0 {
@@ -222,10 +231,12 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         in_order(batches, workers, make_batch, write_batch)
     }
 
-    /// Writes a step under the next number, and counts its usage and the sub-agents that it names.
+    /// Writes a step under the next number. Adds its usage to the sums, and the sub-agents that it
+    /// names to `named_sub_agents`.
     ///
-    /// A step that repeats a result is written only if the step of the call, which comes first, has
-    /// listed it in `own_step_results`: otherwise the usage of the result was counted there.
+    /// A result may be written twice: in the step of its call, which comes first, and in a step of
+    /// its own. The second one is written only if the first did not count the usage of the result,
+    /// which is then in `own_step_results`.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
         if let Some(result) = step.repeated_result {
             let needs_own_step = self.own_step_results.remove(&result);
@@ -286,8 +297,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     }
 }
 
-/// The entries of a trajectory: those of the path, and after each compaction, once more those that
-/// it kept.
+/// The entries of a trajectory: the entries of the path, in which each compaction is followed by
+/// copies of the entries that it kept.
 struct TrajectoryPlan {
     entries: Vec<PlannedEntry>,
     /// The thinking levels that entries set, in the order of `entries`. The first is `None`, for
@@ -295,12 +306,12 @@ struct TrajectoryPlan {
     thinking_levels: Vec<Option<String>>,
 }
 
-/// An entry, and what its step depends on besides it.
+/// An entry, and the context that its step depends on.
 #[derive(Debug)]
 struct PlannedEntry {
     ix: EntryIx,
     copy_state: CopyState,
-    /// The index of the thinking level in effect.
+    /// The index in [`TrajectoryPlan::thinking_levels`] of the level in effect.
     thinking_level: u32,
 }
 
@@ -356,8 +367,8 @@ impl TrajectoryPlan {
         Ok(plan)
     }
 
-    /// Adds the entries that a compaction kept once more. Their thinking level starts anew: it is
-    /// not set until one of these entries sets it.
+    /// Adds copies of the entries that a compaction kept. Their thinking level is not set until one
+    /// of these entries sets it.
     fn add_kept_entries(&mut self, kept: &[EntryIx], reader: &EntryReader) -> io::Result<()> {
         let mut thinking_level = NO_THINKING_LEVEL;
         for &ix in kept {
@@ -371,9 +382,9 @@ impl TrajectoryPlan {
         Ok(())
     }
 
-    /// Returns the index of the thinking level in effect at an entry. If the entry sets a level,
-    /// that level is added to [`TrajectoryPlan::thinking_levels`]. Otherwise it is `level_before`,
-    /// the index at the entry above.
+    /// Returns the index of the thinking level in effect after an entry. An entry that sets a level
+    /// adds it to [`TrajectoryPlan::thinking_levels`]. After any other entry, the index is still
+    /// `level_before`.
     fn thinking_level_after(
         &mut self,
         ix: EntryIx,
@@ -409,9 +420,10 @@ impl TrajectoryPlan {
 /// The position of an entry that is not on the path. It is greater than any position on it.
 const OFF_PATH: usize = usize::MAX;
 
-/// Returns the position on the path of the first entry that a compaction keeps, or [`OFF_PATH`].
-/// `None` if the entry is not a compaction, or names no entry. `path_positions` has the position of
-/// each entry of the session.
+/// Returns the position on the path of the first entry that a compaction keeps; [`OFF_PATH`] if
+/// that entry is not on the path. `None` if `ix` is not a compaction, or names no existing entry.
+///
+/// `path_positions` has, for each entry of the session, its position on the path or [`OFF_PATH`].
 fn first_kept_position(
     ix: EntryIx,
     path_positions: &[usize],
@@ -431,7 +443,8 @@ fn first_kept_position(
     Ok(first_kept.map(|kept| path_positions[kept.index()]))
 }
 
-/// The model of the last reply.
+/// Returns the model of the last reply on the path, as `provider/model`. `None` if there is no
+/// reply, or it names no model.
 fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<String>> {
     let is_reply = |ix: &&EntryIx| reader.session().is_message(**ix, Role::Assistant);
     match path.iter().rfind(is_reply) {
@@ -440,8 +453,8 @@ fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Strin
     }
 }
 
-/// Returns the time of the fork, in milliseconds: the time of the header if the session is a fork.
-/// Entries before it were copied. For any other session it is [`Entry::NO_TIME`], which is before
+/// Returns when the session was forked from another one, in milliseconds since 1970. Entries before
+/// that time were copied. If the session is not a fork, returns [`Entry::NO_TIME`], which is before
 /// every time.
 fn fork_time_ms(session: &Session) -> i64 {
     let header = Raw::from_checked(&session.header.bytes);
@@ -454,7 +467,8 @@ fn fork_time_ms(session: &Session) -> i64 {
         .unwrap_or(Entry::NO_TIME)
 }
 
-/// The model of a reply or of a usage entry, as `provider/model`.
+/// Returns the model of a reply or of a usage entry, as `provider/model`. `None` if none is
+/// recorded.
 fn read_model_name(object: Raw) -> Option<String> {
     let [provider, model] = find_members(object, ["provider", "model"]);
     let provider = provider.and_then(decode_string);

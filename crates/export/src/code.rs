@@ -6,8 +6,8 @@ use super::highlight::each_word;
 use super::markup::{Markup, Tag, WordKind};
 use pisess_json::string::{decode, split_parts};
 
-/// The size of a section of code. A section is full as soon as it has reached either limit; its last
-/// character may exceed the bytes.
+/// The size of a section of code. A section is full as soon as it has reached either limit; its
+/// last character may exceed the bytes.
 #[derive(Clone, Copy)]
 struct CodeSectionLimits {
     lines: usize,
@@ -32,7 +32,7 @@ const LONGEST_CHAR: usize = 4;
 /// The length in bytes above which code is not coloured.
 const LONGEST_COLOURED: usize = 4 << 20;
 
-/// Appends lines of a file, numbered from `first_line` on.
+/// Appends lines of a file as a block of code. The page numbers them from `first_line` on.
 pub fn push_numbered_lines(
     text: &str,
     first_line: u64,
@@ -54,8 +54,8 @@ pub fn push_code_block(
     push_block(text, name, language, FIRST_SECTION, markup);
 }
 
-/// Appends a block of code as [`push_code_block`], but whose first section is as large as those that
-/// follow: the caller limits how much is shown.
+/// Appends a block of code, of which the page shows more at first than with [`push_code_block`]:
+/// the first section has the size of a later one. The caller limits the text.
 pub fn push_short_block(
     text: &str,
     name: &str,
@@ -65,7 +65,8 @@ pub fn push_short_block(
     push_block(text, name, language, LATER_SECTION, markup);
 }
 
-/// Appends a block of code in sections, of which the first has limits of its own.
+/// Appends a block of code in sections. `first_section` limits the first one, [`LATER_SECTION`] the
+/// others.
 fn push_block(
     text: &str,
     name: &str,
@@ -126,8 +127,8 @@ pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     });
 }
 
-/// Writes words in sections. A section that is full ends, and another begins, when more text
-/// follows.
+/// Writes the text of an element in sections. A full section ends only when more text follows, so
+/// that no section is empty.
 pub(super) struct SectionWriter<'m> {
     pub(super) markup: &'m mut Markup,
     /// The line breaks in the section so far.
@@ -148,7 +149,7 @@ impl<'m> SectionWriter<'m> {
         }
     }
 
-    /// Writes text of one kind. Text that does not fit in the section is continued in the next.
+    /// Writes text of one kind. Text that does not fit in the section continues in the next.
     pub(super) fn write(&mut self, word_kind: Option<WordKind>, text: &str) {
         let mut unwritten = text;
         while !unwritten.is_empty() {
@@ -191,8 +192,10 @@ impl<'m> SectionWriter<'m> {
         self.markup.close();
     }
 
-    /// Returns how many bytes of the text go into the section, which must not be full: all of it,
-    /// or as many whole lines as fit. A line that does not fit is split between characters.
+    /// Returns how many bytes of the text go into the section: the whole text, or as many whole
+    /// lines as fit. If not even the first line fits, it is split between two characters.
+    ///
+    /// The section must not be full.
     fn fitting_len(&self, text: &str) -> usize {
         let bytes_left = self.limits.bytes - self.written_bytes;
         let lines_left = self.limits.lines - self.written_lines;
@@ -207,7 +210,7 @@ impl<'m> SectionWriter<'m> {
             return last_newline + 1;
         }
 
-        // At least one whole character, so that the text becomes shorter.
+        // The minimum is the length of a character: a length of 0 would not advance.
         let mut split_offset = bytes_left.max(LONGEST_CHAR);
         while split_offset < text.len() && !text.is_char_boundary(split_offset) {
             split_offset += 1;

@@ -14,7 +14,8 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// Whether the fence names this language, by this name or another one (`rs`, `rust`).
+    /// Whether the fence names the language `name`, or has another name of the same language: `rs`
+    /// is `rust`.
     pub fn is_in_language(&self, name: &str) -> bool {
         if self.language.eq_ignore_ascii_case(name) {
             return true;

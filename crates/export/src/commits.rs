@@ -7,10 +7,10 @@ use pisess_json::Raw;
 /// The maximum number of characters of the subject of a commit.
 const LONGEST_COMMIT_SUBJECT: usize = 120;
 
-/// The number of UTF-16 units in which a command must name `git`.
+/// The number of UTF-16 units at the start of a command in which `git` is searched for.
 const COMMAND_UNITS: usize = 4096;
 
-/// The lengths of the abbreviated and of the whole hash of a commit.
+/// The lengths of a commit's hash: abbreviated, and whole with SHA-256.
 const SHORTEST_HASH: usize = 7;
 const LONGEST_HASH: usize = 64;
 
@@ -23,7 +23,8 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Returns the commits that a call reports in its output; none if its command does not name `git`.
+/// Returns the commits that the output of a call reports. `arguments` are the arguments of the
+/// call. There are no commits if the command in them does not run `git`.
 pub fn find_commits(arguments: Raw, output: &str) -> Vec<Commit> {
     let command = arguments.get("command").or_else(|| arguments.get("cmd"));
     let command = command.and_then(|command| command_head(command, COMMAND_UNITS));
@@ -35,7 +36,8 @@ pub fn find_commits(arguments: Raw, output: &str) -> Vec<Commit> {
 }
 
 /// Parses the line that `git commit` prints: `[BRANCH HASH] SUBJECT`. The branch can be several
-/// words, as in `detached HEAD`, and a first commit has `(root-commit)` before its hash.
+/// words, as in `detached HEAD`, and a first commit has `(root-commit)` before its hash. `None` if
+/// it is another line.
 fn parse_commit(line: &str) -> Option<Commit> {
     let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (_branch, hash) = place.rsplit_once(' ')?;

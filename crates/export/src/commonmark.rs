@@ -1,8 +1,8 @@
 //! Converts Markdown to markup; raw HTML stays text.
 //!
-//! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links,
-//! and emphasis may end at punctuation that a letter of a script without spaces follows. Long texts
-//! are shown verbatim. What a person typed is not Markdown: see `typed`.
+//! Differences from CommonMark: a single `~` strikes nothing out, and addresses in a text are
+//! links. In scripts without spaces, emphasis may begin or end between punctuation and a letter.
+//! Long texts are shown verbatim. What a person typed is not Markdown: see `typed`.
 
 use super::code::{self, Language};
 use super::html::is_allowed_address;
@@ -56,14 +56,16 @@ pub fn push_markdown(text: &str, markup: &mut Markup) {
     markup.close();
 }
 
-/// What [`separate_emphasis`] inserts. It is neither a space nor punctuation, and is removed from
-/// the result.
+/// The character that [`separate_emphasis`] inserts: for the parser, it is neither a space nor
+/// punctuation. [`remove_word_joiners`] removes it from the parsed text.
 const WORD_JOINER: char = '\u{2060}';
 
-/// Inserts [`WORD_JOINER`] between a run of asterisks and punctuation if a letter of a script
-/// without spaces is on the other side of the run, as in `**注意：**この`. By the rules of
-/// CommonMark, such asterisks would neither open nor close emphasis. A text that contains
-/// [`WORD_JOINER`] already stays as it is.
+/// Inserts [`WORD_JOINER`] where asterisks have punctuation on one side, and on the other side a
+/// letter of a script without spaces, as in `**注意：**この`. By the rules of CommonMark, such
+/// asterisks would neither open nor close emphasis.
+///
+/// A text that already contains [`WORD_JOINER`] is returned unchanged: removing the inserted ones
+/// would remove the text's own.
 fn separate_emphasis(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains('*') || text.contains(WORD_JOINER) {
         return Cow::Borrowed(text);
@@ -92,20 +94,21 @@ fn separate_emphasis(text: &str) -> Cow<'_, str> {
     Cow::Owned(separated)
 }
 
-/// The first character of the scripts without spaces: Chinese, Japanese, Korean.
+/// The first of the characters that count as scripts without spaces: Chinese, Japanese, Korean.
 const FIRST_WITHOUT_SPACES: char = '\u{2e80}';
 
 fn is_letter_without_spaces(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_alphanumeric() && c >= FIRST_WITHOUT_SPACES)
 }
 
-/// Whether there is a character that is neither part of a word, a space, nor an asterisk.
+/// Whether `c` is punctuation other than an asterisk. `None`, the end of the text, is not.
 fn is_punctuation(c: Option<char>) -> bool {
     c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*')
 }
 
-/// Finds the byte range of the first address of the web in a text: `http://` or `https://` and at
-/// least one more character. Punctuation of the sentence after the address is not included.
+/// Returns the byte range of the first web address in a text: `http://` or `https://`, and at least
+/// one more character. Punctuation of the sentence after the address is not included. `None` if the
+/// text has no address.
 pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
     let mut search_start = 0;
     while let Some(distance) = memchr::memchr(b':', &text.as_bytes()[search_start..]) {
@@ -134,13 +137,14 @@ pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
     None
 }
 
-/// Whether a character ends an address. Those of scripts without spaces do: there, a word follows
-/// without a space.
+/// Whether a character ends an address. Characters of scripts without spaces do, because in these a
+/// word may directly follow the address.
 fn ends_address(c: char) -> bool {
     c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c >= FIRST_WITHOUT_SPACES
 }
 
-/// The offset of `http` or `https` at the end of a text; `None` if it is the end of a longer word.
+/// Returns the offset of the `http` or `https` with which a text ends. `None` if the text ends
+/// otherwise, or with a longer word, such as `xhttp`.
 fn scheme_start(text: &str) -> Option<usize> {
     let before = text
         .strip_suffix("https")
@@ -171,8 +175,8 @@ fn occurs_more_often(text: &str, more: char, fewer: char) -> bool {
 /// The maximum number of bytes of a text that are read for one line.
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns the first 4 KiB of a text on one line, without its markup, for rows. Ends of blocks and
-/// line breaks become spaces.
+/// Returns the first 4 KiB of a Markdown text as one line of plain text. Ends of blocks and line
+/// breaks become spaces.
 pub fn to_plain_line(text: &str) -> String {
     let mut source_end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(source_end) {
@@ -206,8 +210,8 @@ fn is_inline(end: TagEnd) -> bool {
     )
 }
 
-/// Returns the language of a code block, as its fence names it; empty if there is none. Attributes
-/// may follow the language, as in `rust,ignore`.
+/// Returns the language that the fence of a code block names; empty if it names none. Attributes
+/// after the language, as in `rust,ignore`, are left out.
 pub(super) fn fence_language<'k>(kind: &'k CodeBlockKind) -> &'k str {
     match kind {
         CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default(),
@@ -215,7 +219,7 @@ pub(super) fn fence_language<'k>(kind: &'k CodeBlockKind) -> &'k str {
     }
 }
 
-/// Returns an address if a link may have it, and else an empty one.
+/// Returns the address of a link, or an empty one if a link may not have this address.
 fn allowed_or_empty(address: &str) -> &str {
     if is_allowed_address(address) {
         address
@@ -239,9 +243,9 @@ struct MarkupWriter<'a, 'm> {
     is_head_row: bool,
     /// The level of the last heading, as it is written; 0 before the first.
     heading_level: usize,
-    /// The number of open links and images, which contain no further links.
+    /// The number of open links and images. Within them, addresses in the text are not linked.
     open_links: usize,
-    /// Whether a line of the last block of HTML was written.
+    /// Whether a line of the current HTML block was written.
     html_has_line: bool,
 }
 
@@ -267,8 +271,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         }
     }
 
-    /// Writes an event, which is at this range of the source. Then divides the section if it is
-    /// full, with a smaller limit between blocks.
+    /// Writes an event of the parser, which is at `range` of the source. Then begins a new section
+    /// if the current one is full. Between blocks, a section is full at a smaller size.
     fn write_event(&mut self, event: Event, range: std::ops::Range<usize>) {
         match event {
             Event::Start(tag) => self.start_element(tag, range),
@@ -313,7 +317,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.markup.divide_if_full(limits);
     }
 
-    /// Opens an element, or begins to collect a code block. `range` is that of the element in the
+    /// Opens an element, or begins to collect a code block. `range` is where the element is in the
     /// source.
     fn start_element(&mut self, tag: Start, range: std::ops::Range<usize>) {
         match tag {
@@ -360,8 +364,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         }
     }
 
-    /// Closes an element, or writes the code block that was collected. `range` is that of the whole
-    /// element in the source.
+    /// Closes an element, or writes the code block that was collected. `range` is where the whole
+    /// element is in the source.
     fn end_element(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
         match tag {
             TagEnd::CodeBlock => {
@@ -398,7 +402,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         }
     }
 
-    /// Opens the next cell of a row, with the alignment of its column; empty if it has none.
+    /// Opens the next cell of a row. Its value is the alignment of the column; empty if it has
+    /// none.
     fn open_table_cell(&mut self) {
         let alignment = match self.alignments.get(self.column) {
             Some(Alignment::Center) => "center",
@@ -415,8 +420,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.markup.open_with(tag, alignment);
     }
 
-    /// Opens a heading of the first, second or third level, at most one level below the heading
-    /// before it: screen readers show headings as an outline.
+    /// Opens a heading of level 1 to 3. A heading is at most one level below the one before it,
+    /// because screen readers show headings as an outline.
     fn open_heading(&mut self, level: HeadingLevel) {
         self.heading_level = (level as usize).min(self.heading_level + 1).min(3);
         let tag = match self.heading_level {
@@ -441,7 +446,7 @@ pub(super) fn push_linked_text(text: &str, markup: &mut Markup) {
     markup.push_text(unwritten);
 }
 
-/// Returns a text without what [`separate_emphasis`] inserted.
+/// Removes what [`separate_emphasis`] inserted.
 fn remove_word_joiners(text: &str) -> Cow<'_, str> {
     if text.contains(WORD_JOINER) {
         Cow::Owned(text.replace(WORD_JOINER, ""))

@@ -23,8 +23,10 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Removes the entries that the cuts leave out. If only the last entries are exported, those
-    /// that remain are on `path`. `entries` is in file order, before and after.
+    /// Removes the entries that the cuts leave out from `entries`, which is and stays in file
+    /// order.
+    ///
+    /// If only the last entries are exported, they are taken from `path`, whatever `entries` was.
     pub(super) fn retain_exported(
         &self,
         session: &Session,
@@ -48,10 +50,12 @@ impl Cuts {
         }
     }
 
-    /// Returns the note for a reader on what is left out; `None` if a reader would miss nothing.
-    /// `omitted_count` is the number of entries between the first request and the last entries. The
-    /// note has it only if the last entries are exported. `other_branches` describes what is on
-    /// branches that are not exported.
+    /// Returns the note for a reader on what is left out, such as `Left out: thinking.` `None` if a
+    /// reader would miss nothing.
+    ///
+    /// `omitted_count` is the number of entries between the first request and the last entries; the
+    /// note has it only if [`last_entries`](Self::last_entries) is set. `other_branches` describes
+    /// what is on branches that are not exported.
     pub fn omission_note(
         &self,
         omitted_count: usize,
@@ -92,8 +96,7 @@ impl Cuts {
     }
 }
 
-/// Returns the first request in a range of entries, and the last `count` entries of the range, in
-/// file order.
+/// Returns the first request on `path` and its last `count` entries, in file order.
 pub(super) fn first_request_and_last(
     session: &Session,
     path: EntryRange,

@@ -16,12 +16,14 @@ const SKIPPED: &str = "...";
 #[derive(Debug, PartialEq, Eq)]
 struct DiffLine<'t> {
     sign: DiffSign,
-    /// The sign at the start of the line, as in a unified diff; empty in a line such as `@@ … @@`.
+    /// The sign at the start of the line, as in a unified diff: `+`, `-` or a space. Empty if the
+    /// line has no sign, as in `@@ … @@`.
     sign_text: &'t str,
     /// Its number in the file, if the diff has numbers.
     number: &'t str,
     text: &'t str,
-    /// The part of `text` that differs from the line that it replaces or that replaces it.
+    /// The byte range of `text` that differs from the line's counterpart: for a removed line, the
+    /// line that replaces it; for an added line, the line that it replaces. Empty if there is none.
     changed: Range<usize>,
 }
 
@@ -45,9 +47,10 @@ pub enum DiffSource {
     Export,
 }
 
-/// Appends the first lines of a diff, each with its sign. Adjacent added lines become one element,
-/// as do adjacent removed lines; common lines have no element. The value of the diff is its number
-/// of added and removed lines, including lines that are not shown.
+/// Appends the first lines of a diff, each with its sign.
+///
+/// Adjacent added lines become one element, as do adjacent removed lines. Common lines have no
+/// element. The value of the diff counts all its changed lines, shown or not, as in `+3 −1`.
 pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Markup) {
     let byte_count: usize = lines.iter().map(|(_, text)| text.len()).sum();
     let language = if markup.has_colours() && byte_count <= LONGEST_COLOURED {
@@ -59,8 +62,7 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     if style.source == DiffSource::Agent {
         split_numbers(&mut parsed_lines);
     }
-    // Before any line is left out: a shown line may replace one that is not shown, or be replaced
-    // by it.
+    // Marked before lines are left out: the counterpart of a shown line may not be shown.
     mark_changes(&mut parsed_lines);
     let shown_lines = &parsed_lines[..style.shown_count.min(parsed_lines.len())];
 
@@ -87,7 +89,7 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     });
 }
 
-/// Returns the number of added and of removed lines: `+3 −1`.
+/// Returns the number of added and of removed lines, as in `+3 −1`. A count of 0 is left out.
 fn format_change_counts(lines: &[(DiffSign, &str)]) -> String {
     let mut added = 0;
     let mut removed = 0;
@@ -107,7 +109,7 @@ fn format_change_counts(lines: &[(DiffSign, &str)]) -> String {
     }
 }
 
-/// Divides the lines into sign and text.
+/// Divides each line into its sign and its text.
 fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
     let mut parsed_lines = Vec::with_capacity(lines.len());
     for &(sign, line) in lines {
@@ -128,8 +130,8 @@ fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
     parsed_lines
 }
 
-/// Divides the texts of the lines into number and text, as in the diffs of pi. Nothing is divided
-/// unless each line has a number or is [`SKIPPED`].
+/// Divides the text of each line into its number and the rest, as in the diffs of pi. If one line
+/// has no number and is not [`SKIPPED`], the diff has no numbers, and no line is changed.
 fn split_numbers(lines: &mut [DiffLine]) {
     for line in &*lines {
         let is_numbered = split_number(line.text).is_some() || line.text.trim() == SKIPPED;
@@ -145,8 +147,8 @@ fn split_numbers(lines: &mut [DiffLine]) {
     }
 }
 
-/// Divides a line of an agent's diff into its number and its text: ` 12 let x` has the number 12.
-/// `None` if the line has no number, or no space after it.
+/// Divides a line of an agent's diff into its number and its text: ` 12 let x` becomes `12` and
+/// `let x`. `None` if the line has no number, or no space after it.
 fn split_number(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     let digit_count = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -162,8 +164,8 @@ fn split_number(line: &str) -> Option<(&str, &str)> {
     Some((number, text))
 }
 
-/// Marks the changed parts of replaced lines. If added lines directly follow removed lines, the
-/// first removed line is compared with the first added line, and so on.
+/// Sets [`DiffLine::changed`] of replaced lines. Where added lines directly follow removed lines,
+/// the first removed line is compared with the first added line, and so on.
 fn mark_changes(lines: &mut [DiffLine]) {
     let mut start = 0;
     while start < lines.len() {
@@ -178,6 +180,7 @@ fn mark_changes(lines: &mut [DiffLine]) {
                 lines[new_index].changed = parts.new;
             }
         }
+        // A common line is in neither run, so `added_end` may be `start`.
         start = usize::max(added_end, start + 1);
     }
 }
@@ -197,9 +200,11 @@ struct ChangedParts {
     new: Range<usize>,
 }
 
-/// Returns the changed parts of two lines, in whole words: the text between the longest common
-/// prefix and the longest common suffix. `None` if less than a third of the longer line is common,
-/// as the lines then have little to do with each other.
+/// Returns the parts of two lines that differ, in whole words: what is between their longest common
+/// prefix and their longest common suffix.
+///
+/// `None` if prefix and suffix are less than a third of the longer line: such lines have little to
+/// do with each other.
 fn changed_parts(old: &str, new: &str) -> Option<ChangedParts> {
     let prefix_len = common_words_at_start(old, new);
     // The suffix must not overlap the prefix.
@@ -214,7 +219,8 @@ fn changed_parts(old: &str, new: &str) -> Option<ChangedParts> {
     })
 }
 
-/// Returns the length of the longest common prefix that does not end within a word of either text.
+/// Returns the length in bytes of the longest common prefix that ends within no word of either
+/// text.
 fn common_words_at_start(old: &str, new: &str) -> usize {
     let mut len = 0;
     for (old_char, new_char) in old.chars().zip(new.chars()) {
@@ -230,7 +236,7 @@ fn common_words_at_start(old: &str, new: &str) -> usize {
     len
 }
 
-/// Returns the length of the longest common suffix that does not begin within a word of either
+/// Returns the length in bytes of the longest common suffix that begins within no word of either
 /// text.
 fn common_words_at_end(old: &str, new: &str) -> usize {
     let mut len = 0;
@@ -254,8 +260,8 @@ fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Appends a line: its number as a value, so that it is not copied with the text, then its sign and
-/// its text.
+/// Appends a line: its number, its sign and its text. The number is the value of an element, so
+/// that it is not copied with the text.
 fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut SectionWriter) {
     writer.divide_if_full();
     if !line.number.is_empty() {
@@ -264,7 +270,7 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     }
     writer.write(None, line.sign_text);
 
-    // The pieces follow one another, so the offset of the next one is the end of the last one.
+    // The offset of the next piece in the line: the pieces follow one another.
     let mut offset = 0;
     let mut push_piece = |word_kind: Option<WordKind>, piece: &str| {
         let end = offset + piece.len();

@@ -31,8 +31,8 @@ const LONGEST_GOAL: usize = 160;
 /// The maximum number of characters of the error that ended a turn.
 const LONGEST_ERROR: usize = 2000;
 
-/// Draws an entry into an empty `markup`: the Markdown that a renderer made of it, or else its own
-/// content.
+/// Draws an entry into `markup`, which must be empty. If a renderer has made Markdown of the entry,
+/// the Markdown is drawn in place of the entry's content.
 pub fn draw_entry<'s>(
     source: &'s ContentsReader<'s>,
     ix: EntryIx,
@@ -49,8 +49,8 @@ pub fn draw_entry<'s>(
 }
 
 impl EntryView<'_> {
-    /// Appends the content of an entry by its kind. An entry of an unknown kind, or a message
-    /// without its object, is shown as JSON.
+    /// Appends the content of an entry by its kind. `line` is the JSON of the entry. An entry of an
+    /// unknown kind, or one without the message that its kind requires, is shown as JSON.
     fn push_entry(&mut self, line: Raw) -> io::Result<()> {
         let entry = self.source.contents.session.entry(self.ix);
         match entry.kind {
@@ -91,9 +91,9 @@ impl EntryView<'_> {
         self.push_unless_known("settings", line, &["systemPrompt", "task"]);
     }
 
-    /// Appends a message of an extension, which is an entry or a message with this role, and the
-    /// details that the extension keeps with it. If it is a skill or a command, what the user typed
-    /// comes first.
+    /// Appends a message of an extension, and the details that the extension keeps with it.
+    /// `object` is an entry or a message. If the message is a skill that the user invoked, what the
+    /// user typed comes first, and the text of the skill is folded.
     fn push_custom_message(&mut self, object: Raw) {
         let content = object.get("content");
         if is_user_skill(object)
@@ -110,8 +110,8 @@ impl EntryView<'_> {
         self.push_member(object, "details");
     }
 
-    /// Appends a message by its role. A message of an unknown role is shown by its content, and as
-    /// JSON if it has other members.
+    /// Appends a message by its role. Of a message with an unknown role, the content is shown, and
+    /// the whole message as JSON if it has further members.
     fn push_message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
             Role::User => {
@@ -145,7 +145,8 @@ impl EntryView<'_> {
     }
 
     /// Appends the parts of a system prompt that follow its text: its named sections, and the tools
-    /// that it adds and removes. A section that is not a string removes the one of that name.
+    /// that it adds and removes. A section whose value is not a string means that the section of
+    /// that name is removed.
     fn push_system_members(&mut self, message: Raw) {
         let sections = message
             .get("sections")
@@ -237,14 +238,15 @@ impl EntryView<'_> {
         }
     }
 
-    /// The entry whose id is the member `key`.
+    /// Returns the entry whose id is the value of the member `key`. `None` if there is no such
+    /// entry.
     fn find_member_entry(&self, line: Raw, key: &str) -> Option<EntryIx> {
         let id = line.get_text(key)?;
         self.source.contents.session.find_entry(&id)
     }
 
-    /// Appends the summary of an entry or a message, folded under `title`. If `branch_leaf` is
-    /// given, a link leads to this leaf of the summarized branch.
+    /// Appends the summary of an entry or a message, folded under `title`. `branch_leaf` is the
+    /// leaf of the summarized branch; a link leads there.
     fn push_summary(&mut self, title: &str, branch_leaf: Option<EntryIx>, object: Raw) {
         let summary = object
             .get("summary")
@@ -271,10 +273,13 @@ impl EntryView<'_> {
         });
     }
 
-    /// Appends a change of what the model sees of another entry: a note with a link to that entry,
-    /// and the other content. A `replacement` that is `null` omits the entry, and has no content.
-    /// The link, and the change recorded as a fact, are there only if that entry is exported.
-    /// Without a `replacement`, which undoes an earlier change, nothing is recorded.
+    /// Appends a change of what the model sees of another entry, the target: a note with a link to
+    /// the target, and the content that replaces its own. If `replacement` is `null`, the model no
+    /// longer sees the target at all. If there is no `replacement`, the entry undoes an earlier
+    /// change.
+    ///
+    /// The change becomes a fact of this entry, unless the entry undoes one. If the target is not
+    /// exported, there is neither a link nor a fact.
     fn push_context_edit(&mut self, line: Raw) {
         let target = self.find_member_entry(line, "targetId");
         let replacement = line.get("replacement");
@@ -297,8 +302,8 @@ impl EntryView<'_> {
         self.push_content(content, Author::Program);
     }
 
-    /// Appends that a label was set on an entry, or cleared if it has no name, with a link to the
-    /// entry.
+    /// Appends a note that a label was set on an entry, with a link to that entry. A label without
+    /// a name means that the label was cleared.
     fn push_label(&mut self, line: Raw) {
         let text_before = match line.get("label").and_then(decode_string) {
             Some(name) if !name.is_empty() => format!("Label “{}” on ", cut(&name, LONGEST_VALUE)),
@@ -314,8 +319,9 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a change of a setting: its members on one line, except members of the envelope and
-    /// `null`.
+    /// Appends a change of a setting: its members on one line, as in `provider: a · modelId: b`.
+    /// The members that every entry has, such as `id` and `timestamp`, and values of `null` are
+    /// left out.
     fn push_setting(&mut self, line: Raw) {
         let mut values = Vec::new();
         for (key, value) in line.members() {
@@ -331,7 +337,8 @@ impl EntryView<'_> {
     }
 }
 
-/// Returns the title of a branch's summary: that it is one, and the first line of its goal.
+/// Returns the title of a branch's summary: `Branch left: ` and the first line of the goal that the
+/// summary names.
 fn branch_title(object: Raw) -> String {
     let summary = object.get("summary").and_then(decode_string);
     let goal = first_section(summary.as_deref().unwrap_or_default())
@@ -348,5 +355,6 @@ fn branch_title(object: Raw) -> String {
 
 /// Whether entries of this kind change a setting, such as the model.
 fn is_setting(kind: Kind) -> bool {
+    // All settings have this letter on a page.
     kind.schema().letter == 'n'
 }

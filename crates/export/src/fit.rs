@@ -8,11 +8,11 @@ use std::io::{self, Write};
 /// The limits for the lines of a tool's output, in the order in which they are tried.
 const LINE_LIMITS: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
-/// Sets the cuts of `contents` so that `write` writes at most `max_bytes` bytes, and leaves out as
-/// little as possible. Lines of output go first, then thinking, then tools, then entries between
-/// the first request and the last answers.
+/// Sets the cuts of `contents` so that `write` writes at most `max_bytes` bytes. The cuts leave out
+/// as little as possible: first lines of output, then thinking, then tools, then entries between
+/// the first request and the last entries.
 ///
-/// Returns whether it fits. If not, the cuts are the largest ones.
+/// Returns `false` if the export does not fit even with the largest cuts, which are then set.
 pub fn fit_to_size(
     contents: &mut Contents,
     max_bytes: u64,
@@ -38,9 +38,11 @@ pub fn fit_to_size(
     Ok(entry_count.is_some())
 }
 
-/// Returns the largest number of last entries, fewer than the path has, with which the export fits.
-/// It is found by halving. `None` if the export does not fit even with none. The cuts of `contents`
-/// are afterwards the cuts tried last, not the cuts that fit.
+/// Returns the largest number of last entries with which the export fits, by binary search. The
+/// number is less than the length of the path: the whole path is known not to fit. `None` if the
+/// export does not fit even without last entries.
+///
+/// Afterwards, `contents` has the cuts that were tried last, which may not fit.
 fn most_last_entries(
     contents: &mut Contents,
     without_tools: Cuts,
@@ -69,7 +71,7 @@ fn most_last_entries(
     Ok(Some(fitting))
 }
 
-/// The cuts to try before entries are left out, from the requested cuts to cuts without tools. Each
+/// Returns the cuts to try before entries are left out, from `requested` to `without_tools`. Each
 /// leaves out more than the one before it.
 fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     let mut growing = vec![requested];
@@ -91,8 +93,8 @@ fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     growing
 }
 
-/// Applies the cuts to `contents`, and returns whether what `write` writes then has at most
-/// `max_bytes` bytes. `write` is stopped by an error as soon as it has written more.
+/// Applies the cuts to `contents`, and returns whether `write` then writes at most `max_bytes`
+/// bytes. As soon as it has written more, its writer returns an error, which ends the attempt.
 fn fits_with(
     contents: &mut Contents,
     cuts: Cuts,
@@ -109,7 +111,7 @@ fn fits_with(
     };
     match write(contents, &mut FnWriter(count)) {
         Ok(()) => Ok(true),
-        // The error of `count`: the bytes go to no file that could be too large.
+        // Only `count` returns this error: the bytes go to no file that could be too large.
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
         Err(error) => Err(error),
     }

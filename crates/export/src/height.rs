@@ -9,8 +9,8 @@ const CHARS_PER_LINE: usize = 90;
 /// The lines of an image of usual height.
 const IMAGE_LINES: usize = 12;
 
-/// Estimates how many lines the shown text of an entry takes. Folded text and the later sections of
-/// long blocks are not shown, so they take none.
+/// Estimates how many lines an entry takes on the page. Folded text, and all but the first section
+/// of a long block, are not shown at first, so they take none.
 pub fn estimate_lines(markup: &Markup) -> u32 {
     let mut hidden = HiddenSections::default();
     let mut lines = 0_usize;
@@ -52,13 +52,14 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
     u32::try_from(lines + column / CHARS_PER_LINE + 1).unwrap_or(u32::MAX)
 }
 
-/// Whether the current position is in a section that is not shown: any section of a fold, or a
-/// section of another element after its first.
+/// Tracks whether the current event is in a section that is not shown: any section of a fold, or a
+/// later section of another element.
 #[derive(Default)]
 struct HiddenSections {
-    /// The number of sections around the current position, counted from the outermost hidden one.
+    /// The number of open sections, counted from the outermost hidden one inwards; 0 if none is
+    /// hidden.
     depth: usize,
-    /// Whether a fold was opened whose section has not begun.
+    /// Whether a fold was opened whose first section has not begun.
     awaits_fold_section: bool,
     /// Whether a section has ended, and no element was opened after it. The next section then
     /// belongs to the same element, so it is a later one.

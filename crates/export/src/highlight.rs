@@ -9,8 +9,7 @@ use super::markup::WordKind;
 /// The syntax of a language, as needed for colouring.
 #[derive(Debug)]
 pub struct Language {
-    /// Its names in a fence and its file extensions, in lower case; the first is the name in
-    /// exports.
+    /// Its names in a fence and its file extensions, in lower case. Exports name it by the first.
     names: &'static [&'static str],
     /// What begins a comment up to the end of the line.
     line_comments: &'static [&'static str],
@@ -23,7 +22,7 @@ pub struct Language {
     keywords: Keywords,
     /// Whether keywords are case-insensitive.
     ignores_case: bool,
-    /// Whether `name:` and `"name":` are keys.
+    /// Whether `name:` and `"name":` are keys, as in YAML and JSON.
     has_keys: bool,
 }
 
@@ -313,23 +312,24 @@ impl Language {
     }
 }
 
-/// The keywords of a language, in a hash table that the compiler builds: every name in the code is
-/// looked up.
+/// The keywords of a language, in a hash table that is built at compile time. A table is fast, and
+/// every name in the code is looked up.
 #[derive(Debug)]
 struct Keywords {
     /// The keywords, separated by spaces.
     words: &'static str,
-    /// The offset of a keyword in `words`, plus 1; 0 if the slot is free. A keyword is in the first
-    /// slot from [`first_slot`] on that was free.
+    /// The offset of a keyword in `words`, plus 1; 0 if the slot is free. A keyword is in the slot
+    /// [`first_slot`], or if that is taken by another keyword, in the next free one.
     slots: [u16; SLOT_COUNT],
 }
 
-/// The number of slots: a power of two above the number of keywords of any language.
+/// The number of slots: a power of two above the number of keywords of any language, so that a
+/// search always ends at a free slot.
 const SLOT_COUNT: usize = 256;
 
 impl Keywords {
-    /// Builds the table of these keywords, which are ASCII and separated by single spaces. The
-    /// compiler runs it, so there are only loops and indexes: iterators are not `const`.
+    /// Builds the table of these keywords, which are ASCII and separated by single spaces.
+    /// Iterators cannot be used in a `const fn`.
     const fn new(words: &'static str) -> Keywords {
         let mut slots = [0; SLOT_COUNT];
         let bytes = words.as_bytes();
@@ -351,10 +351,10 @@ impl Keywords {
         Keywords { words, slots }
     }
 
-    /// Whether the word is a keyword. The slots from the first one of the word up to a free one are
-    /// compared.
+    /// Whether the word is a keyword. It is compared with the keywords from its first slot up to
+    /// the next free slot.
     fn contains(&self, word: &str) -> bool {
-        // A word of one letter has no last byte besides the first.
+        // A word of one letter does not match the pattern, and is rare enough for a linear search.
         let &[first, .., last] = word.as_bytes() else {
             return self.words.split(' ').any(|keyword| keyword == word);
         };
@@ -373,13 +373,14 @@ impl Keywords {
     }
 }
 
-/// Returns where a keyword with these first and last bytes and this length is looked for.
+/// Returns the slot at which the search begins for a keyword with these first and last bytes and
+/// this length. The factors only scatter the keywords.
 const fn first_slot(first: u8, last: u8, len: usize) -> usize {
     (first as usize * 7 + last as usize * 31 + len * 61) % SLOT_COUNT
 }
 
-/// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. All text
-/// between two tokens that have a kind is one piece without a kind.
+/// Divides code into pieces, and calls `write_piece` with each piece and its kind, in order. All
+/// text between two coloured pieces is one piece, whose kind is `None`.
 pub fn each_word<'a>(
     text: &'a str,
     language: &Language,
@@ -425,9 +426,8 @@ impl Token {
     }
 }
 
-/// Reads the token that begins at the offset `start`, which is before the end of the text: a name,
-/// a number, a comment, a string, or else a single character. Comments precede strings, and long
-/// quotes precede short ones, because `"""` begins with `"`.
+/// Reads the token that begins at the offset `start`: a name, a number, a comment, a string, or
+/// else a single character. `start` must be before the end of the text.
 fn next_token(text: &str, start: usize, language: &Language) -> Token {
     let unread = &text[start..];
     let bytes = unread.as_bytes();
@@ -465,6 +465,7 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
         return Token::with_kind(WordKind::COMMENT, end);
     }
 
+    // Long quotes are tried before short ones, because `"""` begins with `"`.
     for quote in language.long_quotes {
         if unread.starts_with(quote) {
             let end = match find_string_end(text, start + quote.len(), quote, None) {
@@ -479,9 +480,9 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
     Token::without_kind(start + 1)
 }
 
-/// Whether a comment up to the end of the line begins at the offset `start`. `$#` in a shell and
-/// `//` in a URL begin none: some marks must follow white space, and others must not follow a
-/// colon.
+/// Whether a comment up to the end of the line begins at the offset `start`. Some marks must follow
+/// white space, so that `$#` in a shell begins none. Others must not follow a colon, as the `//` of
+/// a URL does.
 fn begins_line_comment(text: &str, start: usize, language: &Language) -> bool {
     // The start of the text is like white space.
     let byte_before = match start.checked_sub(1) {
@@ -503,9 +504,9 @@ fn begins_line_comment(text: &str, start: usize, language: &Language) -> bool {
     false
 }
 
-/// Reads the name that begins at the offset `start`, and finds its kind. The first of these counts:
-/// a keyword, a key before `:`, a type in camel case, a name that is called. Any other name has no
-/// kind.
+/// Reads the name that begins at the offset `start`, and finds its kind. The kinds are tried in
+/// this order: a keyword, a key before `:`, a type in camel case, a name that is called. Any other
+/// name has no kind.
 fn read_name(text: &str, start: usize, language: &Language) -> Token {
     let unread = &text.as_bytes()[start..];
     let len = unread
@@ -536,13 +537,14 @@ fn read_name(text: &str, start: usize, language: &Language) -> Token {
     Token::without_kind(end)
 }
 
-/// Whether a name begins with a capital and has a small letter, unlike a constant.
+/// Whether a name begins with a capital and has a small letter: `Vec`, but not the constant `MAX`.
 fn is_camel_case(name: &str) -> bool {
     name.as_bytes()[0].is_ascii_uppercase() && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Reads a string on one line, or a key, whose opening quote is at the offset `start`. A string
-/// that is not closed reaches to the end of the line. A `'` that is not closed is an apostrophe.
+/// Reads a string on one line, or a quoted key. The opening quote is at the offset `start`. A
+/// string that is not closed reaches to the end of the line, but a `'` that is not closed is an
+/// apostrophe.
 fn read_string(text: &str, start: usize, language: &Language) -> Token {
     let quote = &text[start..=start];
     let end = match find_string_end(text, start + 1, quote, Some('\n')) {
@@ -563,13 +565,13 @@ fn read_string(text: &str, start: usize, language: &Language) -> Token {
 enum StringEnd {
     /// After its closing quote.
     Closed(usize),
-    /// It has no closing quote, and ends at the character that must not be in it, or at the end of
-    /// the text.
+    /// The string has no closing quote. It ends at the end of its line or of the text.
     BrokenOff(usize),
 }
 
 /// Finds the end of a string whose content begins at the offset `content_start`. A backslash
-/// escapes the character after it. The string may not contain `stop`.
+/// escapes the character after it. `stop` is a character that the string must not contain: the
+/// newline, if the string must end on its line.
 fn find_string_end(text: &str, content_start: usize, quote: &str, stop: Option<char>) -> StringEnd {
     let mut chars = text[content_start..].char_indices();
     while let Some((index, c)) = chars.next() {

@@ -1,7 +1,7 @@
 //! HTML that is safe by construction: an [`Html`] contains only what this module wrote.
 //!
-//! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and
-//! all attributes are written here. No attribute runs a script or carries a style.
+//! Text is escaped, and each element of markup becomes an element of HTML. There is no other way to
+//! add to an [`Html`]. All attributes are written here; none runs a script or carries a style.
 
 use super::markup::{Event, Markup, REMAINDER, Tag, make_visible};
 use std::fmt;
@@ -19,16 +19,16 @@ pub struct NamedImage {
 pub struct Html(String);
 
 impl Html {
-    /// Converts text to HTML: characters with a meaning in HTML, even within quotes, are escaped;
-    /// control and bidirectional characters are made visible (see
-    /// [`super::markup::Markup::push_text`]).
+    /// Converts text to HTML. Characters with a meaning in HTML are escaped, including quotes, so
+    /// that the result is safe in an attribute. Control and bidirectional characters are made
+    /// visible (see [`super::markup::Markup::push_text`]).
     pub fn from_text(text: &str) -> Html {
         let mut html = Html::default();
         html.push_escaped(&make_visible(text));
         html
     }
 
-    /// Appends text in which invisible characters are already made visible, and escapes it.
+    /// Escapes and appends text in which invisible characters were made visible before.
     pub(super) fn push_escaped(&mut self, text: &str) {
         let mut unescaped = text;
         while let Some(special) = unescaped.find(['&', '<', '>', '"', '\'']) {
@@ -45,7 +45,7 @@ impl Html {
         self.0 += unescaped;
     }
 
-    /// What was written so far.
+    /// Returns the HTML written so far.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -68,7 +68,7 @@ impl Html {
         self.push_trusted(">");
     }
 
-    /// Appends HTML as it is.
+    /// Appends HTML as it is. It is `'static`, so it cannot come from a session.
     fn push_trusted(&mut self, html: &'static str) {
         self.0.push_str(html);
     }
@@ -77,8 +77,8 @@ impl Html {
         self.0.extend(["</", element, ">"]);
     }
 
-    /// Opens the element of a tag other than links and images. Returns the HTML element that is to
-    /// be closed; empty if there is none.
+    /// Opens the HTML element of a tag that is not a link or image. Returns the name of the element
+    /// to close; empty if there is none.
     fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
@@ -87,7 +87,7 @@ impl Html {
                 self.open_element(element, &[]);
                 ""
             }
-            // What scrolls must be reachable by keys.
+            // An element that scrolls must be reachable by keys: hence `tabindex`.
             Tag::Block => {
                 self.open_element("pre", &[("class", class), ("tabindex", "0")]);
                 "pre"
@@ -120,7 +120,7 @@ impl Html {
         }
     }
 
-    /// Opens the element of a tag. Its value, if it has one, becomes an attribute: the class of a
+    /// Opens the HTML element of a tag. The value of the tag becomes an attribute: the class of a
     /// fold or tool, the alignment of a cell, or the first number of a list.
     fn open_element_with_value(&mut self, tag: Tag, value: &str) {
         let (element, class) = tag.element();
@@ -140,8 +140,8 @@ impl Html {
         self.open_element(element, &attributes);
     }
 
-    /// Opens a link to this address, or a span with its text if it must not be a link. Returns the
-    /// HTML element that is to be closed.
+    /// Opens a link to this address, or a span if `is_link` is false. Returns the name of the HTML
+    /// element to close.
     fn open_link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
         let (_, class) = tag.element();
         if !is_link {
@@ -157,18 +157,19 @@ impl Html {
         "a"
     }
 
-    /// Opens the row of images. What scrolls must be reachable by keys.
+    /// Opens a row of images. The row scrolls, so it must be reachable by keys.
     fn open_image_row(&mut self) {
         self.open_element("div", &[("class", "images"), ("tabindex", "0")]);
     }
 
-    /// Opens a figure. `value` is the value of [`Tag::Image`]: the type and the name of an image.
-    /// The figure contains the image if `images` has one of that name. Returns the HTML element
-    /// that is to be closed.
+    /// Opens a figure, and writes its image if `images` has the image. `value` is the value of
+    /// [`Tag::Image`]: the type and the name of the image. Returns the name of the HTML element to
+    /// close.
     fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
         self.open_element("figure", &[("class", "image")]);
         let (image_type, name) = value.split_once(' ').unwrap_or((value, ""));
-        // The type and the data become part of an attribute, so they are checked here as well.
+        // The type and the data become part of an attribute, so they are checked here, whatever the
+        // caller checked.
         if let Some(image) = images.iter().find(|image| image.name == name)
             && IMAGE_TYPES.contains(&image_type)
             && is_base64(&image.data)
@@ -187,8 +188,9 @@ impl fmt::Display for Html {
 }
 
 /// Converts markup to complete HTML: folds contain their content, and sections follow one another.
-/// `is_in_document` is whether the document contains the entry with this number; `images` are those
-/// that the markup refers to, with their names.
+///
+/// `is_in_document` returns whether the document contains the entry with a given number. `images`
+/// are the images that the markup refers to by name.
 pub fn full_html(
     markup: &Markup,
     is_in_document: &dyn Fn(&str) -> bool,
@@ -199,8 +201,8 @@ pub fn full_html(
     html_of_events(markup.events_without(is_omitted), is_in_document, images)
 }
 
-/// Converts only the prose of markup to HTML: no tools, no images, and no folds except in long
-/// typed texts.
+/// Converts the prose of markup to HTML, without tools, images and folds. Only the fold that hides
+/// the remainder of a long typed text is kept.
 pub fn prose_html(markup: &Markup) -> Html {
     let is_omitted = |tag, value: &str| match tag {
         Tag::Fold => value != REMAINDER,
@@ -209,9 +211,9 @@ pub fn prose_html(markup: &Markup) -> Html {
     html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 
-/// Converts events of markup to HTML. Each tag opens at most one HTML element that is to be closed,
-/// which the matching [`Event::Close`] does. Links to entries for which `is_in_document` is false,
-/// and to addresses that are not allowed, become spans.
+/// Converts events of markup to HTML. Each tag opens at most one HTML element, which the matching
+/// [`Event::Close`] closes. A link becomes a span if its address is not allowed, or if
+/// `is_in_document` is false for its entry.
 fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
     is_in_document: &dyn Fn(&str) -> bool,
@@ -286,8 +288,8 @@ pub fn is_base64(data: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses
-/// with control characters and spaces are refused, because browsers ignore these in the scheme.
+/// Whether a link may have this address: http, https, mailto, or a fragment of the page (`#e1`). An
+/// address with a space or a control character is refused: browsers ignore these in the scheme.
 pub fn is_allowed_address(address: &str) -> bool {
     const PREFIXES: [&str; 4] = ["https://", "http://", "mailto:", "#"];
 

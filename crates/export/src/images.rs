@@ -65,7 +65,8 @@ fn decode_base64(data: &str) -> Option<Vec<u8>> {
     GeneralPurpose::new(&STANDARD, config).decode(digits).ok()
 }
 
-/// The first bytes of a kind of image, at an offset, and the suffix of its files.
+/// For each kind of image: the offset of its signature in the file, the signature, and the suffix
+/// of the file's name.
 const SIGNATURES: [(usize, &[u8], &str); 9] = [
     (0, b"\x89PNG\r\n\x1a\n", "png"),
     (0, b"\xff\xd8\xff", "jpg"),
@@ -78,11 +79,11 @@ const SIGNATURES: [(usize, &[u8], &str); 9] = [
     (4, b"ftyphei", "heic"),
 ];
 
-/// Returns the suffix for the file of an image, without a dot. The bytes decide. If they are of no
-/// known kind, the recorded type does.
+/// Returns the suffix for the file of an image, without a dot, such as `png`. The bytes decide; if
+/// they have no known signature, `media_type` does.
 ///
-/// The type comes from the session, and may be any text. For one that is not a type of images, the
-/// suffix is `bin`, so that no session can name a program.
+/// `media_type` comes from the session, and may be any text. If it is not a known type of images,
+/// the suffix is `bin`, so that no session can have a program written.
 pub fn image_suffix(bytes: &[u8], media_type: &str) -> &'static str {
     for (offset, signature, suffix) in SIGNATURES {
         let from_offset = bytes.get(offset..).unwrap_or_default();

@@ -25,7 +25,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
 
-/// The modes of the tree's filter, in the order of their bits.
+/// The filters that the page's tree offers. The index of a filter is the number of its bit.
 const FILTERS: [Filter; 4] = [
     Filter::Default,
     Filter::NoTools,
@@ -33,8 +33,8 @@ const FILTERS: [Filter; 4] = [
     Filter::LabeledOnly,
 ];
 
-/// The bits of an entry that follow the bits of the filters: hidden by the agents in every mode
-/// unless it is the leaf; failed; aborted by the user.
+/// The bits of an entry that follow the bits of the filters. A silent entry is one that the agents
+/// hide whatever the filter, unless it is the leaf.
 const FLAG_BITS: [(u32, Flags); 3] = [
     (16, Flags::SILENT),
     (32, Flags::FAILED),
@@ -44,12 +44,14 @@ const FLAG_BITS: [(u32, Flags); 3] = [
 /// The bit of an entry that is not part of the conversation.
 const NOTE_BIT: u32 = 128;
 
-/// The character for an entry has the code of its bits plus this number, the code of `0`.
+/// Added to the bits of an entry, so that they become a visible character: the code of `0`.
 const MASK_BASE: u32 = 48;
 
-/// Returns the part that precedes the entries, as JSON, with the facts that are known without
-/// reading the entries. `ids`, `up` and `time` have an item per exported entry, and `kind` and
-/// `mask` a character, in the order of the entries. `page/data.js` reads it.
+/// Returns the part that precedes the entries, as JSON, for `page/data.js`: the facts that are
+/// known without reading the entries.
+///
+/// The arrays `ids`, `up` and `time` have an item per exported entry, in file order. The strings
+/// `kind` and `mask` have a character per exported entry.
 pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
     let session = contents.session;
     let entries = &contents.entries;
@@ -114,7 +116,7 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .finish()
 }
 
-/// The sums of the whole export, as `stats` has them: times are in milliseconds.
+/// Returns the sums of the whole export, as `stats` computes them. Times are in milliseconds.
 fn work_json(totals: &Totals) -> Vec<u8> {
     let span_ms = match (totals.first_ms, totals.last_ms) {
         (Some(first_ms), Some(last_ms)) => last_ms - first_ms,
@@ -128,8 +130,8 @@ fn work_json(totals: &Totals) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the bits of an entry as one character: bit `n` for the filter at index `n` of
-/// [`FILTERS`] that shows it, its [`FLAG_BITS`], and [`NOTE_BIT`].
+/// Returns the bits of an entry as one character: bit `n` if the filter at index `n` of [`FILTERS`]
+/// shows the entry, the [`FLAG_BITS`] of its flags, and [`NOTE_BIT`] if it is bookkeeping.
 fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     let entry = session.entry(ix);
     let mut mask = 0;
@@ -149,8 +151,8 @@ fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     char::from_u32(MASK_BASE + mask).unwrap_or_default()
 }
 
-/// For each entry, its number minus the number of its nearest exported ancestor; `null` if it has
-/// none. The difference is negative if the ancestor follows in the file.
+/// Returns, for each exported entry, its number minus the number of its nearest exported ancestor;
+/// `null` if it has none. The difference is negative if the ancestor is further down in the file.
 fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut column = Vec::new();
     for (number, parent) in contents.exported_parents(tree).into_iter().enumerate() {
@@ -165,7 +167,7 @@ fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
     array([column])
 }
 
-/// The entries with a label: `[[number, label], …]`.
+/// Returns the numbers of the entries with a label, and their labels: `[[number, label], …]`.
 fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
     let mut pairs = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
@@ -177,7 +179,7 @@ fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
     array(pairs)
 }
 
-/// Rounds a cost to millionths, so that sums have no tail of digits.
+/// Rounds a cost to millionths of a dollar: a sum such as `0.30000000000000004` becomes `0.3`.
 fn micro_rounded(cost: f64) -> f64 {
     (cost * 1e6).round() / 1e6
 }
@@ -193,7 +195,7 @@ fn quote_json_or_null(text: Option<&str>) -> Vec<u8> {
     }
 }
 
-/// The letter for the kind of an entry.
+/// Returns the letter by which the page knows the kind of an entry, or the role of a message.
 pub(super) fn kind_letter(entry: &Entry) -> char {
     match entry.kind {
         Kind::Message => entry.role.schema().letter,
@@ -204,8 +206,8 @@ pub(super) fn kind_letter(entry: &Entry) -> char {
 /// The maximum number of characters of the name of a type.
 const LONGEST_TYPE_NAME: usize = 60;
 
-/// The name of an entry's type or role; `None` if its letter implies it. An entry of an extension
-/// has the name that the extension gives it.
+/// Returns the name of an entry's type or role. `None` if the letter of [`kind_letter`] implies the
+/// name. An entry of an extension has the name that the extension gave it.
 pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     let row = session.row_parts(ix);
     let name = match kind_letter(session.entry(ix)) {
@@ -224,11 +226,11 @@ pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     Some(cut(&name, LONGEST_TYPE_NAME))
 }
 
-/// The names of types that have no letter of their own, and the entries that have them.
+/// The names that [`type_name`] returns for the exported entries, as JSON.
 struct KindNames {
-    /// A list of the names, as JSON.
+    /// The list of the names, each once.
     names: Vec<u8>,
-    /// `[number of an entry, index of its name, …]`.
+    /// The entries that have a name, in one list: `[number of an entry, index of its name, …]`.
     entries: Vec<u8>,
 }
 
@@ -273,7 +275,8 @@ impl NameTable {
     }
 }
 
-/// For each entry, the milliseconds since the previous one that has a time; `null` without a time.
+/// Returns, for each exported entry, the milliseconds since the previous entry that has a time. The
+/// first difference is since 1970. An entry without a time has `null`.
 fn time_differences(contents: &Contents) -> Vec<u8> {
     let mut column = Vec::new();
     let mut previous_ms = 0;
@@ -290,8 +293,9 @@ fn time_differences(contents: &Contents) -> Vec<u8> {
     array([column])
 }
 
-/// The children of entries whose children are not in file order, in the order of the tree:
-/// `[[parent, [child, …]], …]`. The page assumes file order for the children of any other entry.
+/// Returns the entries whose children the tree has in another order than the file, with the
+/// children in the order of the tree: `[[parent, [child, …]], …]`. For any other entry, the page
+/// assumes file order.
 fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut families = Vec::new();
     for &ix in &contents.entries {
@@ -299,7 +303,8 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
         if children.is_sorted() {
             continue;
         }
-        // If a child is left out, its descendants take its place, in file order.
+        // If one child is not exported, this is `None`, and the page uses file order: the
+        // descendants of that child take its place.
         let child_numbers: Option<Vec<u32>> = children
             .iter()
             .map(|&child| contents.entry_number(child))
@@ -327,13 +332,15 @@ pub struct LateFacts {
     models: NameTable,
     /// The number of entries that were added.
     entry_count: usize,
-    /// For each entry the index of its model plus one, 0 without one; see [`push_list_item`].
+    /// For each entry, the index of its model in `models` plus 1, or 0 if it has no model. A
+    /// column: see [`push_list_item`].
     model_column: Vec<u8>,
-    /// For each entry its estimated number of lines; see [`push_list_item`].
+    /// For each entry, its estimated number of lines. A column: see [`push_list_item`].
     lines_column: Vec<u8>,
     /// The numbers of the entries that the agent does not show.
     hidden: Vec<String>,
-    /// `[number, target, 1 if the target is omitted]`, as JSON.
+    /// The changes of what the model sees: `[number, target, 1 if the target is omitted, else 0]`,
+    /// as JSON.
     edits: Vec<Vec<u8>>,
     /// `[number, added lines, removed lines]` of changes to files, as JSON.
     changed_lines: Vec<Vec<u8>>,
@@ -343,8 +350,8 @@ pub struct LateFacts {
     commits: Vec<Vec<u8>>,
 }
 
-/// Appends the JSON of an item to a column, which is a list with an item per entry, without its
-/// brackets. A column is kept as bytes, because a long session has many entries.
+/// Appends an item to a column: the JSON of a list with an item per entry, without the brackets. It
+/// is kept as bytes, because a string per item would take much memory in a long session.
 fn push_list_item(item: &[u8], column: &mut Vec<u8>) {
     if !column.is_empty() {
         column.push(b',');
@@ -436,7 +443,7 @@ impl LateFacts {
     }
 }
 
-/// `[number of an entry, number of a file that it wrote or edited]`.
+/// Returns pairs `[number of an entry, number of a file that it wrote or edited]`, as JSON.
 fn changed_file_pairs(contents: &Contents) -> Vec<Vec<u8>> {
     let mut pairs = Vec::new();
     for [entry, file] in changed_files(contents) {
@@ -445,7 +452,8 @@ fn changed_file_pairs(contents: &Contents) -> Vec<Vec<u8>> {
     pairs
 }
 
-/// The tokens of an entry, `[input, output, cache read, cache write]`; 0 if there are none.
+/// Returns the tokens of an entry as JSON: `[input, output, cache read, cache write]`, or `0` if
+/// there are none.
 fn usage_json(usage: &Usage) -> Vec<u8> {
     if usage.total_tokens() > 0.0 {
         let tokens = [
@@ -460,13 +468,13 @@ fn usage_json(usage: &Usage) -> Vec<u8> {
     }
 }
 
-/// The maximum number of characters of a part of a row, which is the width of the side bar.
+/// The maximum number of characters of a part of a row. The side bar shows no more.
 const LONGEST_ROW_PART: usize = 160;
 
-/// Returns the row of an entry in the tree: its role and its body, separated by a tab.
+/// Returns the markup of an entry's row in the tree: its role and its body, separated by a tab.
 ///
-/// If the body contains a path, further tabs enclose the directory of the path, so that a narrow
-/// row can drop it and keep the file's name.
+/// If the body contains a path, two more tabs enclose the directory in the path. A narrow row
+/// leaves the directory out, and keeps the name of the file.
 pub fn row_markup(row: &Row) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page do not know what a leaf is.
@@ -508,7 +516,8 @@ pub fn row_markup(row: &Row) -> String {
     markup.finish()
 }
 
-/// The offset of the last name in a path, even if separators follow the name.
+/// Returns the offset of the last name in a path: 4 in `src/a.rs` and in `src/lib/`. Separators at
+/// the end do not count.
 fn file_name_start(path: &str) -> usize {
     let path = path.trim_end_matches(['/', '\\']);
     match path.rfind(['/', '\\']) {

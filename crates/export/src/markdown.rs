@@ -1,12 +1,12 @@
 //! The path as a Markdown document, for display on a forge. Requests are headings, answers are
 //! text, tools and thinking are folded, and code is in fences.
 //!
-//! It is written from markup. No content can end the block that it is in: every character of the
-//! session that has a meaning in Markdown is escaped, and a fence is longer than any in its
+//! The document is written from markup. No content can end the block that contains it: characters
+//! with a meaning in Markdown are escaped, and a fence has more backticks than any run in its
 //! content.
 //!
 //! Settings, bookkeeping, and messages that the agent does not show are left out, unless a filter
-//! asks for them. The time is written at each request, the model at its first answer and where it
+//! asks for them. Each request has its time. The model is named at its first answer, and where it
 //! changes.
 
 use super::entry_view::draw_entry;
@@ -48,6 +48,7 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     let make_part = |source: &ContentsReader, ix| document.entry_part(source, ix, &is_in_document);
     let gaps = contents.find_gaps(&path);
     let mut last_model: Option<String> = None;
+    // Whether a request was written, and no answer after it: the next answer is headed "Assistant".
     let mut awaits_answer = false;
     let mut is_empty = true;
     let mut position = 0;
@@ -88,8 +89,9 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     Ok(())
 }
 
-/// Writes the line that names who speaks, with remarks. It stands below the heading of a request,
-/// and above the first answer or tool result after it.
+/// Writes the line that names who speaks, with remarks, as in `**You** · *2026-03-14 15:09 UTC*`.
+/// It is below the heading of a request, and above the first answer or tool result after the
+/// request.
 fn write_speaker(
     speaker: &str,
     notes: &[String],
@@ -103,18 +105,18 @@ fn write_speaker(
     writeln!(out)
 }
 
-/// Writes the note about a gap, if the size limit made one.
+/// Writes the note about what is left out at one place of the path; nothing if the gap is empty.
 fn write_gap(gap: &Gap, display: Display, out: &mut dyn Write) -> io::Result<()> {
     write_notes(gap.note().as_slice(), display, out)
 }
 
-/// What the parts of a document have in common.
+/// What all parts of a document are made from.
 struct Document<'a> {
     contents: &'a Contents<'a>,
     /// The remarks at entries that were edited; see [`edit_notes`].
     edit_notes: HashMap<EntryIx, &'static str>,
     labels: Labels<'a>,
-    /// The rows of the tree: the heading of a long request is its row.
+    /// The rows of the tree, which serve as headings of long requests, settings and bookkeeping.
     drawing: TreeView<'a>,
 }
 
@@ -127,16 +129,18 @@ struct DocumentPart {
     notes: Vec<String>,
     /// Whether it is a reply or the result of a tool.
     is_answer: bool,
-    /// The model of a reply; it is written where it changes.
+    /// The model of a reply. The document names it only where it changes.
     model: Option<String>,
     /// The Markdown below the remarks.
     text: String,
 }
 
 impl Document<'_> {
-    /// Returns the part of an entry; `None` if nothing is shown of it. Entries that are neither
-    /// requests, replies nor results of tools have their name and time as remarks.
-    /// `is_in_document` returns whether the document contains the entry with this number.
+    /// Returns the part of an entry; `None` if nothing of it is shown.
+    ///
+    /// A request has a heading. A reply or a tool result has only its text. Any other entry has its
+    /// name and time as remarks. `is_in_document` returns whether the document contains the entry
+    /// with a given number.
     fn entry_part(
         &self,
         source: &ContentsReader,
@@ -183,8 +187,9 @@ impl Document<'_> {
         Ok(Some(part))
     }
 
-    /// Returns the heading of an entry that is neither a request nor an answer. Settings and
-    /// bookkeeping have their row in the tree.
+    /// Returns the first remark of an entry that is neither a request nor an answer: its name. The
+    /// remark of a setting or of bookkeeping is its row in the tree, unless a renderer made its
+    /// text.
     fn note_heading(&self, ix: EntryIx) -> String {
         let entry = self.contents.session.entry(ix);
         if !is_setting_or_bookkeeping(entry) || self.contents.rendered.contains_key(&ix) {
@@ -201,9 +206,11 @@ impl Document<'_> {
         cut(&heading, LONGEST_HEADING)
     }
 
-    /// Returns the part of a request, with its time as the first remark. A short request is its own
-    /// heading, without further text. The heading of any other request is its row in the tree, and
-    /// the request follows as a quotation. `text` is the request as Markdown.
+    /// Returns the part of a request, with its time as the first remark. `text` is the request as
+    /// Markdown.
+    ///
+    /// A request of one short line is the heading, without further text. The heading of any other
+    /// request is its row in the tree, and the request follows as a quotation.
     fn request_part(
         &self,
         view: &EntryView,
@@ -222,7 +229,8 @@ impl Document<'_> {
             };
         }
 
-        // A long request would otherwise be in memory twice, as text and as a quotation.
+        // Dropped here: a long request would otherwise be in memory twice, as text and as a
+        // quotation.
         drop(text);
         let row = self.drawing.row(view.ix);
         let row_text = row.body.to_string_lossy();
@@ -255,7 +263,7 @@ impl Document<'_> {
 /// - a setting or bookkeeping if there is no filter;
 /// - a hidden entry if there is no filter, or one that does not show it.
 ///
-/// An entry with text of a renderer is never left out, unless it is a label.
+/// An entry of which a renderer made the text is never left out, unless it is a label.
 pub(super) fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     let entry = contents.session.entry(ix);
     // A label is written at the entry that it labels.
@@ -279,16 +287,18 @@ fn is_setting_or_bookkeeping(entry: &Entry) -> bool {
     kind_letter(entry) == 'n' || entry.kind.is_bookkeeping()
 }
 
-/// Whether the row of an entry in the tree has all that a reader learns from it.
+/// Whether the document shows only the row of an entry, which says all that the entry does: a
+/// setting.
 fn is_shown_as_row(entry: &Entry) -> bool {
     // The tools that are active do not fit into a row.
     kind_letter(entry) == 'n' && entry.kind != Kind::ActiveToolsChange
 }
 
-/// Returns the Markdown of an entry alone, without leading line breaks. It includes the entry's
-/// calls, which a document shows with their results instead.
+/// Returns the Markdown of one entry, without leading line breaks. It includes the calls of the
+/// entry. In a document, a call is shown with its result instead.
 pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String> {
     let view = draw_entry(source, ix, Markup::without_colours())?;
+    // There is no document, so no result to which a call could be moved.
     let is_in_document = |_: &str| false;
     let mut text =
         writer::markup_to_markdown(&view.markup, source.contents.display, &is_in_document);
@@ -312,11 +322,11 @@ fn write_notes(notes: &[String], display: Display, out: &mut dyn Write) -> io::R
     }
 }
 
-/// The most characters of a heading.
+/// The maximum number of characters of a heading.
 const LONGEST_HEADING: usize = 120;
 
-/// Returns a request in Markdown as a heading. `None` if it is empty, has several lines or more
-/// than [`LONGEST_HEADING`] characters, or begins a block, such as a list.
+/// Returns a request as the text of a heading. `request` is Markdown. `None` if it is empty, has
+/// several lines or more than [`LONGEST_HEADING`] characters, or begins a block, such as a list.
 fn heading_line(request: &str) -> Option<&str> {
     let line = request.trim();
     if line.is_empty() || line.contains('\n') || line.chars().count() > LONGEST_HEADING {
@@ -337,7 +347,7 @@ fn heading_line(request: &str) -> Option<&str> {
     Some(line)
 }
 
-/// Returns text of a session, escaped for a line of its own.
+/// Joins text of a session to one line, and escapes it as the beginning of a line.
 fn escape_line(text: &str, display: Display) -> String {
     escape_markdown(&make_visible(text).replace('\n', " "), true, display)
 }

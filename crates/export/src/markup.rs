@@ -1,9 +1,8 @@
 //! The appearance of an entry, as text with a few control characters as marks.
 //!
-//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only
-//! the elements of [`Tag`], so no text of a session can become an element or an attribute:
-//! [`Markup::push_text`] makes every control character visible, and everything between the marks is
-//! text.
+//! The page's script builds elements from markup, and [`super::html`] writes it as HTML. Both know
+//! only the elements of [`Tag`]. No text of a session can become an element or an attribute: it
+//! contains no marks, because [`Markup::push_text`] makes every control character visible.
 //!
 //! ```text
 //! 01 TAG              opens an element            05 … 06   a section: built when it is viewed
@@ -24,8 +23,8 @@ pub(super) const SECTION_END: char = '\x06';
 pub(super) const WORD: char = '\x0e';
 pub(super) const WORD_END: char = '\x0f';
 
-/// Whether a byte can be in text. All marks are below this limit, of which text has only line
-/// breaks and tabs: see [`Markup::push_text`].
+/// Whether a byte can be in text. Marks are below 0x10; of the bytes below it, text has only line
+/// breaks and tabs (see [`Markup::push_text`]).
 fn is_in_text(byte: u8) -> bool {
     byte >= 0x10 || byte == b'\n' || byte == b'\t'
 }
@@ -44,17 +43,17 @@ macro_rules! tags {
                 match self { $(Tag::$variant => $code,)* }
             }
 
-            /// The tag with this letter.
+            /// Returns the tag with this letter; `None` if no tag has it.
             pub fn from_code(code: char) -> Option<Tag> {
                 match code { $($code => Some(Tag::$variant),)* _ => None }
             }
 
-            /// The HTML element and its class.
+            /// Returns the name of the HTML element and its class, which may be empty.
             pub fn element(self) -> (&'static str, &'static str) {
                 match self { $(Tag::$variant => ($element, $class),)* }
             }
 
-            /// All tags for the page's script, one per line: letter, element, class.
+            /// Returns all tags for the page's script, one per line: letter, element, class.
             pub fn table() -> String {
                 let rows = [$(concat!($code, " ", $element, " ", $class)),*];
                 rows.join("\n")
@@ -170,7 +169,7 @@ impl Tag {
     }
 }
 
-/// The kind of a fold with the remaining lines of a long text.
+/// The value of a [`Tag::Fold`] with the remaining lines of a long text.
 pub const REMAINDER: &str = "rest";
 
 /// The kind of a word of code, by its letter in markup.
@@ -204,7 +203,7 @@ impl WordKind {
     }
 }
 
-/// What markup consists of.
+/// A mark in markup, or the text between two marks.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'m> {
     /// Text, in which every character is visible.
@@ -223,10 +222,11 @@ pub enum Event<'m> {
     WordEnd,
 }
 
-/// The maximum nesting of elements; deeper ones are omitted, and their text is kept.
+/// The maximum nesting of elements. The tags of deeper elements are omitted, and their text is
+/// kept.
 const MOST_LEVELS: usize = 24;
 
-/// The size at which a section is full: either is enough.
+/// The size at which a section is full: it is full as soon as it has reached either limit.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionLimits {
     /// Its bytes of markup.
@@ -239,11 +239,11 @@ pub struct SectionLimits {
 #[derive(Debug, Default)]
 pub struct Markup {
     out: String,
-    /// Whether code is not divided into words with colours, which a document as text cannot show.
+    /// Whether code is written without words with colours, for a document that cannot show them.
     omits_colours: bool,
-    /// The innermost section; outside of all sections, one for the markup between them.
+    /// The innermost open section. Outside of all sections, it tracks the markup between them.
     section: Section,
-    /// The sections that enclose it, outermost first.
+    /// The sections around `section`, outermost first.
     enclosing: Vec<Section>,
 }
 
@@ -254,8 +254,8 @@ struct Section {
     start: usize,
     /// The number of elements opened in it.
     element_count: usize,
-    /// The elements that are open, outermost first. For each, the range in the markup of its
-    /// opening; `None` if the element is omitted because it is nested too deep.
+    /// For each open element, outermost first, the range of its opening mark in the markup. `None`
+    /// if the element is omitted because it is nested too deep.
     open_elements: Vec<Option<Range<usize>>>,
 }
 
@@ -291,14 +291,15 @@ impl Markup {
         self.out
     }
 
-    /// Iterates over what the markup consists of, in order.
+    /// Iterates over the marks and texts of the markup, in order.
     pub fn events(&self) -> Events<'_> {
         Events {
             unread: self.as_str(),
         }
     }
 
-    /// Iterates over what the markup consists of, without some elements and their content.
+    /// Iterates over the marks and texts of the markup, without the elements for which `is_omitted`
+    /// returns `true`, and without their content. `is_omitted` gets the tag and the value.
     pub fn events_without<F: Fn(Tag, &str) -> bool + Clone>(
         &self,
         is_omitted: F,
@@ -309,7 +310,7 @@ impl Markup {
         }
     }
 
-    /// Appends text of a session; no character of it acts as a mark.
+    /// Appends text of a session. Control characters are made visible, so that none acts as a mark.
     pub fn push_text(&mut self, text: &str) {
         push_visible_lines(&mut self.out, text);
     }
@@ -353,11 +354,11 @@ impl Markup {
         self.push_open(&[OPEN_WITH, tag.code()], &format!("{value}{VALUE}"));
     }
 
-    /// Appends the opening of an element: its mark with its tag, then `value_part`, which is its
-    /// value with [`VALUE`], or empty.
+    /// Appends the opening of an element: its mark and tag, then `value_part`. `value_part` is the
+    /// value with its end mark [`VALUE`], or empty.
     ///
-    /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. It is remembered as
-    /// `None`, so that [`Markup::close`] writes no mark for it either.
+    /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. A `None` is kept for it,
+    /// so that [`Markup::close`] writes no mark for it either.
     fn push_open(&mut self, mark_and_tag: &[char], value_part: &str) {
         // Each enclosing section counts as one level.
         let levels = self.section.open_elements.len() + self.enclosing.len();
@@ -408,7 +409,7 @@ impl Markup {
         self.section = self.enclosing.pop().unwrap_or_default();
     }
 
-    /// Divides the section if it has reached one of these limits, and returns whether it had.
+    /// Divides the section if it has reached one of these limits. Returns whether it was divided.
     pub fn divide_if_full(&mut self, limits: SectionLimits) -> bool {
         let byte_count = self.out.len() - self.section.start;
         if byte_count < limits.bytes && self.section.element_count < limits.elements {
@@ -418,10 +419,10 @@ impl Markup {
         true
     }
 
-    /// Ends the section and begins another. The open elements are closed before it, and opened
-    /// again in the new one, with the same values.
+    /// Ends the section and begins another. The elements that are open in the section are closed,
+    /// and opened again in the new one, with the same values.
     pub fn divide_section(&mut self) {
-        // Omitted elements are `None`, and need neither.
+        // Omitted elements are `None`: `flatten` skips them.
         for _opening in self.section.open_elements.iter().flatten() {
             self.out.push(CLOSE);
         }
@@ -434,6 +435,7 @@ impl Markup {
         for opening in self.section.open_elements.iter_mut().flatten() {
             let copy_start = self.out.len();
             self.out.extend_from_within(opening.clone());
+            // The next division copies from here.
             *opening = copy_start..self.out.len();
         }
     }
@@ -443,7 +445,7 @@ impl Markup {
         self.section.open_elements.is_empty()
     }
 
-    /// Appends a word of code; without a kind, plain text.
+    /// Appends a word of code. If `kind` is `None`, the word is plain text.
     pub fn push_word(&mut self, kind: Option<WordKind>, text: &str) {
         if text.is_empty() {
             return;
@@ -468,8 +470,8 @@ pub struct Events<'m> {
 impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
-    /// Reads the next event. Nothing is checked: only [`Markup`] writes marks, and text of the
-    /// session has none.
+    /// Reads the next event. The marks are trusted: only [`Markup`] writes them, and text of the
+    /// session contains none.
     fn next(&mut self) -> Option<Event<'m>> {
         // Text up to the next mark is an event of its own.
         let next_mark = find_byte(self.unread.as_bytes(), |byte| !is_in_text(byte));
@@ -550,7 +552,7 @@ impl<F> EventsWithout<'_, F> {
     }
 }
 
-/// Returns the text as it may be shown: see [`Markup::push_text`].
+/// Returns the text with its control characters made visible, as [`Markup::push_text`] appends it.
 pub fn make_visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_visible_lines(&mut out, text);

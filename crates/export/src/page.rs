@@ -4,10 +4,11 @@
 //! head: policy, style │ skeleton │ index, rows │ script │ entries, images … │ facts
 //! ```
 //!
-//! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of
-//! gzip, in elements that no browser runs; the script inflates those that are viewed. The content
-//! security policy allows this script and this style by their hashes, and images of the page
-//! itself. It forbids everything else: requests, forms, plug-ins, and turning text into HTML.
+//! The script runs before the entries are loaded, so the tree appears at once. A piece is base64 of
+//! gzip, in an element that no browser runs. The script inflates a piece when it is viewed.
+//!
+//! The content security policy allows this script and this style by their hashes, and images in the
+//! page itself. It forbids everything else: requests, forms, plug-ins, and turning text into HTML.
 
 use super::entry_view::draw_entry;
 use super::height::estimate_lines;
@@ -32,7 +33,8 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The size of a piece of entries, in the session file and in entries.
+/// The maximum size of a piece of entries: its bytes in the session file, and its number of
+/// entries.
 const PIECE_SIZE: BatchSize = BatchSize {
     bytes: 768 * 1024,
     items: 1024,
@@ -44,13 +46,14 @@ const ROWS_PER_PIECE: usize = 4096;
 /// Separates the entries of a piece.
 const ENTRY_SEPARATOR: char = '\x1e';
 
-/// Separates the markup of an entry from the Markdown of its texts.
+/// Separates the markup of an entry from the Markdown of its texts, which the reader can copy.
 const SOURCE_SEPARATOR: char = '\x1d';
 
-/// The maximum number of bytes of the prose that is shown without JavaScript.
+/// The maximum number of bytes of the prose: the prompts and answers for browsers without
+/// JavaScript.
 const MOST_PROSE: usize = 4 << 20;
 
-/// Begins the part for browsers that do not run the script.
+/// Begins the line of the part for browsers that do not run the script.
 pub(super) const PROSE_START: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
@@ -92,10 +95,10 @@ static STYLE: LazyLock<String> = LazyLock::new(|| strip_comments(STYLE_SOURCE));
 pub(super) static STATIC_STYLE: LazyLock<String> =
     LazyLock::new(|| strip_comments(include_str!("page/common.css")));
 
-/// Removes comments and indentation, a fifth of the bytes, from the page's script or style.
+/// Removes comments and indentation from the page's script or style, a fifth of their bytes.
 ///
-/// This relies on how both are written: a comment has its lines to itself and begins with `//` or
-/// `/*`, and no string literal contains a line break.
+/// This relies on how both are written. A comment begins with `//` or `/*`, and has its lines to
+/// itself. No string literal contains a line break.
 fn strip_comments(source: &str) -> String {
     let mut stripped = String::with_capacity(source.len());
     let mut is_in_comment = false;
@@ -113,10 +116,11 @@ fn strip_comments(source: &str) -> String {
     stripped
 }
 
-/// Writes the page: head, skeleton, index, rows, script, entries, facts, and the prose for browsers
-/// that run no script. The script precedes the entries, so that the tree appears before they are
-/// loaded. `workers` threads make the pieces. With `attach`, the page also contains the exported
-/// entries as a session, which the reader can save.
+/// Writes the page in the order that the module describes, and at its end the prose for browsers
+/// that run no script. `workers` threads make the pieces.
+///
+/// With `attach`, the page also contains the exported entries as a session, which the reader can
+/// save.
 pub fn write_page(
     contents: &Contents,
     workers: usize,
@@ -137,7 +141,7 @@ pub fn write_page(
     write_row_pieces(contents, workers, out)?;
     writeln!(out, "<script>{}</script>", *SCRIPT)?;
     let entries_summary = write_entry_pieces(contents, workers, out)?;
-    // The JSON is not kept while the rest is written.
+    // Passed as a temporary, so that the JSON is not in memory while the rest is written.
     write_piece(
         "id=\"late\"",
         &entries_summary.late_facts.finish(contents),
@@ -218,7 +222,7 @@ const GENERATOR_LINE: &str = "<meta name=\"generator\" content=\"pisess\">\n";
 /// Begins the line with the id of the session in a page.
 pub(super) const SESSION_START: &str = "<meta name=\"pisess-session\" content=\"";
 
-/// The line after that with the id, if the session was redacted for the page.
+/// The line that follows the line with the id, if the session was redacted for the page.
 const REDACTED_LINE: &str = "<meta name=\"pisess-redacted\" content=\"yes\">\n";
 
 /// Returns the line with the id of the session; empty if it has none.
@@ -240,11 +244,14 @@ pub struct OwnPage {
     pub is_redacted: bool,
 }
 
-/// Returns what is known of a file if it is an unchanged page that pisess wrote of this session.
-/// Only the lines before the title are searched for the id, as the title is a text of the session.
+/// Returns what the page records of itself, if `file` is a page that pisess wrote of this session
+/// and that was not changed since. `None` for any other file. The caller may replace such a page.
 ///
-/// A page with an attached session has no line with the id. It may be the only copy of entries that
-/// the session no longer has, so it is not replaced.
+/// Only the lines before the title are searched for the id, because the title is text of the
+/// session.
+///
+/// A page with an attached session has no line with the id, so the result is `None`: the page may
+/// be the only copy of entries that the session no longer has.
 pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<OwnPage>> {
     let session_line = session_line(session);
     if session_line.is_empty() {
@@ -264,7 +271,8 @@ pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<
     let Some((_, after_own_lines)) = before_title.split_once(&own_lines) else {
         return Ok(None);
     };
-    // Last, because it reads the whole file. A page that was edited is the work of somebody else.
+    // A page that was edited is somebody's work. This is checked last, because it reads the whole
+    // file.
     if !has_valid_checksum(file)? {
         return Ok(None);
     }
@@ -294,13 +302,13 @@ fn has_valid_checksum(file: &dyn ReadAt) -> io::Result<bool> {
     Ok(found_end == end.as_bytes())
 }
 
-/// Returns the end of a page, with the checksum of all bytes before it. Its length is the same for
-/// every checksum.
+/// Returns the end of a page. `checksum` is the CRC-32 of all bytes before the end. The length is
+/// the same for every checksum.
 fn page_end(checksum: u32) -> String {
     format!("<!-- {checksum:08x} -->\n</body>\n</html>\n")
 }
 
-/// Writes a page, and its end with the checksum.
+/// A writer that computes the checksum of a page while it is written.
 pub(super) struct PageWriter<'w> {
     out: &'w mut dyn Write,
     checksum: Crc,
@@ -314,7 +322,7 @@ impl<'w> PageWriter<'w> {
         }
     }
 
-    /// Writes the end.
+    /// Writes the end of the page, with the checksum of everything written before.
     pub fn finish(self) -> io::Result<()> {
         self.out.write_all(page_end(self.checksum.sum()).as_bytes())
     }
@@ -332,14 +340,14 @@ impl Write for PageWriter<'_> {
     }
 }
 
-/// How hard to compress, from 1 to 9. Level 6 takes twice as long. It saves half a percent more of
-/// a session, and a tenth more of repetitive texts.
+/// The level of compression, from 1 to 9. Level 6 takes twice as long as 5. It saves half a percent
+/// more of a session, and a tenth more of repetitive texts.
 const COMPRESSION_LEVEL: u32 = 5;
 
-/// Writes a piece: an element with these attributes on a line of its own, that contains the bytes,
-/// compressed and in base64. No browser runs a script of the type `text/plain`.
+/// Writes a piece: an element on a line of its own, which contains the bytes, compressed and in
+/// base64. No browser runs a script of the type `text/plain`.
 fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    // Room for a fourth of the bytes at first.
+    // Texts are compressed to about a fourth of their size.
     let packed_buffer = Vec::with_capacity(bytes.len() / 4 + 64);
     let mut packed = GzEncoder::new(packed_buffer, Compression::new(COMPRESSION_LEVEL));
     packed.write_all(bytes)?;
@@ -350,8 +358,8 @@ fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Resul
     )
 }
 
-/// Writes the rows of the tree in pieces, in file order. `workers` threads make them. The attribute
-/// `data-n` is the number of the first entry.
+/// Writes the rows of the tree in pieces, in file order. `workers` threads make the pieces. The
+/// attribute `data-n` of a piece is the number of its first entry.
 fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let drawing = view_without_layout(contents.session, contents.leaf);
     let make_piece = |(chunk_number, entries): (usize, &[EntryIx])| {
@@ -374,16 +382,17 @@ fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) ->
 /// The prose of prompts and answers, by the numbers of their entries.
 type ProseByNumber = HashMap<u32, Html>;
 
-/// What is known of the entries once they are written.
+/// What [`write_entry_pieces`] collects from the entries while it writes them.
 #[derive(Default)]
 struct EntriesSummary {
     late_facts: LateFacts,
-    /// The prose of the prompts and answers on the path. If it has more than [`MOST_PROSE`] bytes,
-    /// it ends there.
+    /// The prose of the prompts and answers on the path. Beyond [`MOST_PROSE`] bytes, further
+    /// entries have none.
     prose_by_number: ProseByNumber,
 }
 
-/// Writes the entries in pieces, in file order. `workers` threads make them.
+/// Writes the entries in pieces, in file order. `workers` threads make the pieces. Returns what
+/// later parts of the page need.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
@@ -405,7 +414,7 @@ fn write_entry_pieces(
             late_facts.add_entry(entry.facts, entry.estimated_lines);
         }
         for (number, prose) in piece.prose {
-            // Prose beyond the maximum counts, too, so that nothing after it is kept.
+            // Prose that is dropped counts, too, so that no later and shorter prose is kept.
             prose_len += prose.as_str().len();
             if prose_len <= MOST_PROSE {
                 summary.prose_by_number.insert(number, prose);
@@ -416,7 +425,7 @@ fn write_entry_pieces(
     Ok(summary)
 }
 
-/// For each exported entry, by its number, whether it is a prompt or an answer on the path.
+/// Returns, for each exported entry by its number, whether it is a prompt or an answer on the path.
 fn prose_mask(contents: &Contents) -> Vec<bool> {
     let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
@@ -459,7 +468,7 @@ fn write_prose(
     writeln!(out, "</div>\n</noscript>")
 }
 
-/// The entries of a range, as they are written, and what is known of them afterwards.
+/// A piece with some entries, ready to be written, and what was collected from the entries.
 struct EntriesPiece {
     /// The piece with the entries, then their images.
     bytes: Vec<u8>,
@@ -469,16 +478,16 @@ struct EntriesPiece {
     prose: Vec<(u32, Html)>,
 }
 
-/// What is known of an entry once it is drawn.
+/// What was collected from an entry when it was drawn.
 struct DrawnFacts {
     facts: EntryFacts,
     /// About how many lines the entry takes; see [`estimate_lines`].
     estimated_lines: u32,
 }
 
-/// Makes the piece with the entries whose numbers are in `range`: their markup and Markdown in one
-/// element, and each image in another. `has_prose` has an item per exported entry, and if it is
-/// true, the prose of the entry is made as well.
+/// Makes the piece with the entries whose numbers are in `range`: one element with their markup and
+/// Markdown, and one for each image. `has_prose` is, for each exported entry, whether its prose is
+/// made as well.
 fn make_entries_piece(
     source: &ContentsReader,
     range: Range<usize>,

@@ -1,13 +1,14 @@
-//! Rows of entries as readers see them: without the marks of Markdown, and without the indentation
-//! of the lines that they were.
+//! Rows of entries as readers see them: without marks of Markdown and repeated spaces.
 
 use super::commonmark::to_plain_line;
 use super::typed::Author;
 use pisess_core::format::{is_block_mark, strip_emphasis};
 use std::borrow::Cow;
 
-/// Returns the text of a row without marks of Markdown. If the user typed the text, only fences,
-/// `#` and marks around words in bold or code are removed.
+/// Returns the text of a row without marks of Markdown.
+///
+/// What the user typed is not parsed as Markdown: only backticks, marks of blocks such as `#`, and
+/// marks of emphasis around a word are removed from it.
 pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
     let has_marks = row.contains(['*', '`', '_', '#', '[', '~']) || row.starts_with(['-', '>']);
     if !has_marks && !row.contains("  ") {
@@ -23,8 +24,8 @@ pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
         to_plain_line(row)
     };
 
-    // A row is the beginning of a text, joined to one line. Marks that began a later line, and
-    // marks whose counterpart is cut off, are therefore still there.
+    // A row is the beginning of a text, joined to one line. So the parser leaves marks that began a
+    // later line, and marks whose counterpart is cut off.
     let mut words = Vec::new();
     for word in line.split_whitespace() {
         if !is_block_mark(word) {

@@ -29,10 +29,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// The most characters of a title.
+/// The maximum number of characters of a title.
 const LONGEST_TITLE: usize = 120;
 
-/// The most characters of the title in the name of a file.
+/// The maximum number of characters of the title in the name of a file.
 const LONGEST_FILE_TITLE: usize = 50;
 
 /// The contents of an export, shared by the threads that read it.
@@ -43,20 +43,21 @@ pub struct Contents<'a> {
     pub file: &'a dyn ReadAt,
     /// The exported entries, in file order.
     pub entries: Vec<EntryIx>,
-    /// The leaf, or the nearest entry above it that is exported.
+    /// The leaf, or if it is not exported, its nearest ancestor that is. `None` if there is none.
     pub leaf: Option<EntryIx>,
     /// What is left out.
     pub cuts: Cuts,
-    /// What the user asked to leave out. `cuts` leave out more if the export would be too large.
+    /// What the user asked to leave out. If the export would be too large, `cuts` leave out more.
     requested_cuts: Cuts,
     /// Where Markdown is displayed.
     pub display: Display,
-    /// Markdown that renderers made of entries.
+    /// The Markdown that a renderer made of an entry, which is shown in place of its content.
     pub rendered: HashMap<EntryIx, String>,
-    /// The requests of the session, or of the path, with their times, including pruned requests.
-    /// `None` if none was pruned.
+    /// The requests of the exported part, including pruned ones: the time of each in milliseconds,
+    /// and its usage. `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
-    /// What the entries count for, if the export shows it.
+    /// The prompts, calls and times that the entries add to the sums; empty if the export does not
+    /// show them.
     pub work: Work,
     /// The name of the session's file, if it is known.
     pub file_name: Option<String>,
@@ -64,25 +65,26 @@ pub struct Contents<'a> {
     pub is_redacted: bool,
     /// What is exported, without cuts.
     part: ExportedPart,
-    /// For each entry of the session, its position in `entries`, or [`NO_NUMBER`].
+    /// For each entry of the session, its position in `entries`; [`NO_NUMBER`] if it is not
+    /// exported.
     entry_numbers: Vec<u32>,
     /// The exported calls, sorted by the id of the call, then by entry.
     calls: Vec<CallEntry<'a>>,
-    /// The exported results, sorted likewise.
+    /// The exported results, sorted in the same way.
     results: Vec<CallEntry<'a>>,
 }
 
 /// The part of a session that is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportedPart {
-    /// Every branch. The leaf is this position.
+    /// Every branch. The position is the leaf.
     AllBranches(Position),
     /// The entries of a range, such as the path to an entry.
     Range(EntryRange),
 }
 
 impl ExportedPart {
-    /// Returns the part of the path that a document contains.
+    /// Returns the range of the path that a document of one path contains.
     fn path_range(self) -> EntryRange {
         match self {
             ExportedPart::AllBranches(leaf) => EntryRange::path_to(leaf),
@@ -90,7 +92,7 @@ impl ExportedPart {
         }
     }
 
-    /// Returns the requests of the part.
+    /// Returns which requests belong to the part.
     pub fn request_scope(self) -> RequestScope {
         match self {
             ExportedPart::AllBranches(_) => RequestScope::AllBranches,
@@ -99,10 +101,10 @@ impl ExportedPart {
     }
 }
 
-/// An entry of the path from its first request on.
+/// An entry that [`Contents::path_beyond_cut`] returns.
 struct PathEntry {
     ix: EntryIx,
-    /// Whether it is one of the last entries, if only those are exported.
+    /// Whether the cut to the last entries keeps it.
     is_kept: bool,
 }
 
@@ -110,12 +112,12 @@ struct PathEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     entries: usize,
-    /// The tool calls of entries that do not count as `entries`.
+    /// The omitted tool calls, other than those of the omitted `entries`.
     calls: usize,
 }
 
 impl Gap {
-    /// Returns a note for readers; `None` if nothing was left out.
+    /// Returns a note for readers, such as `Left out here: 2 messages`. `None` if the gap is empty.
     pub fn note(self) -> Option<String> {
         let mut parts = Vec::new();
         if self.entries > 0 {
@@ -157,7 +159,7 @@ const NO_NUMBER: u32 = u32::MAX;
 pub struct OtherBranches {
     /// The branches that are not on the path.
     pub branches: usize,
-    /// Their entries, without bookkeeping. A reader is told of these as messages.
+    /// The entries of these branches, without bookkeeping. Notes for readers call them messages.
     pub entries: usize,
 }
 
@@ -195,15 +197,15 @@ impl<'a> Contents<'a> {
         contents
     }
 
-    /// Leaves out what `cuts` selects, and nothing else: earlier cuts no longer apply. Computes
-    /// everything that depends on the exported entries: their numbers, calls, results, and the
-    /// leaf.
+    /// Replaces the cuts by those that the user requested. Computes again what depends on the
+    /// exported entries: their numbers, calls, results, and the leaf.
     pub fn apply_cuts(&mut self, cuts: Cuts) {
         self.requested_cuts = cuts;
         self.apply_larger_cuts(cuts);
     }
 
-    /// Leaves out more than the user asked for, so that the export is small enough.
+    /// Replaces the cuts as [`Contents::apply_cuts`] does, but keeps `requested_cuts`: `cuts` leave
+    /// out more than the user asked for, so that the export is small enough.
     pub fn apply_larger_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = match self.part {
@@ -237,7 +239,7 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the exported calls or results that have an id, sorted by the id of the call, then by
-    /// entry. Each is given as its entry and the place of the id.
+    /// entry. The iterator gives the entry of each, and where the id of the call is stored.
     fn exported_call_entries(
         &self,
         calls_or_results: impl Iterator<Item = (EntryIx, Slice)>,
@@ -253,8 +255,8 @@ impl<'a> Contents<'a> {
         call_entries
     }
 
-    /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries
-    /// that the export leaves out.
+    /// Returns the usage of the exported part. Pruned requests count, and so do requests of entries
+    /// that the cuts leave out.
     pub fn usage(&self) -> UsageSums {
         if let Some(requests) = &self.requests {
             return requests.iter().map(|(_, usage)| usage).collect();
@@ -270,8 +272,8 @@ impl<'a> Contents<'a> {
         path
     }
 
-    /// Returns a predicate: whether the path to the leaf contains the exported entry with a number.
-    /// The number is given in decimal, as markup has it.
+    /// Returns a predicate for the number of an exported entry: whether the entry is on the path to
+    /// the leaf. The number is a decimal string, as in markup.
     pub fn path_predicate(&self) -> impl Fn(&str) -> bool + '_ {
         let on_path = active_mask(self.session, self.leaf);
         move |number| {
@@ -290,8 +292,8 @@ impl<'a> Contents<'a> {
         let session = self.session;
         // For each entry of the session, the number of its nearest exported ancestor.
         let mut nearest_exported: Vec<Option<u32>> = vec![None; session.entries.len()];
-        // A parent precedes its children, so the parent's item is known when a child takes it. The
-        // order of siblings makes no difference, so none is marked as active.
+        // The walk visits a parent before its children, so the parent's item is known when a child
+        // copies it. The order of siblings makes no difference, so none is marked as active.
         let is_active = vec![false; session.entries.len()];
         for ix in tree.walk(&is_active) {
             if let Some(parent) = session.entry(ix).parent {
@@ -306,8 +308,8 @@ impl<'a> Contents<'a> {
             .collect()
     }
 
-    /// Writes the exported entries as a session: the whole file, or the title, the header and the
-    /// lines of the path.
+    /// Writes the exported entries as a session file. If all branches are exported, this is the
+    /// whole file, and else the title, the header and the lines of the entries.
     pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
         if matches!(self.part, ExportedPart::AllBranches(_)) {
             return copy_all(self.file, out);
@@ -316,9 +318,9 @@ impl<'a> Contents<'a> {
         write_part(&reader, &self.entries, out)
     }
 
-    /// Calls `make` for each of the entries, on `workers` threads. Calls `take` with each result on
-    /// this thread, in the order of the entries. Ends at the first error. Each thread has a
-    /// [`ContentsReader`] of its own.
+    /// Calls `make` for each of the entries, on `workers` threads, each with a [`ContentsReader`]
+    /// of its own. Calls `take` with each result on this thread, in the order of the entries. Ends
+    /// at the first error.
     pub fn for_each_in_order<T: Send>(
         &self,
         entries: &[EntryIx],
@@ -326,7 +328,7 @@ impl<'a> Contents<'a> {
         make: impl Fn(&ContentsReader, EntryIx) -> io::Result<T> + Sync,
         mut take: impl FnMut(T) -> io::Result<()>,
     ) -> io::Result<()> {
-        // To hand over each result by itself would take longer than to make most of them.
+        // In batches: handing over a single result takes longer than making most of them.
         let batches = split_batches(entries, BatchSize::default(), |&ix| {
             self.session.entry(ix).span.len
         });
@@ -342,9 +344,10 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Returns the note for readers about what is left out; `None` if a reader would miss nothing.
-    /// `other_branches` is [`Contents::describe_other_branches`] in a document of the path, and
-    /// else `None`.
+    /// Returns the note for readers on what is left out; `None` if a reader would miss nothing.
+    ///
+    /// In a document of one path, `other_branches` is the result of
+    /// [`Contents::describe_other_branches`]. A page, which shows all branches, passes `None`.
     pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
         // The path is walked only if the export is cut to its last entries.
         let omitted_count = match self.cuts.last_entries {
@@ -357,8 +360,8 @@ impl<'a> Contents<'a> {
         self.cuts.omission_note(omitted_count, other_branches)
     }
 
-    /// Iterates over the path from its first request on. Without a limit of the last entries, all
-    /// of them are kept.
+    /// Iterates over the path from its first request on, with whether the cut to the last entries
+    /// keeps an entry. Without such a cut, all entries are kept.
     fn path_beyond_cut(&self) -> impl Iterator<Item = PathEntry> {
         let session = self.session;
         let path = self.part.path_range().entries(session);
@@ -383,8 +386,8 @@ impl<'a> Contents<'a> {
         self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
     }
 
-    /// Returns the gap before each entry of the exported path, and as the last item the gap at its
-    /// end. Only the size limit makes gaps: cuts that the user requested are not counted.
+    /// Returns the gap before each entry of the exported path, and last, the gap after its end.
+    /// Only what the size limit omits is counted, and not what the user asked to leave out.
     pub fn find_gaps(&self, exported_path: &[EntryIx]) -> Vec<Gap> {
         let mut gaps = vec![Gap::default(); exported_path.len() + 1];
         if self.cuts == self.requested_cuts {
@@ -399,8 +402,9 @@ impl<'a> Contents<'a> {
             }
         }
 
-        // The exported path has a part of the entries of the whole one, in the same order. Both are
-        // walked at once; the exported path may begin before the first request, the whole does not.
+        // The exported path is a subsequence of the whole path, so both are walked at once. Only
+        // the exported path may begin before the first request; the walk begins at the request in
+        // both.
         let mut whole_path = self.path_beyond_cut().peekable();
         let first_ix = whole_path.peek().map(|entry| entry.ix);
         let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
@@ -413,8 +417,8 @@ impl<'a> Contents<'a> {
             if exported_path.get(position) == Some(&entry.ix) {
                 position += 1;
             }
-            // The calls that an entry lacks are missing behind it. Those of a reply that is left out
-            // whole are missing behind the entry before it.
+            // `position` is now behind the entry, so its calls are in the gap behind it. If the
+            // entry itself is not exported, its calls are in the gap behind the entry before it.
             gaps[position].calls += call_counts.get(&entry.ix).copied().unwrap_or(0);
         }
         gaps
@@ -430,14 +434,15 @@ impl<'a> Contents<'a> {
         "This session has no messages."
     }
 
-    /// Returns what [`Contents::count_other_branches`] counts, as `2 other branches (7 messages)`.
+    /// Returns the result of [`Contents::count_other_branches`] in words, such as
+    /// `2 other branches (7 messages)`.
     pub fn describe_other_branches(&self) -> Option<String> {
         Some(self.count_other_branches()?.to_string())
     }
 
-    /// Returns the number of branches that are not on the path, and of their entries without
-    /// bookkeeping. `None` if there are none, or if the document does not contain the whole path to
-    /// the session's leaf.
+    /// Returns the number of branches that are not on the path, and the number of their entries
+    /// without bookkeeping. `None` if either is 0, or if the export is not the whole path to the
+    /// leaf of the session: then the user has chosen another part.
     pub fn count_other_branches(&self) -> Option<OtherBranches> {
         let session = self.session;
         if self.part.path_range() != EntryRange::path_to(session.leaf.into()) {
@@ -466,16 +471,16 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Returns the name of the session.
+    /// Returns the name of the session; `None` if it has none.
     pub fn session_name(&self) -> Option<String> {
         self.session
             .name()
             .map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Returns the title of the export: the session's name, or else the first request that is
-    /// exported. Without both, it is the last part of the working directory and the day of the
-    /// first message.
+    /// Returns the title of the export: the name of the session, or else the first exported
+    /// request. Without either, the title is made of the working directory and the day of the first
+    /// message, as in `pisess, 2026-03-14`.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);
@@ -500,9 +505,11 @@ impl<'a> Contents<'a> {
         parts.join(", ")
     }
 
-    /// Returns the day of the first message, the words of the title, and `id`, as the name of a
-    /// file: `2026-03-14-why-does-it-fail-6e8a4d70`. It has only letters and digits, of any script,
-    /// and hyphens, so that no system and no shell treats a part of it specially.
+    /// Returns a name for the exported file, without extension: the day of the first message, words
+    /// of the title, and `id`, as in `2026-03-14-why-does-it-fail-6e8a4d70`.
+    ///
+    /// The name has only letters and digits of any script, and hyphens. No system and no shell
+    /// treats any of these specially.
     pub fn file_name_of_title(&self, id: &str) -> String {
         let mut parts = Vec::new();
         if let Some(time_ms) = self.first_message_time()
@@ -529,7 +536,7 @@ impl<'a> Contents<'a> {
         parts.join("-")
     }
 
-    /// Returns the time of the first exported message that has one.
+    /// Returns the time of the first exported message that has a time, in milliseconds since 1970.
     fn first_message_time(&self) -> Option<i64> {
         self.entries
             .iter()
@@ -538,8 +545,8 @@ impl<'a> Contents<'a> {
             .map(|entry| entry.time_ms)
     }
 
-    /// Returns the first exported request, on one line. Blank requests are skipped. The name of a
-    /// command, such as `/mode`, is returned only if no other request follows.
+    /// Returns the first exported request, on one line. Blank requests are skipped, and so are
+    /// commands such as `/model`. If all requests are commands, returns the first command.
     fn first_request(&self) -> Option<String> {
         let mut first_command = None;
         for &ix in &self.entries {
@@ -561,7 +568,7 @@ impl<'a> Contents<'a> {
         first_command
     }
 
-    /// Returns the position of an entry among the exported ones; `None` if it is not exported.
+    /// Returns the number of an entry: its position in `entries`. `None` if it is not exported.
     pub fn entry_number(&self, ix: EntryIx) -> Option<u32> {
         let number = *self.entry_numbers.get(ix.index())?;
         if number == NO_NUMBER {
@@ -578,8 +585,8 @@ impl<'a> Contents<'a> {
     /// Returns the entry with the call that a result answers: the last exported entry before the
     /// result that has a call with this id. Calls of different turns may have the same id.
     fn nearest_call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
-        // The calls are sorted by id, then by entry, so the nearest one directly precedes where the
-        // result would be.
+        // The calls are sorted by id, then by entry. So the nearest call directly precedes the
+        // position at which the result would be inserted.
         let result = CallEntry { id, entry: result };
         let calls_before = self.calls.partition_point(|call| *call < result);
         let nearest = self.calls[..calls_before].last()?;
@@ -590,7 +597,8 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Returns the result of a call, unless the result answers a later call with the same id.
+    /// Returns the entry with the result of a call. `None` if there is no result, or if the result
+    /// answers a later call with the same id.
     pub fn matching_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
         let result = self.nearest_result(id, call)?;
         if self.nearest_call(id, result) != Some(call) {
@@ -622,7 +630,7 @@ impl<'a> Contents<'a> {
 
 /// A reader of [`Contents`], for one thread.
 pub struct ContentsReader<'a> {
-    /// What it reads.
+    /// The contents to read.
     pub contents: &'a Contents<'a>,
     /// Reads the entries that are exported.
     pub reader: EntryReader<'a>,
@@ -640,8 +648,8 @@ impl<'a> ContentsReader<'a> {
         }
     }
 
-    /// Calls `use_call` with the block of the call that a result answers, or with `null` if there
-    /// is none, and returns what `use_call` returns. `id` is the id of the call.
+    /// Calls `use_call` with the block of the call that `result` answers, and returns its result.
+    /// If there is no such call, calls `use_call` with `null`. `id` is the id of the call.
     pub fn with_call<T>(
         &self,
         id: &[u8],
@@ -664,17 +672,18 @@ impl<'a> ContentsReader<'a> {
     }
 }
 
-/// Returns the day with which a time in ISO 8601 begins; `None` if the text is shorter than a day.
+/// Returns the day of a time in ISO 8601: `2026-01-31` of `2026-01-31T12:00:00.000Z`. `None` if the
+/// text is shorter than a day.
 fn day_of_iso_time(time: &str) -> Option<&str> {
     time.get(.."2026-01-31".len())
 }
 
-/// Returns the decoded string; `None` if the value is not one.
+/// Returns the text of a JSON string; `None` if the value is not a string.
 pub fn decode_string(value: Raw) -> Option<String> {
     value.text().map(|text| text.to_string_lossy().into_owned())
 }
 
-/// Returns the decoded string; any other value as JSON.
+/// Returns the text of a JSON string, or any other value as JSON.
 pub fn string_or_json(value: Raw) -> String {
     decode_string(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
 }

@@ -91,9 +91,9 @@ pub fn write_static_page(
 struct PagePart {
     ix: EntryIx,
     label: Option<String>,
-    /// The note that its content was edited.
+    /// The note that an edit changed what the model sees of the entry.
     edit_note: Option<&'static str>,
-    /// The model of a reply, if it is written.
+    /// The model of a reply; `None` if it is the same as that of the reply before.
     model: Option<String>,
     body: Html,
 }
@@ -117,7 +117,7 @@ impl PagePart {
     }
 }
 
-/// An element with an escaped text; empty without a text.
+/// Returns `text`, escaped, between the tags `begin` and `end`. Empty if there is no text.
 fn wrap_in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     match text {
         Some(text) => format!("{begin}{}{end}", Html::from_text(text)),
@@ -125,8 +125,9 @@ fn wrap_in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     }
 }
 
-/// Returns the heading of an entry: who wrote it, the name that a message of another origin has, or
-/// its type in words.
+/// Returns the heading of an entry: who wrote it, such as `User`; for a message of an extension,
+/// the name that the extension gave it; for any other entry, its type in words, such as `Model
+/// change`.
 pub(super) fn entry_heading(contents: &Contents, ix: EntryIx) -> String {
     let letter = kind_letter(contents.session.entry(ix));
     let fixed_heading = match letter {
@@ -157,7 +158,8 @@ pub(super) fn entry_heading(contents: &Contents, ix: EntryIx) -> String {
     }
 }
 
-/// The day and the time of an entry to the minute, in UTC, because a document has no time zone.
+/// Returns the time of an entry, as in `2026-03-14 15:09 UTC`; `None` if it has none. The time is
+/// in UTC, because the time zone of the document's reader is not known.
 pub(super) fn entry_time(contents: &Contents, ix: EntryIx) -> Option<String> {
     let time_ms = contents.session.entry(ix).time_ms;
     if time_ms == Entry::NO_TIME {
@@ -182,8 +184,8 @@ fn type_in_words(name: &str) -> String {
     }
 }
 
-/// Returns the notes for the reader at entries whose content was edited on a path. The last edit of
-/// an entry counts.
+/// Returns, for each entry whose content an edit on the path changed for the model, the note for
+/// the reader. Of several edits of an entry, the last one counts.
 pub(super) fn edit_notes(
     source: &ContentsReader,
     path: &[EntryIx],
@@ -214,9 +216,10 @@ struct ContextEdit {
     note: Option<&'static str>,
 }
 
-/// Reads an edit of the context; `None` if its target is not in the session. A `replacement` that
-/// is `null` omits the target's content, and any other replaces it. An edit without a `replacement`
-/// undoes an earlier edit.
+/// Reads an edit of the context; `None` if its target is not in the session.
+///
+/// A `replacement` that is `null` omits the content of the target. Any other `replacement` replaces
+/// it. An edit without a `replacement` undoes an earlier edit.
 fn read_context_edit(session: &Session, line: Raw) -> Option<ContextEdit> {
     let target_id = line.get_text("targetId")?;
     let target = session.find_entry(&target_id)?;

@@ -1,7 +1,7 @@
 //! Tool calls for people: a command with its output, a file with its lines, an edit as a diff.
 //!
-//! A call and its result are two entries. Both are drawn at the result, and the call links there; a
-//! call without a result is drawn in its own place.
+//! A call and its result are two entries. Both are drawn at the result, and the entry of the call
+//! only has a link there. A call without a result is drawn at its own entry.
 
 use super::code::{self, Language};
 use super::commits::find_commits;
@@ -25,16 +25,19 @@ const LONGEST_NAME: usize = 80;
 /// The maximum number of characters of a subject in a head line.
 const LONGEST_SUBJECT: usize = 400;
 
-/// The maximum number of characters of an output that is shown as a remark below a change.
+/// The maximum number of characters of an output that only confirms a change, and is shown as a
+/// remark below it.
 const LONGEST_REMARK: usize = 300;
 
-/// The maximum number of characters of the reason why the content of a mentioned file is not there.
+/// The maximum number of characters of the agent's reason for leaving out the content of a file.
 const LONGEST_REASON: usize = 100;
 
-/// The length in bytes above which texts are not compared but shown one after the other.
+/// The length of two texts together, in bytes, above which they are not compared, but shown one
+/// after the other.
 const LONGEST_COMPARED: usize = 512 * 1024;
 
-/// The calls of a tool in a section. They are short, so that only their number is limited.
+/// The size at which a section of nested calls is full. Head lines are short, so that only the
+/// number of elements is limited.
 const NESTED_CALLS: SectionLimits = SectionLimits {
     bytes: usize::MAX,
     elements: 200,
@@ -96,7 +99,7 @@ impl EntryView<'_> {
         self.facts.changed_lines = ChangedLines::default();
     }
 
-    /// Appends a result with the call it answers.
+    /// Appends a result with the call that it answers. `message` is the result.
     pub fn push_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId").unwrap_or_default();
         let source = self.source;
@@ -105,9 +108,10 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a tool: its head line, what its arguments and details describe, its output, the
-    /// calls that it made itself, then images and other content of its result. `message` is the
-    /// result, and `call` the block of its call, or `null` if there is none.
+    /// Appends a call with its result: the head line, the details of the call, the output, the
+    /// calls that the tool made itself, then images and other content of the result.
+    ///
+    /// `message` is the result. `call` is the block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
         let [result_name, content, is_error, pruned_at, details] = find_members(message, names);
@@ -170,17 +174,19 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends the element of a tool, in a state that the page colours, with the content that
-    /// `inside` appends.
+    /// Appends the element of a tool, with the content that `inside` appends. The page colours the
+    /// element by `state`: `open` without a result, `failed`, or empty.
     fn push_tool(&mut self, state: &str, inside: impl FnOnce(&mut Self)) {
         self.markup.open_with(Tag::Tool, state);
         inside(self);
         self.markup.close();
     }
 
-    /// Appends the exported lines of a result: the last lines of a command, the first ones of any
-    /// other tool. The lines of a file that was read have their numbers in the file, unless the
-    /// `read` failed: then the text is a message.
+    /// Appends the output of a tool. If the export limits its lines, the last lines of a command
+    /// are shown, and the first lines of any other tool.
+    ///
+    /// The lines that a `read` returns are numbered as in the file. If the `read` failed, the text
+    /// is a message, and has no numbers.
     fn push_output(&mut self, name: &str, arguments: Raw, text: &str, has_failed: bool) {
         match name {
             "read" if !has_failed => {
@@ -233,9 +239,11 @@ impl EntryView<'_> {
     }
 
     /// Returns the subject of a call, on one line: the command, file or pattern that the tool works
-    /// on. `name` is what its agent calls the tool: `bash`, `Bash` or `shell`. The subject of an
-    /// unknown tool is the path in its arguments. If the expected argument is missing, the subject
-    /// is the first argument that is a string.
+    /// on. `name` is the agent's name for the tool; agents have different names, as in `bash`,
+    /// `Bash` and `shell`.
+    ///
+    /// The subject of an unknown tool is the path in its arguments. If the expected argument is
+    /// missing, the subject is the first argument that is a string; without one, it is empty.
     fn call_subject(&self, name: &str, arguments: Raw) -> String {
         let subject = match name {
             "bash" | "Bash" => string_member(arguments, "command").map(|text| first_line(&text)),
@@ -294,8 +302,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// Returns the path that arguments name, under any of the keys that the agents' tools use. A
-    /// path in the session's directory becomes relative to that directory.
+    /// Returns the path in the arguments of a call, under any of the keys that the agents' tools
+    /// use. A path in the working directory of the session becomes relative to that directory.
     fn path_argument(&self, arguments: Raw) -> Option<String> {
         const PATH_KEYS: [&str; 5] = ["path", "file_path", "notebook_path", "filePath", "file"];
 
@@ -313,7 +321,7 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends what the head line of a call does not show, by the kind of its tool:
+    /// Appends what the head line of a call does not show. What this is depends on the tool:
     ///
     /// - a command: the whole command if it is long;
     /// - a tool that only reads: nothing;
@@ -348,8 +356,9 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends the first of these that a call has: the agent's diff in `details`, the texts that an
-    /// edit replaces, and several arguments, as JSON.
+    /// Appends the change that a call made to a file: the agent's diff in `details`, or else the
+    /// texts that the arguments replace. If there is no change, appends the arguments as JSON,
+    /// unless there is only one.
     fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> DrawnDetails {
         let path = self.path_argument(arguments);
         let language = path.and_then(|path| Language::from_path(&path));
@@ -409,7 +418,8 @@ impl EntryView<'_> {
         self.push_diff(lines.collect(), language, DiffSource::Export);
     }
 
-    /// Appends the first lines of a diff, as many as are exported, and counts all that it changes.
+    /// Appends a diff. If the export limits lines, only the first ones are shown, but the changes
+    /// in all lines are counted.
     fn push_diff(
         &mut self,
         lines: Vec<(DiffSign, &str)>,
@@ -435,8 +445,8 @@ impl EntryView<'_> {
         self.push_omitted_count(count, OmittedLines::After);
     }
 
-    /// Appends the first lines of a text by `write`, as many as are exported. A note after them has
-    /// the number of lines that are left out.
+    /// Calls `write` with a text, to append it. If the export limits lines, the text is cut to its
+    /// first lines, and a note after them has the number of lines that are left out.
     fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
         let count = text.lines().count();
         let shown_count = self.shown_line_count(count);
@@ -447,8 +457,9 @@ impl EntryView<'_> {
         self.push_omitted_count(count, OmittedLines::After);
     }
 
-    /// Appends the last lines of a command's output, as many as are exported, because its result is
-    /// there. A note before them has the number of lines that are left out.
+    /// Appends the output of a command. If the export limits lines, only the last ones are shown,
+    /// because the outcome of a command is at its end. A note before them has the number of lines
+    /// that are left out.
     fn push_last_lines(&mut self, text: &str) {
         let count = text.lines().count();
         let shown_count = self.shown_line_count(count);
@@ -459,13 +470,13 @@ impl EntryView<'_> {
         }
     }
 
-    /// How many of `count` lines the export shows: all, or as many as `cuts` allows.
+    /// Returns how many of `count` lines the export shows: all, or as many as the cuts allow.
     fn shown_line_count(&self, count: usize) -> usize {
         count.min(self.source.contents.cuts.max_lines.unwrap_or(count))
     }
 
-    /// Appends a note with how many of `count` lines are left out, if any. `omitted` is where they
-    /// are.
+    /// Appends a note with how many of `count` lines the cuts leave out; nothing if they leave out
+    /// none. `omitted` is where these lines are.
     fn push_omitted_count(&mut self, count: usize, omitted: OmittedLines) {
         let shown_count = self.shown_line_count(count);
         let omitted_count = count - shown_count;
@@ -496,8 +507,8 @@ impl EntryView<'_> {
             .unwrap_or_default();
         let output = string_member(message, "output").unwrap_or_default();
 
-        // How it ended is in its members: the agent adds no line about it to the output, so none
-        // is passed here.
+        // The members of the message have the outcome. The agent adds no line on it to the output,
+        // so the output is not passed here.
         let no_output = "";
         let outcome = Outcome::from_result(message, no_output);
         let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
@@ -594,7 +605,7 @@ fn push_head_line(name: &str, subject: &str, marks: &[HeadMark], markup: &mut Ma
     });
 }
 
-/// The text at `key`; `None` if there is no string.
+/// Returns the text of the member `key`; `None` if it is missing, or not a string.
 fn string_member(object: Raw, key: &str) -> Option<String> {
     object.get(key).and_then(decode_string)
 }
@@ -603,12 +614,13 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The offset at which the line after the first `count` lines begins.
+/// Returns the offset behind the first `count` lines of a text.
 fn offset_of_line(text: &str, count: usize) -> usize {
     text.split_inclusive('\n').take(count).map(str::len).sum()
 }
 
-/// The first line of a command of Codex, which has the command as a list of words.
+/// Returns the first line of a command of Codex, whose arguments have the command as a list of
+/// words.
 fn shell_subject(arguments: Raw) -> Option<String> {
     let command = readable::command_head(arguments.get("command")?, LONGEST_SUBJECT)?;
     Some(first_line(&command.to_string_lossy()))
@@ -628,8 +640,8 @@ struct ToolOutput<'t> {
 }
 
 impl<'t> ToolOutput<'t> {
-    /// Divides the content of a result, which is a string or blocks. A block of the type `text`
-    /// without a text is one of the other blocks.
+    /// Divides the content of a result, which is a string or blocks, into text and other blocks. A
+    /// block of the type `text` that has no text is one of the other blocks.
     fn new(content: Option<Raw<'t>>) -> Self {
         let mut other_blocks = Vec::new();
         for block in content.unwrap_or(Raw::NULL).items() {

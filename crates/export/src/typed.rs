@@ -1,9 +1,9 @@
 //! Converts what a person typed to markup: each character as it was typed. Only fenced code, code
 //! spans and addresses are marked.
 //!
-//! People paste stack traces, tables of text and `__names__` between their words, which Markdown
-//! would reflow and embolden. So indentation and line breaks stay, and lines that are laid out in
-//! columns become a block of fixed width.
+//! People paste stack traces, tables of text and `__names__` between their words. Markdown would
+//! reflow these, and print names in bold. So indentation and line breaks stay, and lines that are
+//! laid out in columns become a block of fixed width.
 
 use super::code::{self, Language};
 use super::commonmark::push_linked_text;
@@ -32,11 +32,11 @@ const FULL: SectionLimits = SectionLimits {
     elements: 400,
 };
 
-/// The length in bytes of the pieces that a longer line is written in.
+/// The length in bytes above which a line is written in pieces of this length.
 const LONGEST_PIECE: usize = 8 * 1024;
 
-/// Appends what a person typed, in sections. Lines of a long text after the first ones are folded.
-/// A blank text is left out.
+/// Appends what a person typed, in sections. If the text has more than [`LONGEST_UNFOLDED`] lines,
+/// those after the first [`LINES_BEFORE_FOLD`] are folded. A blank text is left out.
 pub fn push_typed(text: &str, markup: &mut Markup) {
     let text = trim_blank_lines(text);
     if text.is_empty() {
@@ -55,7 +55,8 @@ pub fn push_typed(text: &str, markup: &mut Markup) {
     markup.push_fold(REMAINDER, &title, |m| push_parts(text, &folded, m));
 }
 
-/// Returns the text without blank lines at its start, and without white space at its end.
+/// Removes blank lines at the start of a text, and white space at its end. The first line keeps its
+/// indentation.
 fn trim_blank_lines(text: &str) -> &str {
     let mut text = text.trim_end();
     while let Some((line, below)) = text.split_once('\n')
@@ -66,7 +67,8 @@ fn trim_blank_lines(text: &str) -> &str {
     text
 }
 
-/// Returns the offset at which the line with this index starts.
+/// Returns the offset at which the line with this index starts; the length of the text if it has no
+/// such line.
 fn line_start(text: &str, line_index: usize) -> usize {
     if line_index == 0 {
         return 0;
@@ -77,7 +79,7 @@ fn line_start(text: &str, line_index: usize) -> usize {
     }
 }
 
-/// A part of a text.
+/// A part of a text: some of its lines, which are shown in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TypedPart<'t> {
     kind: PartKind<'t>,
@@ -122,7 +124,8 @@ fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
     parts
 }
 
-/// Returns the offset of the line after that at `line_start`, or the end of the text.
+/// Returns the offset of the line after the one that begins at `line_start`, or the end of the
+/// text.
 fn next_line(text: &str, line_start: usize) -> usize {
     match memchr::memchr(b'\n', &text.as_bytes()[line_start..]) {
         Some(distance) => line_start + distance + 1,
@@ -139,20 +142,23 @@ struct FencedBlock<'t> {
     end: usize,
 }
 
-/// The lengths of a fence in backticks. A longer run is text, so that few lengths are searched for.
+/// The allowed lengths of a fence in backticks. A longer run is text. For each length, the text may
+/// be searched to its end once, so there are few.
 const FENCE_LENGTHS: Range<usize> = 3..10;
 
 /// Finds fenced blocks.
 #[derive(Default)]
 struct FenceSearch {
-    /// The shortest fence for which no closing one was found. None is found for a longer one or
-    /// further down, so that the text is not searched to its end for each fence.
+    /// The length of the shortest fence for which no closing fence was found. Further down, a fence
+    /// of this length or longer is not closed either, so the text is not searched again for it.
     shortest_unclosed: Option<usize>,
 }
 
 impl FenceSearch {
     /// Reads the block whose first fence is the line at `line_start`. `None` if the line is not a
-    /// fence, or is never closed: then it is text. The offsets must ascend from call to call.
+    /// fence, or if no fence closes it: then the line is text.
+    ///
+    /// `line_start` must ascend from call to call.
     fn read_block<'t>(&mut self, text: &'t str, line_start: usize) -> Option<FencedBlock<'t>> {
         let code_start = next_line(text, line_start);
         let line = text[line_start..code_start].trim();
@@ -161,8 +167,8 @@ impl FenceSearch {
         if !FENCE_LENGTHS.contains(&fence_len) || info.contains('`') {
             return None;
         }
-        // A longer fence that an earlier call did not find closed is not closed below, either. So
-        // the rest of the text is searched once for each length.
+        // An earlier call has searched the text to its end without finding a closing fence of at
+        // least `unclosed` backticks.
         if let Some(unclosed) = self.shortest_unclosed
             && fence_len >= unclosed
         {
@@ -200,10 +206,10 @@ fn paragraph_end(text: &str, start: usize, text_end: usize) -> usize {
     end
 }
 
-/// Appends the paragraphs of a text without fences, which blank lines separate. Paragraphs in
-/// columns that follow each other become one part.
+/// Appends the paragraphs in a range of the text to `parts`. The range has no fences. Blank lines
+/// separate paragraphs. Adjacent paragraphs in columns become one part.
 fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
-    // Parts from here on belong to this text; those before it must not grow.
+    // Parts from here on are from this range. A part before it must not be extended.
     let first_index = parts.len();
     let mut unread_start = range.start;
     while unread_start < range.end {
@@ -239,12 +245,11 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
     }
 }
 
-/// The maximum number of bytes of a line that may belong to the columns below it. A longer one is
-/// a sentence.
+/// The length in bytes above which a line above columns is a sentence, and does not belong to them.
 const LONGEST_COLUMN_LINE: usize = 100;
 
-/// Returns the offset at which the columns of a paragraph begin: its start, or the line after
-/// sentences that introduce the columns. Without columns, this is its end.
+/// Returns the offset at which the columns of a paragraph begin: its start, or the line after the
+/// sentences that introduce the columns. Returns the end of the paragraph if it has no columns.
 fn find_columns(paragraph: &str) -> usize {
     if !has_columns(paragraph) {
         return paragraph.len();
@@ -306,7 +311,7 @@ fn is_item(line: &str) -> bool {
     }
 }
 
-/// Divides the parts at an offset. A part around it is divided, too.
+/// Returns the parts before and after an offset. A part that contains the offset is split.
 fn divide_parts<'t>(
     parts: &[TypedPart<'t>],
     offset: usize,
@@ -354,7 +359,7 @@ fn push_parts(text: &str, parts: &[TypedPart], markup: &mut Markup) {
 fn push_words(paragraph: &str, markup: &mut Markup) {
     markup.open(Tag::Verbatim);
     for (index, line) in paragraph.lines().enumerate() {
-        // Where a section ends, the next line begins in a paragraph of its own.
+        // If the section was divided, the line is in a new paragraph, and needs no line break.
         if index > 0 && !markup.divide_if_full(FULL) {
             markup.push_text("\n");
         }
@@ -400,14 +405,16 @@ struct CodeSpan {
     end: usize,
 }
 
-/// The maximum number of backticks on either side of code.
+/// The maximum number of backticks on either side of a code span.
 const MOST_SPAN_TICKS: usize = 2;
 
-/// Finds the first code span of a line: code between runs of one or two backticks.
+/// Returns the first code span of a line: code between runs of one or two backticks. `None` if
+/// there is none.
 ///
-/// A backtick within a word is an apostrophe (`don`t`), and one after a backslash is escaped.
+/// A backtick within a word, as in ``don`t``, is an apostrophe. A backtick after a backslash is
+/// escaped.
 fn find_code_span(line: &str) -> Option<CodeSpan> {
-    // For each length, whether no closing run was found, so that it is searched for only once.
+    // For each length of a run, whether no closing run follows. It need not be searched for again.
     let mut is_unclosed = [false; MOST_SPAN_TICKS + 1];
     let mut search_start = 0;
     while let Some(opening) = find_tick_run(line, search_start) {
@@ -442,7 +449,8 @@ fn find_tick_run(line: &str, search_start: usize) -> Option<Range<usize>> {
     Some(start..line.len() - after_run.len())
 }
 
-/// Returns the first run as long as `opening` after it that does not precede a letter.
+/// Returns the range of the run of backticks that closes `opening`: the first one behind it that
+/// has the same length, and that no letter or digit follows.
 fn find_closing_run(line: &str, opening: &Range<usize>) -> Option<Range<usize>> {
     let mut search_start = opening.end;
     while let Some(run) = find_tick_run(line, search_start) {

@@ -1,8 +1,8 @@
 //! Reads an export back, and searches it for values that must not be in it.
 //!
 //! A value may be hidden in an export: by compression, entities, backslashes, elements that
-//! highlighting inserts into it, or the margin of a quotation. So the text is searched in several
-//! forms, each time for the values in the same form:
+//! highlighting inserts into it, or the margin of a quotation. So the text is converted to several
+//! spellings, and searched in each for the values in the same spelling:
 //!
 //! ```text
 //! page ──> pieces, inflated ─┐         ┌─ Marked:   with elements, attributes and addresses
@@ -47,10 +47,10 @@ pub enum Rendition {
     Messages,
 }
 
-/// Finds the values that are in an export, and returns their indexes. A correct export has none.
+/// Returns the indexes of the values that are in an export. A correct export contains none of them.
 ///
-/// Only what comes from the session is searched. In a page, this is the pieces, the id, the title
-/// and the prose; in a static page, everything except the style.
+/// Only text that comes from the session is searched. In a page, this is the pieces, the id, the
+/// title and the prose. In a static page, it is everything except the style.
 pub fn find_leaked_values(
     format: Rendition,
     written: &dyn ReadAt,
@@ -80,7 +80,8 @@ struct ExportSearch {
 }
 
 impl ExportSearch {
-    /// Prepares a search for these values, with a searcher for each spelling that one of them has.
+    /// Prepares a search for these values, with a searcher for each spelling in which at least one
+    /// value is searched for.
     fn new(values: &[SecretValue]) -> ExportSearch {
         let mut searchers = Vec::new();
         for spelling in Spelling::ALL {
@@ -93,8 +94,8 @@ impl ExportSearch {
         }
     }
 
-    /// Searches a line of a page if it is from the session: a piece, the title, or prose. The other
-    /// lines, including the style, are the same for every session.
+    /// Searches a line of a page, if it contains text of the session: a piece, the id, the title,
+    /// or prose. The other lines, such as the style, are the same for every session.
     fn search_page_line(&mut self, line: &[u8]) -> io::Result<()> {
         if line.starts_with(PIECE_START) {
             self.search_text(&inflated_piece(line)?, Rendition::Page);
@@ -153,11 +154,11 @@ const PIECE_START: &[u8] = b"<script type=\"text/plain\" ";
 /// Begins the line with the title of a page.
 const TITLE_START: &[u8] = b"<title>";
 
-/// Begins gzip data (RFC 1952).
+/// The first bytes of gzip data (RFC 1952).
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
-/// Returns the inflated content of a piece of a page; nothing for an image. `line` is the whole
-/// element, and begins with [`PIECE_START`].
+/// Returns the inflated content of a piece of a page; empty if the piece is an image. `line` is the
+/// whole element, and begins with [`PIECE_START`].
 fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
     let tag_end = memchr::memchr(b'>', line).ok_or_else(invalid_piece)?;
     let content_start = tag_end + 1;
@@ -190,8 +191,7 @@ fn invalid_piece() -> io::Error {
 /// Returns lines of an export without elements and escapes.
 fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
     match format {
-        // Twice, because the arguments of a call may be JSON in a string of JSON.
-        // Arguments are JSON in a string.
+        // Twice: the arguments of a call may be a JSON string that contains JSON.
         Rendition::Trajectory | Rendition::Messages => unescape_json(&unescape_json(text)),
         Rendition::Page => strip_marks(text),
         Rendition::StaticPage => decode_entities(&strip_elements(text)),
@@ -203,7 +203,7 @@ fn unescape_json(text: &[u8]) -> Vec<u8> {
     string::decode(text).into_bytes()
 }
 
-/// A form in which text is compared.
+/// A form of the text in which values are searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     /// With elements and their attributes, which contain the addresses of links.
@@ -224,8 +224,8 @@ impl Spelling {
         Spelling::Block,
     ];
 
-    /// Whether the value is searched for in this spelling: values of several lines only in `Block`,
-    /// others only in the other spellings.
+    /// Whether a value is searched for in this spelling. A value of several lines is searched for
+    /// only in `Block`, and any other value only in the other spellings.
     fn applies_to(self, value: &[u8]) -> bool {
         let has_lines = value
             .iter()
@@ -233,7 +233,7 @@ impl Spelling {
         has_lines == (self == Spelling::Block)
     }
 
-    /// Removes the bytes that do not count in this spelling.
+    /// Removes the bytes that this spelling omits.
     fn filter_bytes(self, text: &[u8]) -> Vec<u8> {
         text.iter()
             .copied()
@@ -251,11 +251,11 @@ impl Spelling {
     }
 }
 
-/// The number of bytes to collect before searching them.
+/// The number of bytes that are collected before they are searched.
 const WINDOW_LEN: usize = 1 << 20;
 
-/// The minimum length in bytes of a value whose spelling differs from it: shorter spellings occur
-/// by chance.
+/// The minimum length in bytes of a value in a spelling that removes some of its bytes. What is
+/// left of a shorter value would be found by chance.
 const SHORTEST_SPELLED: usize = 8;
 
 /// Searches the text in one spelling.
@@ -264,7 +264,8 @@ struct SpellingSearcher {
     value_search: ValueSearch,
     /// For each value in `value_search`, its index among all values.
     value_indexes: Vec<usize>,
-    /// The text not searched yet, preceded by enough searched text for a value that spans both.
+    /// The text that was not searched yet, preceded by `overlap_len` bytes that were: a value may
+    /// span both.
     window: Vec<u8>,
     /// How many bytes of searched text are kept.
     overlap_len: usize,
@@ -273,8 +274,8 @@ struct SpellingSearcher {
 }
 
 impl SpellingSearcher {
-    /// Makes a searcher; `None` if no value is searched for in this spelling: no value of this
-    /// kind, or only values whose spelling is too short (see [`SHORTEST_SPELLED`]).
+    /// Makes a searcher for the values that apply to this spelling. `None` if there are none, or if
+    /// all are too short (see [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();
@@ -293,7 +294,7 @@ impl SpellingSearcher {
         }
 
         // A value must be in the window as a whole, so the overlap is the longest text that
-        // `ValueSearch` takes for a value. Percent-encoding has three characters per byte.
+        // `ValueSearch` recognizes as a value: percent-encoded, with three characters per byte.
         let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
         let overlap_len = longest_value * 3;
         Some(SpellingSearcher {
@@ -306,9 +307,10 @@ impl SpellingSearcher {
         })
     }
 
-    /// Adds whole lines of an export in this format, and searches the window when it is full.
-    /// `stripped_text` is the same text without elements and escapes, from [`strip_markup`]. It is
-    /// passed by the caller so that it is made once for all spellings.
+    /// Adds whole lines of an export to the window, and searches the window when it is full.
+    ///
+    /// `stripped_text` is what [`strip_markup`] returns for `text`. The caller makes it once for
+    /// all spellings.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
         let spelled = match self.spelling {
             Spelling::Marked if format == Rendition::Trajectory => unescape_json(text),
@@ -316,7 +318,8 @@ impl SpellingSearcher {
             spelling => spelling.filter_bytes(stripped_text),
         };
         self.window.extend(spelled);
-        // The line break, unless the spelling has none.
+        // The lines are passed without their last line break. The filter drops it if the spelling
+        // does.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();
@@ -349,8 +352,9 @@ fn strip_elements(html: &[u8]) -> Cow<'_, [u8]> {
     ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks, and without what belongs to them. A mark that opens an element
-/// or a word is followed by a letter, and in an element with a value also by this value.
+/// Returns markup without its marks, and without the letters and values that belong to marks. A
+/// letter follows a mark that opens an element or a word. If the element has a value, the value
+/// follows the letter.
 fn strip_marks(markup: &[u8]) -> Vec<u8> {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");
@@ -360,8 +364,7 @@ fn strip_marks(markup: &[u8]) -> Vec<u8> {
     MARK.replace_all(markup, NoExpand(b"")).into_owned()
 }
 
-/// Returns text in which the entities that pisess writes are replaced by their characters, and
-/// [`ZERO_WIDTH_SPACE`] by nothing.
+/// Replaces the entities that pisess writes by their characters. [`ZERO_WIDTH_SPACE`] is removed.
 fn decode_entities(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [&str; 7] = [
         "&amp;",

@@ -1,5 +1,5 @@
-//! The parts that the views of entries consist of: Markdown, typed text, images, values and texts
-//! that are folded.
+//! The parts of which a view of an entry consists: Markdown, typed text, images, folded texts and
+//! folded JSON.
 
 use super::code::{self, Language};
 use super::commits::Commit;
@@ -16,25 +16,26 @@ use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 use pisess_json::scan::RawString;
 
-/// The length in bytes above which a text is long: as little of it as possible is held at a time.
+/// The length in bytes above which a text is long. No second copy of such a text is kept in memory.
 const LONGEST_TEXT: usize = 8 << 20;
 
 /// The maximum number of characters of the title of a fold.
 const LONGEST_TITLE: usize = 200;
 
-/// The members that every entry has.
+/// The members that every entry has, whatever its kind.
 pub const ENVELOPE_KEYS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
 /// An entry prepared for display.
 pub struct EntryView<'s> {
-    /// Where it is from.
+    /// Reads the entry, and others that it refers to.
     pub source: &'s ContentsReader<'s>,
     pub ix: EntryIx,
     pub markup: Markup,
     pub images: Vec<NamedImage>,
-    /// The source of its texts, for copying; empty if one is long, and is copied as it is shown.
+    /// The Markdown of its texts, for copying. Empty if a text is long: the page then copies the
+    /// text as it is shown.
     pub markdown_source: String,
-    /// Whether one of its texts is long.
+    /// Whether one of its texts has more than [`LONGEST_TEXT`] bytes.
     pub has_long_text: bool,
     pub facts: EntryFacts,
 }
@@ -46,9 +47,9 @@ pub struct EntryFacts {
     pub model: Option<String>,
     /// Whether the agent does not show it.
     pub is_hidden: bool,
-    /// The entry whose content it changes for the model.
+    /// The change that it makes to what the model sees of another entry.
     pub edit: Option<EditFact>,
-    /// The lines that its tool added to a file and removed.
+    /// The number of lines that its tool added to a file, and removed from it.
     pub changed_lines: ChangedLines,
     /// The exit code of its command, if that failed.
     pub exit_code: Option<String>,
@@ -73,7 +74,7 @@ pub struct EditFact {
 }
 
 impl<'s> EntryView<'s> {
-    /// Makes a view that is still empty, and that is drawn into `markup`.
+    /// Makes an empty view of an entry, which is drawn into `markup`.
     pub fn new(source: &'s ContentsReader<'s>, ix: EntryIx, markup: Markup) -> Self {
         EntryView {
             source,
@@ -86,7 +87,8 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a text, and keeps its source. The source of a command is what the user typed.
+    /// Appends a text, and keeps its source for copying. If an agent made the text of a command,
+    /// the source is the command as the user typed it.
     pub fn push_prose(&mut self, text: &str, author: Author) {
         match find_command(text, author) {
             Some(command) => self.keep_source(&command),
@@ -110,14 +112,14 @@ impl<'s> EntryView<'s> {
         self.markdown_source.push_str(text);
     }
 
-    /// Notes that a text is long, so that no source is kept.
+    /// Discards the sources kept so far, because a text is long. From now on, none is kept.
     fn discard_source(&mut self) {
         self.has_long_text = true;
         self.markdown_source = String::new();
     }
 
-    /// Appends the text of a JSON string. A very long text is decoded in parts, so that it is not
-    /// in memory three times: as a line, as text and as markup.
+    /// Appends the text of a JSON string. A long text is decoded in parts: as a whole, it would be
+    /// in memory three times, as a line, as text and as markup.
     fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
         if raw.len() > LONGEST_TEXT {
@@ -142,8 +144,10 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a block of content by its type, unless the cuts leave it out. A block of another
-    /// type, without its string, or a call outside of a reply is shown as JSON.
+    /// Appends a block of content by its type, unless the cuts leave it out.
+    ///
+    /// A block is shown as JSON if its type is unknown, if it lacks the string that its type
+    /// requires, or if it is a call that is not in a reply.
     fn push_block(&mut self, block: Raw, author: Author) {
         let cuts = self.source.contents.cuts;
         let is_reply = self
@@ -194,8 +198,8 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends an image of an allowed type. In place of any other image, appends a note why it is
-    /// not shown.
+    /// Appends an image, if its type is one of [`IMAGE_TYPES`] and its data is valid. In place of
+    /// any other image, appends a note why it is not shown.
     pub fn push_image(&mut self, block: Raw) {
         let image_type = block
             .get("mimeType")
@@ -233,8 +237,9 @@ impl<'s> EntryView<'s> {
         });
     }
 
-    /// Appends the element of an image, and keeps its data under the name in the element. The name
-    /// consists of the number of the entry and of the image, so it is unique in an export.
+    /// Appends the element of an image, and keeps its data under the name in the element. The name,
+    /// such as `i12-0`, has the numbers of the entry and of the image, so it is unique in an
+    /// export.
     fn push_named_image(&mut self, image_type: &str, data: String) {
         let number = self
             .source
@@ -274,23 +279,27 @@ impl<'s> EntryView<'s> {
         self.markup.close();
     }
 
-    /// Appends a section with the content that `inside` appends, as [`Markup::push_section`].
+    /// Appends a section with the content that `inside` appends. Unlike in
+    /// [`Markup::push_section`], `inside` gets the whole view.
     pub(super) fn push_section(&mut self, inside: impl FnOnce(&mut Self)) {
         self.markup.begin_section();
         inside(self);
         self.markup.end_section();
     }
 
-    /// Appends a member of an object, folded, if it has one.
+    /// Appends the member `key` of an object as JSON, folded; nothing if the object has no such
+    /// member.
     pub fn push_member(&mut self, object: Raw, key: &'static str) {
         if let Some(value) = object.get_some(key) {
             self.push_json(key, value);
         }
     }
 
-    /// Appends the whole object as JSON, folded, if it has a member besides [`ENVELOPE_KEYS`] and
-    /// `known_keys`, the members that the caller shows itself. A value that is not an object is
-    /// always appended.
+    /// Appends the whole object as JSON, folded, if it has a member that is not shown otherwise:
+    /// one that is neither in [`ENVELOPE_KEYS`] nor in `known_keys`. `known_keys` are the members
+    /// that the caller shows.
+    ///
+    /// A value that is not an object is always appended.
     pub fn push_unless_known(&mut self, title: &str, object: Raw, known_keys: &[&str]) {
         let is_one_of = |key: RawString, names: &[&str]| names.iter().any(|name| key.is(name));
         let has_unknown_key = object
@@ -301,7 +310,7 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a value, folded.
+    /// Appends a value as indented JSON, folded.
     pub fn push_json(&mut self, title: &str, value: Raw) {
         let text = String::from_utf8_lossy(&pretty(value)).into_owned();
         self.markup.push_fold("data", title, |m| {
@@ -310,8 +319,11 @@ impl<'s> EntryView<'s> {
     }
 }
 
-/// Appends a text as its author meant it. What an agent has enclosed in elements is folded. If the
-/// agent made the text of a command that the user typed, this command comes first.
+/// Appends a text: as it was typed if the author is the user, and else as Markdown. What an agent
+/// has enclosed in elements, such as an attached file, is folded.
+///
+/// If an agent made the text of a command that the user typed, the command is shown in place of the
+/// text outside of such elements.
 pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     let command = find_command(text, author);
     if let Some(command) = &command {
@@ -319,7 +331,7 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     }
     for part in split_parts(text) {
         match part.title() {
-            // What is not folded is part of the command.
+            // The command, which was appended above, stands for all text that is not folded.
             None if command.is_some() => {}
             None => push_part(part, author, markup),
             Some(title) => markup.push_element(Tag::Fold, |m| {
@@ -330,7 +342,8 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     }
 }
 
-/// Returns the command that the user typed, if an agent made the text of one.
+/// Returns the command that the user typed, if the text is what an agent made of a command. `None`
+/// for any other text.
 fn find_command(text: &str, author: Author) -> Option<String> {
     match author {
         Author::User => typed_command(text),
@@ -338,8 +351,8 @@ fn find_command(text: &str, author: Author) -> Option<String> {
     }
 }
 
-/// Appends the content of a part: typed text or Markdown, the Markdown of a skill, numbered lines
-/// for a file, and a list of files as it is.
+/// Appends the content of a part: text as typed text or Markdown, a skill as Markdown, a file as
+/// numbered lines, and a list of files as it is.
 fn push_part(part: TextPart, author: Author, markup: &mut Markup) {
     match part {
         TextPart::Text(text) => match author {

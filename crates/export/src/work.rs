@@ -1,4 +1,4 @@
-//! The prompts, tool calls, files and times of the entries of a page, as `stats` counts them.
+//! Counts the prompts, tool calls, files and times of the entries of a page, as `stats` does.
 
 use super::source::Contents;
 use pisess_core::ops::stats::{CountedEntry, Totals, changed_file};
@@ -10,7 +10,7 @@ use pisess_core::session::entry::EntryIx;
 pub struct Work {
     /// The sums over all exported entries.
     pub totals: Totals,
-    /// The part of each entry of the session; empty if nothing was counted.
+    /// What each entry of the session adds to `totals`; empty if nothing was counted.
     by_entry: Vec<EntryWork>,
 }
 
@@ -24,11 +24,11 @@ pub struct EntryWork {
 }
 
 impl Work {
-    /// Adds up the entries of an export without cuts.
+    /// Adds up what the exported entries count for. `contents` must be without cuts.
     ///
-    /// `counted` are the entries of `counted_session`: the session of the export, or the same
-    /// session with what was pruned from it. An entry is found in the export by the number of its
-    /// line.
+    /// `counted` are the entries of `counted_session`. This is the session of the export, or the
+    /// same session before entries were pruned from it. An entry of it is found in the export by
+    /// its line number; an entry without a line, or that is not exported, does not count.
     pub fn add_up(
         contents: &Contents,
         counted_session: &Session,
@@ -66,8 +66,8 @@ impl Work {
     }
 }
 
-/// Returns the files that exported entries wrote or edited, as pairs of the number of the entry and
-/// the number of the file. A file has the same number in every pair.
+/// Returns which exported entries wrote or edited which files: pairs of the number of an entry and
+/// the number of a file. The files are numbered from 0, in the order of the first change.
 pub fn changed_files(contents: &Contents) -> Vec<[u32; 2]> {
     let session = contents.session;
     let mut file_numbers = foldhash::HashMap::default();

@@ -19,7 +19,8 @@ pub enum TextPart<'t> {
 }
 
 impl TextPart<'_> {
-    /// The line that is shown in place of a folded element; `None` for text.
+    /// Returns the line that is shown while the element is folded, such as `2 files read`. `None`
+    /// for text, which is not folded.
     pub fn title(self) -> Option<String> {
         match self {
             TextPart::Text(_) => None,
@@ -31,7 +32,7 @@ impl TextPart<'_> {
     }
 }
 
-/// The number of files in a list with one per line, in words.
+/// Returns the number of files in a list in words, such as `2 files`. The list has a file per line.
 fn describe_file_count(list: &str) -> String {
     let count = list.lines().filter(|line| !line.trim().is_empty()).count();
     format_count(count, "file", "files")
@@ -40,8 +41,10 @@ fn describe_file_count(list: &str) -> String {
 /// The tags of such elements.
 const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 
-/// Divides a text into its parts. An element begins a line, and ends with its closing tag on the
-/// same line or at the start of a later line. Without an end, it is text.
+/// Divides a text into its elements and the text between them.
+///
+/// An element begins a line. It ends with its closing tag, which is on the same line or at the
+/// start of a later line. An element without a closing tag is text.
 pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut closing_tags = ClosingTags::default();
@@ -72,15 +75,17 @@ fn begins_line(text: &str, offset: usize) -> bool {
 }
 
 /// For each tag of [`TAGS`], the offset at which its closing tag was last found at the start of a
-/// line. It is 0 before the first search, and the length of the text if no more was found. Without
-/// it, the text would be searched to its end for each opening tag that no closing tag follows.
+/// line: 0 before the first search, and the length of the text if no closing tag follows.
+///
+/// Without these offsets, the text would be searched to its end for each opening tag that is not
+/// closed.
 #[derive(Default)]
 struct ClosingTags([usize; TAGS.len()]);
 
 impl ClosingTags {
-    /// Returns the offset of the first `closing_tag` at the start of a line behind `line_end`, the
-    /// offset of a line break or of the end. `None` if there is none. Calls for the same tag must
-    /// come in ascending order of `line_end`.
+    /// Returns the offset of the first `closing_tag` that begins a line after `line_end`; `None` if
+    /// there is none. `line_end` is the offset of a line break or of the end of the text, and must
+    /// ascend in the calls for the same tag.
     fn find_after(
         &mut self,
         text: &str,
@@ -110,8 +115,9 @@ struct Element<'t> {
     end: usize,
 }
 
-/// Reads the element whose `<` is at the offset `start`. `None` if there is none: another tag, a
-/// file or skill without a name, a list with attributes, or no closing tag.
+/// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an
+/// element: it has another tag, it is a file or skill without a name or a list with attributes, or
+/// it is not closed.
 fn read_element<'t>(
     text: &'t str,
     start: usize,

@@ -22,8 +22,9 @@ use std::path::Path;
 /// The types of images that the format knows.
 const ATIF_IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The length in bytes of a time whose year has four digits. Readers of the format take no other
-/// years. JavaScript writes any other year with a sign and six digits, so its time is longer.
+/// The length in bytes of a time whose year has four digits. Readers of the format accept no other
+/// years. JavaScript writes all other years with a sign and six digits, as in `+010000-01-01…`, so
+/// the length is a test for the year.
 const TIME_LEN: usize = "2026-01-31T12:00:00.000Z".len();
 
 /// Who a step is from.
@@ -38,15 +39,15 @@ pub(super) struct TrajectoryStep {
     pub json: Vec<u8>,
     /// Whether it has `is_copied_context`.
     pub is_copy: bool,
-    /// The requests to count.
+    /// The usages that count in the sums of the trajectory; none if the step is a copy.
     pub usages: Vec<Usage>,
-    /// The numbers of the sub-agents that its results name.
+    /// The indexes of the sub-agents that its results name.
     pub named_sub_agents: Vec<usize>,
-    /// The results in this step that may need a step of their own: their usage is not counted here,
-    /// because a fork copied the reply.
+    /// The results in this step whose usage is not counted here, because a fork copied the reply.
+    /// Such a result gets a step of its own.
     pub own_step_results: Vec<EntryIx>,
-    /// The result of this step, if it is also in the step of its call. This step is then written
-    /// only if that step did not count the usage of the result.
+    /// Set if this step is of a result that the step of its call contains as well. This step is
+    /// then written only if the step of the call did not count the usage of the result.
     pub repeated_result: Option<EntryIx>,
 }
 
@@ -56,7 +57,7 @@ pub(super) struct StepMaker<'a> {
     path_name: &'a str,
     sub_agents: &'a [SubAgent<'a>],
     reader: EntryReader<'a>,
-    /// Reads the results of calls, which are further down than the reply.
+    /// Reads the results of calls. A result is read while `reader` is in use for the reply.
     result_reader: EntryReader<'a>,
 }
 
@@ -76,8 +77,10 @@ impl<'a> StepMaker<'a> {
         }
     }
 
-    /// Makes the step of an entry; `None` if it has none: a setting, a message that is not an
-    /// object, or a result that is in the step of its call. `thinking_level` is the one in effect.
+    /// Makes the step of an entry. `None` if the entry has no step: a setting, a message that is
+    /// not an object, or a result that is in the step of its call.
+    ///
+    /// `thinking_level` is the level in effect; `None` if none was set.
     pub fn make_step(
         &self,
         planned: &PlannedEntry,
@@ -90,19 +93,20 @@ impl<'a> StepMaker<'a> {
                 .with_entry(ix, |line| self.entry_step(ix, line, copy_state));
         }
 
-        // Two reads may fail: that of the message, and in the step of a reply that of its results.
+        // Two reads may fail: the read of the message, and in the step of a reply, the reads of its
+        // results.
         let read_step = self.reader.with_message(ix, |message| {
             self.message_step(ix, message, copy_state, thinking_level)
         });
         read_step?
     }
 
-    /// Makes the step of an entry that is not a message from its line: of a summary, or of a
-    /// request that is recorded by its usage. Others have none.
+    /// Makes the step of an entry that is not a message: a message of an extension, a summary, or a
+    /// request of which only the usage is recorded. `None` for an entry of any other kind.
     fn entry_step(&self, ix: EntryIx, line: Raw, copy_state: CopyState) -> Option<TrajectoryStep> {
         let kind = self.contents.session.entry(ix).kind;
-        // Of what is before a compaction, the next context has the kept messages, but not the
-        // requests for summaries.
+        // After a compaction, the model sees the kept messages again, but not the requests that
+        // were made for summaries.
         let is_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
@@ -141,8 +145,8 @@ impl<'a> StepMaker<'a> {
         }
     }
 
-    /// Makes the step of a message by its role; `None` if it has none. `thinking_level` is the one
-    /// in effect, which only a reply has.
+    /// Makes the step of a message by its role; `None` if it has none. `thinking_level` is the
+    /// level in effect, which is written in the step of a reply only.
     fn message_step(
         &self,
         ix: EntryIx,
@@ -203,12 +207,12 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copy_state)
     }
 
-    /// Makes the step of a result. A result that answers a call is part of the step of that call,
-    /// and has no step of its own, unless it has a usage.
+    /// Makes the step of a tool result. `None` if the step of its call contains the result, and the
+    /// result has no usage.
     ///
-    /// The step of the call counts that usage, except if a fork copied the reply. This is not known
-    /// here. So a step is made, and is written only if the usage was not counted: see
-    /// [`TrajectoryStep::repeated_result`].
+    /// The step of the call counts that usage, except if a fork copied the reply. Whether it
+    /// counted the usage is not known here, so a step is made in any case. It is written only if
+    /// the usage was not counted: see [`TrajectoryStep::repeated_result`].
     fn tool_result_step(
         &self,
         ix: EntryIx,
@@ -239,8 +243,8 @@ impl<'a> StepMaker<'a> {
         })
     }
 
-    /// Makes the step of a message that is not the reply to a request: its content or summary as
-    /// it is, without metrics. `source` is [`USER`] or [`SYSTEM`].
+    /// Makes the step of a message that is not a reply: its content or summary, without metrics.
+    /// `source` is [`USER`] or [`SYSTEM`].
     fn plain_step(
         &self,
         ix: EntryIx,
@@ -348,9 +352,11 @@ impl<'a> StepMaker<'a> {
         })
     }
 
-    /// Reads the calls in the content of a reply, with their results. The usage of a result counts
-    /// with an original reply. With a reply that a fork copied, it may count in a step of its own.
-    /// With a kept reply, it was counted where the reply is first.
+    /// Reads the calls in the content of a reply, with their results.
+    ///
+    /// The usage of a result counts in the step of an original reply. If a fork copied the reply,
+    /// the usage may count in a step of the result. If a compaction kept the reply, the usage was
+    /// counted where the reply is first.
     fn reply_calls(
         &self,
         ix: EntryIx,
@@ -397,8 +403,8 @@ impl<'a> StepMaker<'a> {
         Ok(reply_calls)
     }
 
-    /// Returns the JSON of a result, and adds the numbers of the sub-agents that it names to
-    /// `named_sub_agents`. `call_id` is the id of its call, if the step contains the call.
+    /// Returns the JSON of a result. Adds the indexes of the sub-agents that the result names to
+    /// `named_sub_agents`. `call_id` is the id of its call; `None` if the step does not contain it.
     fn result_json(
         &self,
         message: Raw,
@@ -436,14 +442,14 @@ impl<'a> StepMaker<'a> {
             .finish()
     }
 
-    /// Begins the JSON of a step: with its time, who it is from, and whether it is a copy. A time
-    /// that readers of the format do not take is left out; see [`TIME_LEN`].
+    /// Begins the JSON of a step: its time, who it is from, and whether it is a copy. A time that
+    /// readers of the format refuse is left out; see [`TIME_LEN`].
     fn begin_step(&self, ix: EntryIx, source: &str, copy_state: CopyState) -> Object {
         let mut step = Object::new();
         let time_ms = self.contents.session.entry(ix).time_ms;
         if time_ms != Entry::NO_TIME {
             let time = iso_string(time_ms);
-            // Readers are written in Python, whose calendar has no year 0.
+            // Python, in which readers of the format are written, has no year 0.
             if time.len() == TIME_LEN && !time.starts_with("0000") {
                 step = step.str("timestamp", &time);
             }
@@ -477,8 +483,8 @@ struct RequestContent<'t> {
     extra: Object,
 }
 
-/// Who a message of an extension is from: the user if it starts a turn, like a prompt, and else the
-/// system.
+/// Returns who a message of an extension is from: [`USER`] if it starts a turn, as a prompt does,
+/// and [`SYSTEM`] otherwise.
 fn source_of_custom_message(message: Raw) -> &'static str {
     if starts_user_turn(message) {
         USER
@@ -512,8 +518,8 @@ impl TrajectoryStep {
         }
     }
 
-    /// A step with the usages of its requests. Those of a copy do not count: they were counted
-    /// where the step is first.
+    /// Makes a step with the usages of its requests. A copy has none: they were counted where the
+    /// step is first.
     fn with_usages(object: Object, copy_state: CopyState, usages: Vec<Usage>) -> TrajectoryStep {
         let mut step = TrajectoryStep::new(object, copy_state);
         if !step.is_copy {
@@ -523,8 +529,8 @@ impl TrajectoryStep {
     }
 }
 
-/// Adds the sums of the usages of a step's requests, and their number if it is known. A kept step
-/// has none: they are in the step that it repeats.
+/// Adds the sums of the usages of a step's requests, and the number of requests if it is known. A
+/// kept step has no metrics: they are in the step that it repeats.
 fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object {
     if usages.is_empty() || copy_state == CopyState::Kept {
         return step;
@@ -537,7 +543,7 @@ fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object
     };
     let sums: UsageSums = usages.iter().collect();
     let step = step.json("metrics", &metrics_object(names, &sums).finish());
-    // The usage of a result is from a sub-agent, which made any number of requests.
+    // Any further usage is from a result of a sub-agent, which made an unknown number of requests.
     if usages.len() == 1 {
         step.number("llm_call_count", 1.0)
     } else {
@@ -545,7 +551,7 @@ fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object
     }
 }
 
-/// The sums of a trajectory with this many steps.
+/// Returns the JSON of the sums of a trajectory with this many steps.
 pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
     let names = MetricNames {
         prompt: "total_prompt_tokens",
@@ -567,8 +573,10 @@ struct MetricNames {
 }
 
 /// Returns the metrics under these names. Prompt tokens include tokens read from the cache and
-/// written to it. `extra` has what the format has no member for: the written ones, and the part of
-/// the cost that is estimated.
+/// tokens written to it.
+///
+/// The format has no member for the tokens written to the cache, nor for the estimated part of the
+/// cost. These are in `extra`.
 fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     let prompt_tokens = sums.input + sums.cache_read + sums.cache_write;
     let mut metrics = Object::new()
@@ -598,13 +606,13 @@ fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
 /// has them without an exponent.
 const MOST_TOKENS: f64 = 9e15;
 
-/// Rounds a number of tokens to an integer that the format takes, from 0 to [`MOST_TOKENS`].
+/// Rounds a number of tokens to an integer from 0 to [`MOST_TOKENS`], as the format requires.
 fn whole_number(tokens: f64) -> f64 {
     tokens.round().clamp(0.0, MOST_TOKENS)
 }
 
-/// Returns the tools that a system message, given as JSON, adds, as OpenAI's API has them. `None`
-/// if it adds none.
+/// Returns the tools that a system message adds, as a JSON array in the form of OpenAI's API.
+/// `None` if it adds none. `system_message` is JSON.
 pub(super) fn tool_definitions(system_message: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let system_message = system_message?;
     let tools = Raw::from_checked(&system_message).get("toolsAdded")?;
@@ -620,7 +628,7 @@ pub(super) fn tool_definitions(system_message: Option<Vec<u8>>) -> Option<Vec<u8
     Some(array(definitions))
 }
 
-/// Returns a tool as OpenAI's API has it: `{"type":"function","function":{…}}`, with its name,
+/// Returns a tool in the form of OpenAI's API: `{"type":"function","function":{…}}`, with its name,
 /// description and parameters.
 fn tool_definition(tool: Raw) -> Vec<u8> {
     let mut function = Object::new();
@@ -639,8 +647,8 @@ fn observation_json(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
 }
 
-/// Returns the JSON of content: a string, or an array of parts if it has an image. Blocks other
-/// than texts and images are left out.
+/// Returns the content of a message as JSON: an array of parts if the content has an image, and
+/// else one string. Blocks other than texts and images are left out.
 fn content_json(content: Option<Raw>) -> Vec<u8> {
     let blocks = content.unwrap_or(Raw::NULL);
     let mut has_image = false;
@@ -670,8 +678,9 @@ fn text_part(text: &str) -> Vec<u8> {
     Object::new().str("type", "text").str("text", text).finish()
 }
 
-/// Returns the part for an image: its data as a URL, or the `blob:` reference of oh-my-pi to a file
-/// with the data. `None` if there is no data, or if the format does not know the image's type.
+/// Returns the part for an image. The image is a data URL, or the `blob:` reference by which
+/// oh-my-pi names a file with the data. `None` if there is no data, or if the format does not know
+/// the type of the image.
 fn image_part(block: Raw) -> Option<Vec<u8>> {
     let image_type = block.get("mimeType").and_then(decode_string)?;
     if !ATIF_IMAGE_TYPES.contains(&&*image_type) {

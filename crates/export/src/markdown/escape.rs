@@ -22,15 +22,16 @@ fn longest_backtick_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// What separates `@` from a name and `#` from a number, so that a forge notifies nobody and links
-/// no issue.
+/// An entity that is inserted after the `@` of a name and the `#` of a number, so that a forge
+/// notifies nobody and links no issue.
 pub const ZERO_WIDTH_SPACE: &str = "&#8203;";
 
-/// A space at the start of a line, or beside another, which Markdown would not display.
+/// An entity that replaces a space which Markdown would not display: at the start of a line, or
+/// beside another space.
 pub const NO_BREAK_SPACE: &str = "&nbsp;";
 
-/// Appends text of one line as [`push_escaped`] does, except that bare addresses become links in
-/// angle brackets. An address is not escaped, because a backslash would become a part of it.
+/// Appends text of one line, escaped as by [`push_escaped`]. Each web address in it becomes a link
+/// in angle brackets, and is not escaped: a backslash would become a part of the address.
 pub fn push_with_addresses(text: &str, starts_line: bool, display: Display, out: &mut String) {
     let mut unwritten = text;
     let mut is_at_line_start = starts_line;
@@ -52,7 +53,8 @@ pub fn escape_markdown(text: &str, starts_line: bool, display: Display) -> Strin
     out
 }
 
-/// For each byte, whether [`push_escaped`] must look at it wherever in a line it is.
+/// For each byte, whether [`push_escaped`] must examine it anywhere in a line. All other bytes are
+/// copied.
 static IS_SPECIAL: [bool; 256] = {
     let special = b"\\`*[]<~|$_&#!@\t";
     let mut table = [false; 256];
@@ -64,16 +66,13 @@ static IS_SPECIAL: [bool; 256] = {
     table
 };
 
-/// Appends text of one line so that none of its characters has a meaning in Markdown, or on a
-/// forge:
+/// Appends text of one line so that none of its characters has a meaning in Markdown or on a forge:
 ///
-/// - a character with a meaning in Markdown gets a backslash, as does one that begins a block if
-///   the text `starts_line`;
+/// - a backslash precedes each character with a meaning in Markdown, and if the text `starts_line`,
+///   the character that would begin a block;
 /// - a tab becomes a space;
-/// - on a forge, [`ZERO_WIDTH_SPACE`] follows `@` before a name, and `#` before the number of an
-///   issue, unless they are part of a path.
-///
-/// The bytes between two special ones are copied at once.
+/// - on a forge, [`ZERO_WIDTH_SPACE`] follows the `@` of a name and the `#` of an issue's number,
+///   unless they are part of a path.
 pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut String) {
     let block_mark = if starts_line {
         find_block_mark(text)
@@ -86,7 +85,8 @@ pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut S
         if !IS_SPECIAL[usize::from(byte)] && !is_block_mark {
             continue;
         }
-        // Every special byte is a character of its own, as it is ASCII.
+        // The text between two special bytes is copied at once. A special byte is ASCII, so it is a
+        // whole character.
         out.push_str(&text[copied_end..offset]);
         copied_end = offset + 1;
 
@@ -111,7 +111,7 @@ pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut S
     out.push_str(&text[copied_end..]);
 }
 
-/// Whether a byte has a meaning in Markdown between these characters, wherever in a line it is.
+/// Whether a byte has a meaning in Markdown anywhere in a line, given the characters around it.
 fn has_meaning(byte: u8, before: char, after: char) -> bool {
     match byte {
         b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
@@ -126,8 +126,8 @@ fn has_meaning(byte: u8, before: char, after: char) -> bool {
 }
 
 /// Returns the offset of the character that makes the line begin a block: a heading, an item, a
-/// quotation, a rule. It is the `.` or `)` after a number, or else the first character that is not
-/// white space.
+/// quotation or a rule. This is the `.` or `)` after a number, or the first character after the
+/// indentation. `None` if the line begins no block.
 fn find_block_mark(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes
@@ -148,8 +148,8 @@ fn find_block_mark(line: &str) -> Option<usize> {
     }
 }
 
-/// Whether the `@` at an offset precedes the name of a person or of a team, which a forge notifies.
-/// That is not so in a path, such as `node_modules/@types`, `@src/main.rs` or `@README.md`.
+/// Whether a forge would notify the person or team whose name follows the `@` at offset `at`. A
+/// path, such as `node_modules/@types`, `@src/main.rs` or `@README.md`, notifies nobody.
 fn notifies(text: &str, at: usize) -> bool {
     let before = text[..at].chars().next_back().unwrap_or(' ');
     let name = first_word(&text[at + 1..]);
@@ -157,8 +157,8 @@ fn notifies(text: &str, at: usize) -> bool {
     begins_name && !before.is_alphanumeric() && !is_separator(before) && !is_path(name)
 }
 
-/// Whether the `#` at an offset precedes the number of an issue: `#1`, or `owner/repository#1`. That
-/// is not so in a path, such as `docs/guide/page.html#1`.
+/// Whether the number after the `#` at offset `at` is the number of an issue: `#1`, or
+/// `owner/repository#1`. In a longer path, such as `docs/guide/page.html#1`, it is not.
 fn links_issue(text: &str, at: usize) -> bool {
     let word_before = last_word(&text[..at]);
     let begins_number = text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
@@ -169,8 +169,8 @@ fn links_issue(text: &str, at: usize) -> bool {
     !follows_word || word_before.matches(is_separator).count() == 1
 }
 
-/// Whether a word, without the `@` before it, is a path: it has a directory and a file with an
-/// extension, or several directories. `org/team` is a team.
+/// Whether the word after an `@` is a path: it has an extension or several directories, or ends in
+/// a separator. `org/team` is a team.
 fn is_path(word: &str) -> bool {
     if word.matches(is_separator).count() > 1 || word.ends_with(is_separator) {
         return true;
@@ -185,8 +185,8 @@ fn is_separator(c: char) -> bool {
     matches!(c, '/' | '\\')
 }
 
-/// The maximum number of bytes of a word that are looked at. Without it, a long line without spaces
-/// would be read again for each of its characters.
+/// The maximum number of bytes of a word that are examined. Without a limit, a long line without
+/// spaces would be read again for each `@` and `#` in it.
 const LONGEST_WORD: usize = 256;
 
 fn first_word(text: &str) -> &str {

@@ -10,8 +10,8 @@ use fence::{Fence, is_fenced, longest_run_inside};
 
 mod fence;
 
-/// Returns markup as Markdown. `is_in_document` returns whether the document contains the entry
-/// with this number.
+/// Converts markup to Markdown. `is_in_document` returns whether the document contains the entry
+/// with a given number; a call whose result is in the document is left out.
 pub fn markup_to_markdown(
     markup: &Markup,
     display: Display,
@@ -22,7 +22,7 @@ pub fn markup_to_markdown(
     writer.finish()
 }
 
-/// Returns markup as a quotation in Markdown.
+/// Converts markup to a quotation in Markdown. `is_in_document` is as in [`markup_to_markdown`].
 pub fn markup_to_quotation(
     markup: &Markup,
     display: Display,
@@ -42,19 +42,21 @@ struct MarkdownWriter {
     display: Display,
     /// The open elements with their values, outermost first.
     open_elements: Vec<(Tag, String)>,
-    /// What begins each line: `> ` for an open quote, spaces for an open list item.
+    /// What begins each line, outermost first: `> ` for an open quote, spaces for an open list
+    /// item.
     line_prefixes: Vec<String>,
     /// The text of the open element that is collected; see [`is_collected`].
     collected: Option<String>,
     /// The fenced block that is open.
     fence: Option<Fence>,
-    /// Whether a block has ended, so that the next begins after a blank line.
+    /// Whether a block has ended. The next block then begins after a blank line.
     block_ended: bool,
-    /// Whether the line contains nothing but its prefix and the marker of an item.
+    /// Whether the current line has only its prefix and the marker of a quote or an item so far.
     is_at_line_start: bool,
     /// The number of the next item of each open numbered list, outermost first.
     next_numbers: Vec<u64>,
-    /// The cells of the row of rules below a table's head, one for each cell of the current row.
+    /// The rule for each cell of the current row, such as `---:`. Rules are written below the head
+    /// of a table.
     column_rules: Vec<&'static str>,
 }
 
@@ -68,7 +70,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes markup, without the calls whose result the document contains.
+    /// Writes markup. A call whose result is in the document is left out: it is shown there.
     fn write_markup(&mut self, markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) {
         let mut events =
             markup.events_without(|tag, value| tag == Tag::Call && is_in_document(value));
@@ -76,8 +78,9 @@ impl MarkdownWriter {
             match event {
                 Event::Text(text) => self.write_text(text),
                 Event::Open(tag, value) if is_fenced(tag) => {
-                    // The length of the fence depends on the text inside, so its events are read
-                    // twice. A copy of the iterator reads them here.
+                    // The length of the fence depends on the text inside. So the events of the
+                    // element are read twice: here by a copy of the iterator, and again by this
+                    // loop.
                     let longest_run = longest_run_inside(events.clone());
                     self.open_fence(tag, value, longest_run);
                 }
@@ -88,8 +91,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Begins a block: after a blank line if a block has ended before it, and else at the start of
-    /// a line. The first block of a quote or an item stays on the line of its marker.
+    /// Begins a block on a new line. If a block has ended before it, a blank line separates the
+    /// two. The first block of a quote or an item stays on the line of the marker.
     fn begin_block(&mut self) {
         if self.block_ended {
             self.push_blank_line();
@@ -109,7 +112,7 @@ impl MarkdownWriter {
     }
 
     /// Ends the line, and begins another one after a blank line. The blank line has the prefix,
-    /// without which it would end a quote.
+    /// too: without it, the line would end a quote.
     fn push_blank_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.truncate(self.out.trim_end_matches(' ').len());
@@ -119,8 +122,8 @@ impl MarkdownWriter {
         self.break_line();
     }
 
-    /// Writes text of the session, escaped. Text of a fence is written as it is, and text of an
-    /// element that is collected is escaped when the element ends.
+    /// Writes text of the session, escaped. Text in a fence is written as it is. Text of a
+    /// collected element is only stored, and is escaped and written when the element ends.
     fn write_text(&mut self, text: &str) {
         if self.fence.is_some() {
             return self.write_fenced_text(text);
@@ -156,15 +159,15 @@ impl MarkdownWriter {
             .any(|(open_tag, _)| *open_tag == tag)
     }
 
-    /// Ends the line, so that it ends where the Markdown is displayed, too.
+    /// Ends the line with a hard line break, so that the displayed text has the break, too.
     fn push_hard_break(&mut self) {
         self.push("\\");
         self.break_line();
     }
 
-    /// Writes a line of text of the session as [`MarkdownWriter::write_line`] does, but with its
-    /// spaces: Markdown would drop those at its start, and join several. The last of a run within
-    /// the line stays an ordinary one, so that long lines wrap.
+    /// Writes a line of text of the session, escaped, and keeps its spaces: Markdown would drop the
+    /// spaces at the start of a line, and join several to one. Such spaces become no-break spaces.
+    /// The last space of a run within the line stays an ordinary one, so that long lines wrap.
     fn write_verbatim_line(&mut self, line: &str, in_link: bool) {
         let mut unwritten = line;
         while let Some(run_start) = self.find_kept_spaces(unwritten) {
@@ -183,8 +186,8 @@ impl MarkdownWriter {
         self.write_line(unwritten, in_link);
     }
 
-    /// Returns the offset of spaces that Markdown would not keep: at the start of a line, or
-    /// several.
+    /// Returns the offset of the first spaces that Markdown would not keep: a space at the start of
+    /// the line, or a run of two or more.
     fn find_kept_spaces(&self, text: &str) -> Option<usize> {
         if self.is_at_line_start && text.starts_with(' ') {
             return Some(0);
@@ -192,8 +195,8 @@ impl MarkdownWriter {
         text.find("  ")
     }
 
-    /// Writes a line of text of the session, escaped, without white space at its start. Bare
-    /// addresses become links, except within a link, which contains no further links.
+    /// Writes a line of text of the session, escaped, without white space at its start. Addresses
+    /// in the text become links, unless the text is `in_link` already.
     fn write_line(&mut self, line: &str, in_link: bool) {
         let line_start = self.out.len();
         if in_link {
@@ -206,8 +209,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Removes the white space that the text from the offset `line_start` on begins with, because
-    /// indentation has a meaning in Markdown. If the text is blank, the line is still at its start.
+    /// Removes the indentation of the text that was written from the offset `line_start` on:
+    /// indentation has a meaning in Markdown. If nothing remains, the line is still at its start.
     fn remove_indent(&mut self, line_start: usize) {
         let line = &self.out[line_start..];
         let indent_len = line.len() - line.trim_start().len();
@@ -278,8 +281,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Begins a row of a table on a line of its own. Each cell then adds itself to the row of
-    /// rules.
+    /// Begins a row of a table on a line of its own. Each cell of the row then adds its rule to
+    /// `column_rules`.
     fn begin_row(&mut self) {
         if !self.is_at_line_start {
             self.break_line();
@@ -288,7 +291,7 @@ impl MarkdownWriter {
         self.push("|");
     }
 
-    /// Begins a cell of a table, and notes the rule for its column.
+    /// Begins a cell of a table, and keeps the rule with its alignment for the row of rules.
     fn begin_cell(&mut self, alignment: &str) {
         self.column_rules.push(match alignment {
             "left" => ":---",
@@ -391,16 +394,16 @@ impl MarkdownWriter {
         self.push(&rules);
     }
 
-    /// Whether the row that has just ended is the first of its table: the line above it, without
-    /// its prefix, is not a row.
+    /// Whether the row that has just ended is the first one of its table. It is if the line above
+    /// it, without its prefix, does not begin with `|`.
     fn is_head_row(&self) -> bool {
         let line_above = self.out.rsplit('\n').nth(1).unwrap_or_default();
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Ends an element within collected text. If this element began the collecting, the text is
-    /// written: a summary or a tool's head line as the beginning of `<details>`, anything else as
-    /// inline code. Any other element only ends a part of the text.
+    /// Closes an element while text is collected. If `tag` is the collected element itself, its
+    /// text is written: a summary or the head line of a tool begins `<details>`, and any other text
+    /// becomes inline code. An element within the collected one has no effect.
     fn close_collected(&mut self, tag: Tag) {
         if !is_collected(tag) {
             return;
@@ -468,8 +471,8 @@ fn is_block(tag: Tag) -> bool {
     )
 }
 
-/// Whether the text of the element is collected, and written when it ends: as inline code, whose
-/// delimiter depends on the text, or as HTML.
+/// Whether the text of the element is collected, and written only when the element ends. The text
+/// becomes inline code, whose delimiter depends on the text, or HTML.
 fn is_collected(tag: Tag) -> bool {
     matches!(
         tag,
@@ -477,7 +480,7 @@ fn is_collected(tag: Tag) -> bool {
     )
 }
 
-/// Returns the mark that both begins and ends an element; `None` if there is no such mark.
+/// Returns the mark on both sides of an emphasized text, such as `**`. `None` for another element.
 fn emphasis_mark(tag: Tag) -> Option<&'static str> {
     match tag {
         Tag::Emphasis | Tag::Note => Some("*"),
@@ -487,8 +490,8 @@ fn emphasis_mark(tag: Tag) -> Option<&'static str> {
     }
 }
 
-/// Returns what begins and ends an element of a head line while the line is collected: placeholders
-/// for HTML (see [`HEAD_PLACEHOLDERS`]), or characters that stay.
+/// Returns the marks around an element of a head line in the collected text: two placeholders for
+/// HTML (see [`HEAD_PLACEHOLDERS`]), or parentheses. `None` for an element that gets no marks.
 fn head_marks(tag: Tag) -> Option<(&'static str, &'static str)> {
     match tag {
         Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),

@@ -9,9 +9,9 @@ use memchr::memchr;
 pub(super) struct Fence {
     /// The backticks of the opening line, which also end the block.
     marks: String,
-    /// The number of line breaks that are not written yet. It is 1 before any text, for the break
-    /// after the opening line. A break at the end of the text is never written, because the closing
-    /// line begins with one.
+    /// The number of line breaks that are not written yet: at first 1, for the break after the
+    /// opening line. The last break of the text is never written, because the closing line begins
+    /// with a break.
     pending_breaks: usize,
     /// Whether no line with text was written yet.
     is_empty: bool,
@@ -22,8 +22,8 @@ pub(super) fn is_fenced(tag: Tag) -> bool {
     matches!(tag, Tag::Block | Tag::Output | Tag::Diff)
 }
 
-/// Returns the length of the longest run of backticks in an element. `events` begins behind the
-/// opening of the element, and is read up to the matching close.
+/// Returns the length of the longest run of backticks in an element. `events` are the events after
+/// the opening of the element; they are read up to its close.
 pub(super) fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
     let mut longest_run = 0;
     // The length of the run that the text so far ends with. Another piece of text may continue it.
@@ -83,8 +83,8 @@ impl MarkdownWriter {
         });
     }
 
-    /// Writes text in the open fence as it is. Line breaks at its end are only counted, and written
-    /// before the next text. The closing line writes the break at the end of all text.
+    /// Writes text in the open fence as it is. Line breaks at the end of the text are only counted:
+    /// [`Fence::pending_breaks`] are written before the next text.
     pub(super) fn write_fenced_text(&mut self, text: &str) {
         let Some(fence) = &mut self.fence else {
             return;
