@@ -44,6 +44,60 @@ const READ_LEADS: [&str; 4] = ["Perfect! Let me look at the next file:", "", "Go
 const SEARCH_LEADS: [&str; 3] = ["Let me check where this is used:", "", ""];
 const EDIT_LEADS: [&str; 3] = ["Great! Now let me update it:", "", "Good."];
 
+/// Small requests and their answers, which fit any file.
+const SMALL_REQUESTS: [[&str; 2]; 6] = [
+    [
+        "what is around line {line} of {file}? i forgot",
+        "A short part that the lines below refer to. It was not changed lately.",
+    ],
+    [
+        "move the part at line {line} of {file} up a bit",
+        "It is above the lines that refer to it now.",
+    ],
+    [
+        "looks good, next one",
+        "The next one is in {file}: a name had a slip of the pen, which is corrected now.",
+    ],
+    [
+        "the spacing in {file} is odd, can you have a look",
+        "There were two empty lines in a row. One is left.",
+    ],
+    [
+        "does anything else refer to {file}?",
+        "Only what you have seen so far.",
+    ],
+    [
+        "there is a typo around line {line} of {file}",
+        "Two letters were swapped. They are in order now.",
+    ],
+];
+const GERMAN_SMALL_REQUESTS: [[&str; 2]; 6] = [
+    [
+        "was steht um Zeile {line} von {file}? habs vergessen",
+        "Ein kurzer Abschnitt, auf den sich die Zeilen darunter beziehen. Er ist seit Langem unverändert.",
+    ],
+    [
+        "schieb den Abschnitt bei Zeile {line} von {file} etwas nach oben",
+        "Er steht jetzt über den Zeilen, die sich auf ihn beziehen.",
+    ],
+    [
+        "gut, das nächste",
+        "Das nächste ist in {file}: ein Name war verschrieben und ist berichtigt.",
+    ],
+    [
+        "die Abstände in {file} sind seltsam, schau mal",
+        "Da waren zwei leere Zeilen hintereinander. Eine ist geblieben.",
+    ],
+    [
+        "verweist noch etwas anderes auf {file}?",
+        "Nur das, was du schon kennst.",
+    ],
+    [
+        "bei Zeile {line} von {file} ist ein Tippfehler",
+        "Zwei Buchstaben waren vertauscht. Sie stehen jetzt richtig.",
+    ],
+];
+
 impl Story {
     pub fn new(name: &'static str) -> Self {
         let seed = name
@@ -171,42 +225,21 @@ impl Story {
     /// `number` is that among such requests.
     pub fn small_request(&mut self, number: usize) -> &mut Self {
         let file = self.pick_file();
-        let line = self.below(400);
-        let (request, answer) = match number % 6 {
-            0 => (
-                format!("what does {file} do around line {line}? i forgot"),
-                format!(
-                    "It checks the arguments and calls the next function; line {line} returns early for an empty list."
-                ),
-            ),
-            1 => (
-                format!("move the block at line {line} of {file} up a bit"),
-                format!("Moved to line {}, before its first use.", line / 2),
-            ),
-            2 => (
-                "looks good, next one".to_owned(),
-                format!(
-                    "The next one is in {file}: the name of a parameter had a slip of the pen, which is corrected now."
-                ),
-            ),
-            3 => (
-                format!("the spacing in {file} is odd, can you have a look"),
-                "There were two empty lines after the imports. One is left.".to_owned(),
-            ),
-            4 => (
-                format!("run it once more and show me the {line} case"),
-                format!(
-                    "It ran; case {line} prints `{line} ok` as before, in {} ms.",
-                    line + 7
-                ),
-            ),
-            _ => (
-                format!("that comment in {file} is outdated"),
-                "It described a parameter that no longer exists. I rewrote it in one sentence."
-                    .to_owned(),
-            ),
+        let line = self.below(400).to_string();
+        let requests = if self.is_german() {
+            &GERMAN_SMALL_REQUESTS
+        } else {
+            &SMALL_REQUESTS
         };
+        let [request, answer] = requests[number % requests.len()]
+            .map(|text| text.replace("{file}", &file).replace("{line}", &line));
         self.user(&request).work(1).says(&answer)
+    }
+
+    /// Whether the first request is German.
+    fn is_german(&self) -> bool {
+        let request = self.messages[0]["content"][0]["text"].as_str();
+        request.is_some_and(|text| text.contains(" und "))
     }
 
     /// Adds some reading, searching and editing, as the last request needs: in the files of the
