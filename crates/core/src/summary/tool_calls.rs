@@ -24,7 +24,8 @@ pub(super) struct ToolRun {
     pub call: SummaryCall,
     outcome: Outcome,
     pub command: CommandLine,
-    /// The most informative lines of its output, if it failed; else the line that has its result.
+    /// The most informative lines of its output, if it failed; the first line, if it is a command
+    /// that only looks; else the line that has its result.
     pub output: String,
     /// The number of its turn.
     pub turn_number: usize,
@@ -86,7 +87,7 @@ impl ToolHistory {
         self.runs.push_back(ToolRun {
             output: match &outcome {
                 Outcome::Failed(status) => informative_lines(status, output),
-                _ if command.is_read_only => String::new(),
+                _ if command.is_read_only => first_line(output),
                 _ => result_line(output),
             },
             call,
@@ -96,19 +97,20 @@ impl ToolHistory {
         });
     }
 
-    /// Describes the last calls of the current turn, in order, with their outcomes. A series of
-    /// similar calls counts as one of the [`LAST_CALLS`].
+    /// Describes the last calls of the current turn, in order, with their outcomes and what commands
+    /// found. A series of similar calls counts as one of the [`LAST_CALLS`].
     pub fn last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         for run in self.runs.iter().rev() {
             if run.turn_number != self.turn_number {
                 break;
             }
-            newest_first.push(format!(
-                "{}: {}",
-                describe_call(&run.call),
-                run.describe_outcome()
-            ));
+            let call = describe_call(&run.call);
+            let mut description = format!("{call}: {}", run.describe_outcome());
+            if !run.call.command.is_empty() && !run.output.is_empty() {
+                description.push_str(&format!(", {}", quote_line(&run.output, RESULT)));
+            }
+            newest_first.push(description);
         }
         let mut calls = fold_series(&newest_first);
         calls.truncate(LAST_CALLS);
@@ -281,6 +283,12 @@ impl ToolRun {
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
         self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
     }
+}
+
+/// Returns the first line of an output that is not empty, as far as it can be quoted.
+fn first_line(output: &str) -> String {
+    let line = output.lines().find(|line| !line.trim().is_empty());
+    one_line(line.unwrap_or_default(), RESULT)
 }
 
 /// Returns the last line of the output of a command that passed, if it is short and names a number:
