@@ -19,7 +19,7 @@ pub(super) const LONG_REQUEST: usize = 60;
 /// the first of a session, it says little.
 pub(super) const SHORT_REQUEST: usize = 30;
 /// What the session is for, and the request to which a short one refers.
-pub(super) const PURPOSE: usize = 300;
+pub(super) const PURPOSE: usize = 420;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
 /// All points of a section.

@@ -2,7 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST};
-use super::quote::{is_narrower, one_line, quote_line};
+use super::quote::{cut_line, is_narrower, one_line, quote_line};
 use super::sections::{
     BEFORE_LEAD, EARLIER_GOAL_LEAD, EARLIER_MARK, FIRST_LONG_LEAD, LONG_REQUEST_LEAD, PURPOSE_LEAD,
     Sections,
@@ -38,7 +38,7 @@ impl Purpose {
             (FIRST_LONG_LEAD, LONG_REQUEST)
         };
         if self.text.is_empty() && !is_narrower(request, least_width) {
-            let text = one_line(request, PURPOSE);
+            let text = cut_line(request, PURPOSE);
             *self = Purpose { lead, text };
         }
     }
@@ -51,7 +51,7 @@ impl Purpose {
         };
         let goal = goal.trim_start_matches(EARLIER_MARK);
         if self.text.is_empty() && !goal.starts_with(BEFORE_LEAD) {
-            let text = one_line(goal, PURPOSE);
+            let text = cut_line(goal, PURPOSE);
             let lead = EARLIER_GOAL_LEAD;
             *self = Purpose { lead, text };
             goals.remove(0);
@@ -63,8 +63,7 @@ impl Purpose {
         if self.text.is_empty() {
             return None;
         }
-        let quotation = quote_line(&self.text, PURPOSE);
-        Some(format!("{}{quotation}", self.lead))
+        Some(format!("{}\"{}\"", self.lead, self.text.replace('"', "'")))
     }
 
     pub fn text(&self) -> &str {
@@ -74,7 +73,7 @@ impl Purpose {
     /// Whether a request is the purpose, or begins with it: the user may have added to it.
     pub fn is_start_of(&self, request: &str) -> bool {
         let start = self.text.trim_end_matches('…');
-        !start.is_empty() && one_line(request, PURPOSE).starts_with(start)
+        !start.is_empty() && cut_line(request, PURPOSE).starts_with(start)
     }
 
     /// Whether the start of a sentence is quoted.

@@ -63,6 +63,53 @@ pub(super) fn first_chars(text: &str, count: usize) -> &str {
 /// Returns the text on one line of at most `max` units, without list marks at its start. Its lines
 /// are separated by ` / `; empty lines and the fences of code are left out.
 pub(super) fn one_line(text: &str, max: usize) -> String {
+    clip(strip_marks(&join_lines(text, max)), max)
+}
+
+/// Returns the text as [`one_line`] does, but cut at the end of a clause if one is near `max`: half
+/// a condition or half a value misleads. The text may be longer than `max` by a fifth.
+pub(super) fn cut_line(text: &str, max: usize) -> String {
+    let line = join_lines(text, max);
+    let line = strip_marks(&line);
+    if count_utf16(line) <= max {
+        return line.to_owned();
+    }
+    match find_clause_end(line, max) {
+        Some(end) if end == line.len() => line.to_owned(),
+        Some(end) => format!("{}…", line[..end].trim_end_matches([',', ';', ':', '，'])),
+        None => clip(line, max),
+    }
+}
+
+/// Returns where the clause ends that reaches beyond `max` units by at most a fifth, or else the
+/// last that ends before `max`, but by no more than a quarter. Code spans have no clauses.
+fn find_clause_end(line: &str, max: usize) -> Option<usize> {
+    let mut end_before = None;
+    let mut size = 0;
+    let mut is_code = false;
+    let mut chars = line.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        size += c.len_utf16();
+        if size > max + max / 5 {
+            return end_before;
+        }
+        is_code ^= c == '`';
+        let is_before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
+        let ends_clause = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
+        if is_code || size < max - max / 4 || !ends_clause {
+            continue;
+        }
+        let end = start + c.len_utf8();
+        if size > max {
+            return Some(end);
+        }
+        end_before = Some(end);
+    }
+    Some(line.len())
+}
+
+/// Returns as many lines of the text as can matter for `max` units, with ` / ` between them.
+fn join_lines(text: &str, max: usize) -> String {
     // Only the start can matter, but escape sequences and white space in it take no space; most
     // texts are far longer.
     let start = first_chars(text, 16 * max);
@@ -74,12 +121,12 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
             lines.push(line);
         }
     }
-    clip(strip_marks(&lines.join(" / ")), max)
+    lines.join(" / ")
 }
 
-/// Returns the text as [`one_line`] does, in quotation marks.
+/// Returns the text as [`cut_line`] does, in quotation marks.
 pub(super) fn quote_line(text: &str, max: usize) -> String {
-    let inner = one_line(text, max.saturating_sub(2)).replace('"', "'");
+    let inner = cut_line(text, max.saturating_sub(2)).replace('"', "'");
     format!("\"{inner}\"")
 }
 

@@ -23,6 +23,21 @@ fn a_line_has_no_structure() {
 }
 
 #[test]
+fn a_line_is_cut_at_the_end_of_a_clause() {
+    let text =
+        "Draw the lines in grey, because the harbour master prints in black, but not on Sundays.";
+    let first_clauses = "Draw the lines in grey, because the harbour master prints in black";
+    // The clause ends beyond 60 units, and before 80.
+    assert_eq!(cut_line(text, 60), format!("{first_clauses}…"));
+    assert_eq!(cut_line(text, 72), format!("{first_clauses}…"));
+    assert_eq!(cut_line(text, 80), text);
+    // There is none near, and none in code.
+    assert_eq!(cut_line(text, 40), "Draw the lines in grey, because the…");
+    assert_eq!(cut_line("`f(a, b, c, d, e)` draws it", 12), "`f(a, b, c…`");
+    assert_eq!(cut_line("画渡轮线。海港的灯塔", 5), "画渡轮线。…");
+}
+
+#[test]
 fn the_last_line_of_prose_is_found_from_either_end() {
     let texts = [
         "",

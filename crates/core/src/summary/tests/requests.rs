@@ -699,7 +699,7 @@ fn earlier_requests_are_kept_by_weight_and_not_by_age() {
                     measured again: 41.2 min against 38.0 in calm water.\"";
     assert!(done.contains(measured), "{done}");
     // Its first request is under Goal, and here only a reminder of it.
-    let first = "- \"Find out how long the crossing takes, and…\": answered: ";
+    let first = "- \"Find out how long the crossing takes…\": answered: ";
     assert!(done.contains(first), "{done}");
     assert!(!done.contains("Picture bi"), "{done}");
     assert!(count_utf16(&text) <= super::budget::OTHER_SECTIONS + 500);
