@@ -244,6 +244,7 @@ impl SummaryBuilder {
                 Some(turn) if follows_on(&choice) => quote_referents(turn, request),
                 _ => Default::default(),
             };
+            self.decisions.revise_by_choice(&choice);
             self.decisions
                 .add_words("The user chose", &choice, referents, self.turn.number);
         }

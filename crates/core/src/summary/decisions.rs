@@ -4,7 +4,7 @@ use super::budget::*;
 use super::proposals::{Proposal, is_question};
 use super::prose::{prose_of_user, sentences_of_lines};
 use super::quote::{display_width, first_chars, one_line, quote_line};
-use super::referents::{points_back, quote_referents, shares_word};
+use super::referents::{is_sequel, points_back, quote_referents, shares_word};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
@@ -28,6 +28,12 @@ struct Decision {
     words: HashSet<Box<str>>,
     /// The number of the turn in which it was made, or quoted last.
     turn_number: usize,
+    /// The message that made it, and the words of content of what it did not take up. Empty if the
+    /// user was not asked.
+    answer: String,
+    refused_words: HashSet<Box<str>>,
+    /// Whether a later decision takes back a part of it.
+    is_revised: bool,
 }
 
 impl Decisions {
@@ -46,6 +52,28 @@ impl Decisions {
         let text = proposal.describe_decision(answer, QUESTION, POINT);
         let short_text = proposal.describe_decision(answer, FINDING, OLDEST);
         self.add_texts(text, short_text, turn_number);
+        if let Some(decision) = self.0.last_mut() {
+            let lower_answer = answer.to_lowercase();
+            let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
+            decision.answer = answer.to_owned();
+            decision.refused_words = decision.words.clone();
+            decision
+                .refused_words
+                .retain(|word| !taken_up.contains(&**word));
+        }
+    }
+
+    /// Marks as revised the newest decisions that a choice goes back on: it names what they did not
+    /// take up, and has a word such as "then" or "instead".
+    pub fn revise_by_choice(&mut self, choice: &str) {
+        if !is_sequel(choice) {
+            return;
+        }
+        let lower_choice = choice.to_lowercase();
+        for decision in self.0.iter_mut().rev().take(REVISABLE) {
+            let mut words = content_words(&lower_choice);
+            decision.is_revised |= words.any(|word| decision.refused_words.contains(word));
+        }
     }
 
     /// Adds what the user said unasked, unless a decision quotes it already. `lead` says on what
@@ -70,9 +98,13 @@ impl Decisions {
         self.add_texts(text, short_text, turn_number);
     }
 
-    /// Adds a message that corrects the reply of a turn. What as a whole is a wish is listed as
-    /// one.
+    /// Adds a message that corrects the reply of a turn, and marks as revised the decision that the
+    /// turn carried out. What as a whole is a wish is listed as one.
     pub fn add_correction(&mut self, message: &str, turn: &Turn) {
+        for decision in &mut self.0 {
+            let is_answer = decision.answer == turn.request || decision.answer == turn.nod;
+            decision.is_revised |= is_answer && !decision.answer.is_empty();
+        }
         let wishes = binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {
             return;
@@ -98,6 +130,9 @@ impl Decisions {
             key,
             short_text,
             turn_number,
+            answer: String::new(),
+            refused_words: HashSet::default(),
+            is_revised: false,
         });
     }
 
@@ -128,15 +163,25 @@ impl Decisions {
         let mut texts = Vec::new();
         for decision in &self.0 {
             let is_old = decision.turn_number + DECISION_TURNS < turn_number;
-            texts.push(if is_old {
+            let mut text = if is_old {
                 decision.short_text.clone()
             } else {
                 decision.text.clone()
-            });
+            };
+            if decision.is_revised {
+                text.push_str(REVISED_MARK);
+            }
+            texts.push(text);
         }
         texts
     }
 }
+
+/// What follows a decision that a later one revises. The order shows which one.
+const REVISED_MARK: &str = " (but see below)";
+
+/// The number of newest decisions that a choice can go back on.
+const REVISABLE: usize = 3;
 
 /// A message quotes a decision if it has this many of its words of content.
 const QUOTED_WORDS: usize = 3;

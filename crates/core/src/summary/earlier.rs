@@ -3,6 +3,7 @@
 use super::SummaryBuilder;
 use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting};
+use super::outcomes::Outcomes;
 use super::proposals::is_question;
 use super::purpose::Purpose;
 use super::quote::quote_line;
@@ -12,8 +13,15 @@ use std::cmp::Reverse;
 
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
-    /// those that weigh most, in their order. The points of Done of a previous summary come first.
-    pub(super) fn earlier_requests(&self, room: usize, page: &Sections) -> Vec<String> {
+    /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
+    /// decision, and those of which both the request and the answer are quoted elsewhere. The points
+    /// of Done of a previous summary come first.
+    pub(super) fn earlier_requests(
+        &self,
+        room: usize,
+        page: &Sections,
+        outcomes: &Outcomes,
+    ) -> Vec<String> {
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
@@ -26,6 +34,11 @@ impl SummaryBuilder {
             purpose: &self.purpose,
         };
         let mut series = describe_series(turns, &weights, share, &quoted);
+        series.retain(|series| {
+            let turn = series.turn;
+            let is_quoted = quoted.has_whole_request(&turn.request) && quoted.has_answer(turn);
+            !is_quoted && !outcomes.turn_numbers.contains(&turn.number)
+        });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
         if all_size > room_left {
@@ -67,6 +80,13 @@ impl QuotedElsewhere<'_> {
             let quoted = item.split('"').nth(1).unwrap_or_default();
             item.contains(&start) || (!quoted.is_empty() && first_line.contains(quoted))
         })
+    }
+
+    /// Whether a request is the purpose, or a decision quotes all of it.
+    fn has_whole_request(&self, request: &str) -> bool {
+        let quotation = quote_line(request, POINT);
+        let mut decisions = self.page.items(Section::Decisions).iter();
+        self.purpose.is_start_of(request) || decisions.any(|text| text.contains(&quotation))
     }
 
     /// Whether a decision quotes the whole answer of a turn: what it is about.

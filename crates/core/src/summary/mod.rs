@@ -28,6 +28,7 @@ mod failures;
 mod fitting;
 mod list_items;
 mod message;
+mod outcomes;
 mod page;
 mod previous;
 mod proposals;

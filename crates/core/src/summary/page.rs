@@ -47,7 +47,9 @@ impl SummaryBuilder {
             room -= items_size(&items);
             page.items_mut(section).splice(..0, items);
         }
-        let requests = self.earlier_requests(room, &page);
+        let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
+        room -= outcomes.size;
+        let requests = self.earlier_requests(room, &page, &outcomes);
         page.items_mut(Section::Done).splice(..0, requests);
 
         let turn = &self.turn;

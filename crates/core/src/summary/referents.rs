@@ -57,8 +57,13 @@ fn count_names(lower: &str) -> usize {
 
 /// Whether a text goes on from what was said before, or points back to it.
 pub(super) fn follows_on(text: &str) -> bool {
+    points_back(text) || is_sequel(text)
+}
+
+/// Whether a text goes on from what was said before, by a word such as "then" or "instead".
+pub(super) fn is_sequel(text: &str) -> bool {
     static SEQUEL: LazyLock<Regex> = LazyLock::new(|| compile_expression(SEQUELS));
-    points_back(text) || SEQUEL.is_match(text)
+    SEQUEL.is_match(text)
 }
 
 /// Quotes in parentheses what a message after this turn refers to, with a space before it: the

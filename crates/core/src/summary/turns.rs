@@ -250,7 +250,7 @@ fn describe_ending(turn: &Turn, max: usize) -> String {
 
 /// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
 /// the first sentence that does is quoted as well: a value is in a code span, or in a pair `a → b`.
-fn quote_answer(answer: &str, max: usize) -> String {
+pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     let names_value = |text: &str| text.contains('`') || has_measurement(text);
     let is_cut = count_utf16(answer) > max;
     if is_cut && !names_value(&one_line(answer, max)) {

@@ -434,19 +434,60 @@ fn items_of_a_list_are_named_by_their_place_or_by_letters() {
 
 #[test]
 fn an_answer_that_a_decision_quotes_is_not_quoted_again() {
-    let messages = [
+    let mut messages = vec![
+        user("Draw the map of the islands, with everything that a captain needs."),
+        says("The coast is drawn."),
         user("Draw the ferry lines of all islands."),
         says("They are drawn. Should I smooth them?"),
         user("smooth them a bit"),
-        says("Smoothed."),
+        says("Smoothed, with splines."),
         user("Now the legend of the map, please."),
         says("It is drawn."),
         user("And now the harbours."),
     ];
-    let text = summary(None, messages);
+    let text = summary(None, messages.clone());
+    let outcome = "answered \"smooth them a bit\"; reply: \"Smoothed, with splines.\"\n";
+    assert!(text.contains(outcome), "{text}");
+    assert_eq!(text.matches("with splines").count(), 1, "{text}");
     let pointer = "- \"Draw the ferry lines of all islands.\": see Key Decisions\n";
     assert!(text.contains(pointer), "{text}");
     assert_eq!(text.matches("Should I smooth them?").count(), 1, "{text}");
+
+    // What the session began with is under Goal, and needs no pointer.
+    messages.drain(..2);
+    let text = summary(None, messages);
+    assert!(!text.contains("see Key Decisions"), "{text}");
+}
+
+#[test]
+fn a_decision_that_is_revised_points_to_what_follows() {
+    let corrected = [
+        user("Draw the ferry lines."),
+        says("They are drawn. Should they be solid, or dashed?"),
+        user("dashed lines, 3 mm each"),
+        says("They are dashed."),
+        user("Actually make it 4 mm, the printer smears"),
+        says("4 mm."),
+        user("Now the legend of the map, please."),
+    ];
+    let gone_back_on = [
+        user("Draw the ferry lines."),
+        says("They are drawn. As a path of the printer, or from the atlas?"),
+        user("path"),
+        says("The printer has no ink."),
+        user("then use the atlas for now"),
+        says("Done with it."),
+        user("Now the legend of the map, please."),
+    ];
+    for (messages, answer) in [
+        (corrected, "dashed lines, 3 mm each"),
+        (gone_back_on, "path"),
+    ] {
+        let decisions = section(messages, "## Key Decisions");
+        let revised = format!("the user answered \"{answer}\" (but see below)");
+        assert!(decisions.contains(&revised), "{decisions}");
+        assert_eq!(decisions.matches("(but see").count(), 1, "{decisions}");
+    }
 }
 
 #[test]

@@ -748,9 +748,10 @@ fn a_corrected_answer_gives_way_to_the_correction() {
     }
     messages.push(user("Now the legend."));
     let text = summary(None, messages);
-    let done = below(&text, "### Done").join("\n");
-    assert!(done.contains("The small one is on it."), "{done}");
-    assert!(!done.contains("Three lighthouses"), "{done}");
+    let correction = "- The user corrected: \"Actually there are four, the small one counts\"; \
+                      reply: \"The small one is on it.\"\n";
+    assert!(text.contains(correction), "{text}");
+    assert!(!text.contains("Three lighthouses"), "{text}");
 }
 
 #[test]
