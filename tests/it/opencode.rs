@@ -415,6 +415,32 @@ fn a_document_on_one_line_is_read_too() {
 }
 
 /// A response is paid for once, also if a fork has a copy of it.
+/// Of the files that a tool attaches to its result, images are blocks of the result. The others are
+/// kept beside it.
+#[test]
+fn files_attached_to_a_result_are_kept() {
+    let mut session = export("plain");
+    let messages = session["messages"].as_array_mut().unwrap();
+    let mut parts = messages
+        .iter_mut()
+        .flat_map(|message| message["parts"].as_array_mut().unwrap());
+    let call = parts.find(|part| part["type"] == "tool").unwrap();
+    call["state"]["attachments"] = json!([
+        {"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0K"},
+        {"type": "file", "mime": "application/pdf", "url": "data:application/pdf;base64,JVBERi0="},
+    ]);
+    let s = Sandbox::new();
+    put_export(&s, "plain.json", &session);
+    s.run("import -q ./plain.json -o ./imported.jsonl");
+    let text = s.text("imported.jsonl");
+    let result = text.lines().find(|line| line.contains("iVBORw0K")).unwrap();
+    let result: Value = serde_json::from_str(result).unwrap();
+    assert_eq!(result["message"]["content"][1]["data"], "iVBORw0K");
+    let kept = &result["opencode"]["state"]["attachments"];
+    assert_eq!(kept.as_array().unwrap().len(), 1, "{kept}");
+    assert_eq!(kept[0]["mime"], "application/pdf");
+}
+
 #[test]
 fn a_fork_has_copies_of_the_responses() {
     let s = Sandbox::with(&["opencode/plain.json", "opencode/fork.json"]);

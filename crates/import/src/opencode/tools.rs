@@ -75,6 +75,24 @@ impl<'a> ToolPart<'a> {
         Some(array(blocks))
     }
 
+    /// Returns the attachments that are no block of the result, as an array: files other than images,
+    /// and all files of a failed call. `None` if there are none.
+    fn unconverted_attachments(&self) -> Option<Vec<u8>> {
+        let [status, attachments] = find_members(self.state, ["status", "attachments"]);
+        let has_failed = status.is_some_and(|status| status.is("error"));
+        let mut files = Vec::new();
+        for file in attachments?.items() {
+            if has_failed || convert_image(file).is_none() {
+                files.push(file.bytes().to_vec());
+            }
+        }
+        if files.is_empty() {
+            None
+        } else {
+            Some(array(files))
+        }
+    }
+
     /// Returns the exit code of a command, if it is not 0.
     fn error_code(&self) -> Option<f64> {
         let code = self.state.get("metadata")?.get("exit")?.number()?;
@@ -109,7 +127,10 @@ impl OpenCodeReader<'_> {
             .finish();
 
         let converted_keys = ["status", "input", "output", "error", "attachments"];
-        let state = unconverted_members(call.state, &converted_keys);
+        let state = unconverted_members(call.state, &converted_keys)
+            .with(call.unconverted_attachments(), |state, files| {
+                state.json("attachments", &files)
+            });
         let unconverted = Object::new()
             .copy_members(call.part, &["id", "metadata"])
             .json("state", &state.finish());
