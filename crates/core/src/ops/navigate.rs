@@ -43,8 +43,9 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 /// Plans the move back to `target`, which was the leaf before. It becomes the leaf even if it is a
 /// user request.
 ///
-/// The abandoned branch has all entries below the deepest entry on both paths. The documentation of
-/// the agents says that the branch begins at a compaction, but their code does not do this.
+/// The abandoned branch has all entries below the deepest entry on both paths. A compaction does
+/// not end the branch: the code of the agents does not stop there, although their documentation
+/// says so.
 pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let target_path: HashSet<_> = session.ancestors(target.entry()).collect();
     let mut abandoned = Vec::new();

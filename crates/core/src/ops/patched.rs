@@ -27,7 +27,7 @@ struct Piece {
 /// The file or buffer that a part is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The source.
+    /// The source file.
     Source,
     /// A second file, such as the one that `prune` keeps beside a session.
     Beside,
@@ -97,7 +97,7 @@ impl PieceTable {
 pub struct PatchedFile<'a> {
     /// The parts of the virtual file.
     pub pieces: &'a PieceTable,
-    /// The source.
+    /// The file for parts with [`Origin::Source`].
     pub source: &'a dyn ReadAt,
     /// The file for parts with [`Origin::Beside`].
     pub beside: &'a dyn ReadAt,

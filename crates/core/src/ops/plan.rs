@@ -1,4 +1,4 @@
-//! The result of an operation, as a value that can be printed, compared and committed.
+//! Plans: the results of operations, as values that can be printed, compared and committed.
 
 use crate::agents::convert;
 use crate::agents::pi::edits::ContextEdit;
@@ -14,8 +14,8 @@ use pisess_store::{ReadAt, copy_range};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// A change to a session: entries to append and, if the session has an older format, its migration.
-/// Both happen in one commit. Without entries there is nothing to do.
+/// A change to a session: entries to append. If the session has an older format, the commit also
+/// migrates it. Without entries, there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The entries, in order.
@@ -27,9 +27,9 @@ pub struct Change {
 /// An entry to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
-    /// Its id.
+    /// The id of the entry.
     pub id: Text<'static>,
-    /// Its JSON, without the newline.
+    /// The JSON of the entry, without a newline.
     pub line: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns its name in plans.
+    /// Returns the name of the effect in a printed plan.
     pub fn name(self) -> &'static str {
         match self {
             Action::Nothing => "nothing",
@@ -58,18 +58,19 @@ impl Action {
     }
 }
 
-/// A session file to create from another.
+/// A new session file that is created from a source session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
-    /// Its id.
+    /// The id of the new session.
     pub id: String,
-    /// Its creation time, as in its header.
+    /// The creation time, as written in the header.
     pub timestamp: String,
-    /// The lines before the entries: the header, after oh-my-pi's title line if there is one.
+    /// The lines before the entries: oh-my-pi's title line, if there is one, and the header.
     pub head_lines: Vec<Vec<u8>>,
-    /// The id of its leaf.
+    /// The id of the leaf.
     pub leaf: Option<Text<'static>>,
-    /// Its entries, in this order; `None` for every line after the source's header, as migrated.
+    /// The entries, in this order. `None` means every line after the header of the source,
+    /// migrated.
     pub entries: Option<Vec<NewSessionEntry>>,
 }
 
@@ -82,11 +83,11 @@ pub enum NewSessionEntry {
         entry: EntryIx,
         /// The parent of the copy.
         parent: CopyParent,
-        /// The new `firstKeptEntryId`, if that changes.
+        /// The new `firstKeptEntryId`; `None` if it stays the same.
         first_kept: Option<Text<'static>>,
-        /// The agent that the copy is converted for, if any.
+        /// The agent for which the copy is converted; `None` if it is not converted.
         target_dialect: Option<Dialect>,
-        /// The context edit in effect for the entry, if it is converted and has one.
+        /// The context edit in effect for the entry, which is applied when the copy is converted.
         edit: Option<ContextEdit>,
     },
     /// A new entry.
@@ -96,9 +97,9 @@ pub enum NewSessionEntry {
 /// The parent of a copied entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyParent {
-    /// That of the original: its `parentId` is copied as it is.
+    /// The same as in the original: `parentId` is not changed.
     Unchanged,
-    /// None: the copy is a root.
+    /// No parent: the copy becomes a root.
     Root,
     /// The entry with this id.
     Id(Text<'static>),
@@ -109,22 +110,23 @@ pub enum CopyParent {
 pub struct PlannedLines {
     /// The number of all lines.
     pub line_count: usize,
-    /// The lines that are not copied as they are: the head, and new or changed entries.
+    /// The lines that are not copied unchanged: the head, and new or changed entries.
     pub changed_lines: Vec<Vec<u8>>,
 }
 
 impl Change {
-    /// Whether there is nothing to do.
+    /// Whether there is nothing to append, and so nothing to do.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns the effect of committing it on the session's own file.
+    /// Returns the effect that a commit of the change has on the session's file.
     pub fn action(&self, session: &Session) -> Action {
         if self.is_empty() {
             return Action::Nothing;
         }
-        // A title line is replaced at the start of the file, and an older format is migrated.
+        // A new title line at the start of the file, and a migration, need a rewrite of the whole
+        // file.
         if session.format == Format::V3 && self.title_line.is_none() {
             Action::Append
         } else {
@@ -132,8 +134,8 @@ impl Change {
         }
     }
 
-    /// Returns the bytes to append to a version 3 file that ends with a newline. If its last line
-    /// lacks one, the writer of the file adds it (rule 1 of the store).
+    /// Returns the bytes to append to a version 3 file that ends with a newline. If the last line
+    /// of a file lacks its newline, the store adds it when it appends (rule 1 of the store).
     pub fn appended_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for entry in &self.entries {
@@ -143,8 +145,8 @@ impl Change {
         bytes
     }
 
-    /// Returns the file as it is after the change, which is not written for this; `None` if the
-    /// change is not an append.
+    /// Returns the file as it would be after the change, without writing it. `None` if the change
+    /// is not an append.
     pub fn file_after(&self, session: &Session, source: &dyn ReadAt) -> Option<PieceTable> {
         if self.action(session) != Action::Append {
             return None;
@@ -161,11 +163,11 @@ impl Change {
         Some(after)
     }
 
-    /// Writes the whole session as it is after the change, in version 3: oh-my-pi's title line, the
-    /// header, the migrated entries, then the new ones. All other bytes are copied.
+    /// Writes the whole session after the change, in version 3: oh-my-pi's title line, the header,
+    /// the old entries (migrated if needed), then the new ones. All other bytes are copied.
     ///
     /// # Errors
-    /// If reading or writing fails, or the source is no longer the one that was loaded.
+    /// If reading or writing fails, or if the source has changed since it was loaded.
     pub fn write(
         &self,
         session: &Session,
@@ -175,7 +177,7 @@ impl Change {
         if let Some(title_line) = &self.title_line {
             write_line(title_line, out)?;
         }
-        // The new title line replaces the old one, which is the first line.
+        // The new title line replaces the old one: the first line of the source.
         let replaces_title = self.title_line.is_some() && session.title_slot.is_some();
         let start = if replaces_title {
             next_line_start(source, 0)?
@@ -198,7 +200,8 @@ impl Change {
     }
 }
 
-/// Returns the file name that the agents would give a session.
+/// Returns the file name that the agents give to a session, such as
+/// `2026-01-31T12-00-00-000Z_ID.jsonl`.
 pub fn file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
@@ -209,10 +212,10 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Returns the lines of the new file for the report of a dry run.
+    /// Counts the lines of the new file and returns those that are new or changed, for a dry run.
     ///
-    /// If all of the source is copied (`entries` is `None`), only the head counts as changed: an
-    /// entry counts as copied even if it is migrated, and other lines do not count.
+    /// If the whole source is copied (`entries` is `None`), only the head lines are returned, even
+    /// if entries are migrated. Lines that are not entries are not counted then.
     pub fn plan_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<PlannedLines> {
         let mut changed_lines = self.head_lines.clone();
         let Some(entries) = &self.entries else {
@@ -223,7 +226,7 @@ impl NewSession {
         };
         let reader = EntryReader::new(session, source);
         for entry in entries {
-            // An unchanged line is in the source, and need not be in memory.
+            // Unchanged lines are only counted, so they need not be read.
             if entry.is_unchanged() {
                 continue;
             }
@@ -237,11 +240,11 @@ impl NewSession {
         })
     }
 
-    /// Writes the new file: the lines of its head, then its entries or, without a list of them,
-    /// everything after the source's header. The file ends with a newline in any case.
+    /// Writes the new file: the head lines, then the entries. If `entries` is `None`, everything
+    /// after the header of the source follows the head lines. The file always ends with a newline.
     ///
     /// # Errors
-    /// If reading or writing fails, or the source is no longer the one that was loaded.
+    /// If reading or writing fails, or if the source has changed since it was loaded.
     pub fn write(
         &self,
         session: &Session,
@@ -255,7 +258,7 @@ impl NewSession {
             None => {
                 let start = next_line_start(source, session.header.span.end())?;
                 write_migrated_from(session, source, start, out)?;
-                // If no line follows the header, the last line written is the head, which has its
+                // If no line follows the header, the last written line is a head line, which has a
                 // newline.
                 let ends_with_newline = session.ends_with_newline || start == source.len();
                 if !ends_with_newline {
@@ -275,7 +278,7 @@ impl NewSession {
 }
 
 impl NewSessionEntry {
-    /// Returns a copy of an entry as it is.
+    /// Returns an unchanged copy of an entry.
     pub fn copy_of(entry: EntryIx) -> NewSessionEntry {
         NewSessionEntry::Copied {
             entry,
@@ -286,7 +289,8 @@ impl NewSessionEntry {
         }
     }
 
-    /// Whether its line is copied as it is. An edit changes only a line that is converted.
+    /// Whether the line is copied unchanged. `edit` need not be checked, because it is applied only
+    /// to a line that is converted.
     fn is_unchanged(&self) -> bool {
         matches!(
             self,
@@ -299,8 +303,8 @@ impl NewSessionEntry {
         )
     }
 
-    /// Writes the entry's line of the new file, without its newline. A copy gets its new links
-    /// first, and is then converted. An unchanged line is not copied in memory.
+    /// Writes the line of the entry in the new file, without a newline. A copy first gets its new
+    /// links, and is then converted.
     pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         match self {
             NewSessionEntry::New(new) => out.write_all(&new.line),
@@ -316,7 +320,7 @@ impl NewSessionEntry {
                     None => None,
                 };
                 reader.with_line(*entry, |line| {
-                    // Borrows the line if it keeps its links.
+                    // If the links stay the same, the line is borrowed, not copied.
                     let line = relink_line(line, parent, first_kept.as_ref())?;
                     let Some(dialect) = target_dialect else {
                         return out.write_all(&line);
@@ -329,8 +333,8 @@ impl NewSessionEntry {
     }
 }
 
-/// Returns a line with the given parent and first kept entry. Without a change, it is the line
-/// itself, without the carriage return of a line that ends with `\r\n`.
+/// Sets the parent and the first kept entry in a line. If neither changes, returns the line itself;
+/// the `\r` of a line that ended with `\r\n` is removed.
 fn relink_line<'l>(
     line: &'l [u8],
     parent: &CopyParent,
@@ -351,12 +355,12 @@ fn relink_line<'l>(
     Ok(Cow::Owned(edit.finish()))
 }
 
-/// A gap between two migrated lines that is shorter, in bytes, is read by the reader of entries. It
-/// is usually a newline, which that reader has in its buffer already.
+/// A gap between two migrated lines with fewer bytes is read with the `EntryReader`. Such a gap is
+/// usually a newline, which the reader already has in its buffer.
 const SHORT_GAP_LEN: u64 = 64;
 
-/// Copies all bytes from an offset after the header on, with each line that migration changes
-/// replaced by the migrated one.
+/// Copies all bytes from an offset after the header to the end. Lines that a migration changes are
+/// replaced by the migrated lines.
 fn write_migrated_from(
     session: &Session,
     source: &dyn ReadAt,
@@ -374,7 +378,7 @@ fn write_migrated_from(
             start: copied_to,
             len: line.start - copied_to,
         };
-        // The gap is usually a newline, which the reader has in its buffer.
+        // A short gap is in the reader's buffer: see [`SHORT_GAP_LEN`].
         if gap.len < SHORT_GAP_LEN {
             reader.with_stored(gap, |bytes| out.write_all(bytes))??;
         } else {
@@ -386,11 +390,11 @@ fn write_migrated_from(
     copy_range(source, copied_to..session.file_len, out)
 }
 
-/// The number of bytes to read at a time in search of the end of a line.
+/// The number of bytes to read at a time when the end of a line is searched.
 const LINE_END_STEP: u64 = 4096;
 
-/// Returns the offset at which the line after the one at `offset` begins: the length of the file if
-/// there is none.
+/// Returns the offset of the next line: the one after the line that contains `offset`. If there is
+/// none, returns the length of the file.
 pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u64> {
     let mut searched_to = offset;
     while searched_to < source.len() {
@@ -404,7 +408,7 @@ pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u6
     Ok(searched_to)
 }
 
-/// Writes a line that has no newline, and a newline.
+/// Writes a line, given without its newline, and a newline.
 pub(super) fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(line)?;
     out.write_all(b"\n")

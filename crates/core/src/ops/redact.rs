@@ -1,7 +1,7 @@
-//! Redacts a session: its lines are searched in parallel, and their secrets numbered in file order.
+//! Redacts a session. Lines are searched in parallel; secrets are numbered in file order.
 //!
-//! It works on lines, whatever their format or dialect, so that no part of a damaged file is
-//! skipped.
+//! The search does not depend on the format or the agent of the lines, so that no part of a damaged
+//! file is skipped.
 
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::redact::addresses::collect_emails;
@@ -22,11 +22,11 @@ use std::ops::{ControlFlow, Range};
 /// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
 pub struct FoundSecret {
-    /// The entry's id; `None` for the header and for a line without one.
+    /// The `id` on the line; `None` if the line has none.
     pub id: Option<Text<'static>>,
     /// The physical line.
     pub line: LineNo,
-    /// The field in which it is, its kind, its placeholder and its length.
+    /// The field, the kind, the placeholder and the length of the secret.
     pub secret: Secret,
 }
 
@@ -37,21 +37,21 @@ pub struct RedactionReport {
     pub found: Vec<FoundSecret>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque_count: usize,
-    /// The number of lines that change.
+    /// The number of changed lines.
     pub changed_lines: usize,
-    /// Secrets that cannot be replaced, because they are not in a string.
+    /// Secrets that cannot be replaced, because they are not in a JSON string.
     pub unreplaceable: Vec<FoundSecret>,
-    /// Secrets whose text may be ordinary elsewhere, where they remain.
+    /// Texts that are a secret in one place but may be ordinary in others, where they remain.
     pub kept_ordinary: Vec<FoundSecret>,
-    /// The number of different e-mail addresses, which are kept.
+    /// The number of distinct e-mail addresses, which are kept.
     pub address_count: usize,
-    /// The number of different keys that documentation uses as examples, which are kept.
+    /// The number of distinct example keys from documentation, which are kept.
     pub example_count: usize,
 }
 
 impl RedactionReport {
-    /// Returns the places of each secret, in the order of their first places. Two places have the
-    /// same secret if they got the same placeholder.
+    /// Groups the places by secret, in the order of the first place of each. Two places have the
+    /// same secret if they have the same placeholder.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
         let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();
@@ -68,7 +68,7 @@ impl RedactionReport {
         secrets
     }
 
-    /// Returns the number of secrets of each kind.
+    /// Returns the number of distinct secrets of each kind.
     pub fn count_by_kind(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
         for places in self.group_by_secret() {
@@ -78,9 +78,9 @@ impl RedactionReport {
     }
 }
 
-/// Finds the secrets of a session. If `out` is given, writes the session without them; lines with
-/// nothing to remove are copied byte for byte. A secret found in one place is removed in all
-/// places, in every spelling.
+/// Finds the secrets of a session. If `out` is given, writes the session without them; lines
+/// without secrets are copied byte for byte. A secret that is found in one place is removed in all
+/// places, whatever its encoding there.
 pub fn redact_session(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -91,8 +91,9 @@ pub fn redact_session(
     let mut lines = searched.lines;
     let mut addresses = searched.addresses;
 
-    // The placeholders in a built-in summary have the numbers that the rules alone give. If values
-    // are searched for as well, these numbers are given first.
+    // A summary that pisess builds has placeholders with the numbers that the rules alone would
+    // give. If values are searched for, too, secrets are numbered by the rules first, so that these
+    // numbers stay valid.
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number_secrets(source, redactor, workers)?;
     }
@@ -111,10 +112,10 @@ pub fn redact_session(
         example_count: searched.examples.len(),
         ..RedactionReport::default()
     };
-    // The offset up to which the source was copied.
+    // The offset in the source up to which bytes were copied.
     let mut copied_end = 0;
     for mut line in lines {
-        // Asked first, because the secrets are taken from the line below.
+        // Determined before the secrets are taken out of `line.finds` below.
         let is_clean = line.finds.is_clean();
         for secret in redactor.take_irreplaceable(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
@@ -140,8 +141,8 @@ pub fn redact_session(
     Ok(report)
 }
 
-/// Returns the secrets in these lines that are removed from all lines. Secrets whose text may be
-/// ordinary elsewhere are removed only where they were found.
+/// Returns the secrets in these lines that are to be removed from all lines. A secret whose text
+/// may be ordinary elsewhere is removed only where it was found, so it is left out.
 fn values_to_remove_everywhere(
     redactor: &Redactor,
     lines: &[SearchedLine],
@@ -154,8 +155,8 @@ fn values_to_remove_everywhere(
     values
 }
 
-/// Removes from `addresses` what looks like an e-mail address but is part of one of these secrets.
-/// The report lists the addresses that are kept, and such an address is not kept.
+/// Removes the addresses that are part of one of these secrets. `addresses` counts those that are
+/// kept, and these are redacted together with the secret.
 fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<Vec<u8>>) {
     let mut in_secrets = BTreeSet::new();
     for value in values {
@@ -164,19 +165,20 @@ fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<
     addresses.retain(|address| !in_secrets.contains(address));
 }
 
-/// Merges the lines found by a second search into those of the first, in file order. Of two results
-/// for one line, the second search's is kept: it knows more values.
+/// Merges the results of two searches, in file order. If both have a line, the result of the second
+/// search is kept, because it knew more values.
 fn merge_lines(second: Vec<SearchedLine>, mut first: Vec<SearchedLine>) -> Vec<SearchedLine> {
     let mut merged = second;
     merged.append(&mut first);
-    // The sort is stable, so a line of the second search precedes that of the first.
+    // The sort is stable, so of two results for a line, that of the second search comes first and
+    // is kept.
     merged.sort_by_key(|line| line.number);
     merged.dedup_by_key(|line| line.number);
     merged
 }
 
-/// Numbers the secrets that the rules find in a session, as the placeholders of its copy are
-/// numbered.
+/// Numbers the secrets that the rules find in a session. These are the numbers that the
+/// placeholders of its redacted copy have.
 ///
 /// # Errors
 /// If reading fails.
@@ -190,7 +192,7 @@ pub fn number_secrets(
     Ok(())
 }
 
-/// Returns the input of [`Redactor::number_secrets`].
+/// Converts lines to the input of [`Redactor::number_secrets`].
 fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<'_>> + Clone {
     lines.iter().map(|line| LineToNumber {
         finds: &line.finds,
@@ -198,18 +200,18 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
     })
 }
 
-/// Searches a redacted copy again for the secrets that were removed from it.
+/// Searches a redacted copy for the secrets that were removed. Returns those that remain: none, if
+/// the copy is correct.
 ///
-/// Text that is a secret in one place and ordinary in another remains on purpose: it is reported as
-/// `kept_ordinary`. Returns what else remains: nothing, if the copy is correct.
+/// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
+/// texts are not returned, but set as [`RedactionReport::kept_ordinary`].
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
     report: &mut RedactionReport,
     workers: usize,
 ) -> io::Result<Vec<FoundSecret>> {
-    // What the rules would find anew in the copy is of no interest here: only the secrets that were
-    // removed are searched for, as values.
+    // The rules are not applied to the copy: only the values that were removed are searched for.
     redactor.search.narrow_with(redactor.found_values());
     let second_report = redact_session(copy, redactor, workers, None)?;
     let mut remaining = Vec::new();
@@ -225,12 +227,12 @@ pub fn find_remaining(
     Ok(remaining)
 }
 
-/// What was found in a session, or in a part of it.
+/// The result of searching a session, or a part of one.
 #[derive(Debug, Default)]
 struct SearchedPart {
-    /// The lines with something to remove, or with placeholders, in file order.
+    /// The lines with secrets, with other content to remove, or with placeholders. In file order.
     lines: Vec<SearchedLine>,
-    /// The number of physical lines, also of those that have neither.
+    /// The number of all physical lines.
     line_count: u32,
     /// The e-mail addresses.
     addresses: BTreeSet<Vec<u8>>,
@@ -239,9 +241,10 @@ struct SearchedPart {
 }
 
 impl SearchedPart {
-    /// Adds a line at an offset in the file. All lines of the part before it were counted.
+    /// Adds a line at an offset in the file. `line_count` must be the number of lines of the part
+    /// before it.
     fn add_line(&mut self, line: &[u8], offset: u64, finds: Finds) {
-        // Only a line with secrets is parsed: the report names its entry.
+        // The report needs the entry of a secret, so only a line with secrets is parsed.
         let entry = if finds.has_secrets() {
             Raw::parse(line).unwrap_or(Raw::NULL)
         } else {
@@ -260,7 +263,7 @@ impl SearchedPart {
         });
     }
 
-    /// Adds what was found in the part of the file that follows.
+    /// Appends the result for the next part of the file.
     fn append_part(&mut self, mut next: SearchedPart) {
         for line in &mut next.lines {
             line.number.0 += self.line_count;
@@ -275,18 +278,18 @@ impl SearchedPart {
 /// A line of a [`SearchedPart`].
 #[derive(Debug)]
 struct SearchedLine {
-    /// Its number, counted from the start of the part.
+    /// The number of the line, counted from the start of the part.
     number: LineNo,
     span: Span,
-    /// The id of its entry; `None` if it has none, or if no secret is in the line.
+    /// The `id` on the line; `None` if there is none, or if the line has no secret.
     id: Option<Text<'static>>,
-    /// Whether it is a compaction or a branch summary.
+    /// Whether the line is a compaction or a branch summary.
     is_summary: bool,
     finds: Finds,
 }
 
 impl SearchedLine {
-    /// Returns a secret of this line, as it is reported.
+    /// Returns a secret of this line, with its place for the report.
     fn locate_secret(&self, secret: Secret) -> FoundSecret {
         FoundSecret {
             id: self.id.clone(),
@@ -295,8 +298,8 @@ impl SearchedLine {
         }
     }
 
-    /// Writes the line without its secrets. A title line keeps its length, because oh-my-pi
-    /// overwrites it in place.
+    /// Writes the line without its secrets. A title line is padded to its old length, because
+    /// oh-my-pi overwrites it in place.
     fn write_redacted(self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let bytes = source.read_range(self.span.range())?;
         let redacted = self.finds.apply_to(&bytes);
@@ -318,7 +321,7 @@ fn search_session(
     let mut all = SearchedPart::default();
     let buffers = Pool::new(PageBuffer::default);
     let search_part = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
-    // The parts arrive in file order, whichever thread searched them.
+    // `in_order` delivers the parts in file order, whichever thread searched them.
     in_order(chunk_ranges(source, 0), workers, search_part, |part| {
         all.append_part(part?);
         Ok::<(), io::Error>(())
@@ -326,7 +329,7 @@ fn search_session(
     Ok(all)
 }
 
-/// Searches the lines that begin in a range.
+/// Searches the lines that begin in a range of the file.
 fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,

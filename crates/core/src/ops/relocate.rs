@@ -1,4 +1,5 @@
-//! Moves a session to another project directory: its header, and its place in the agents' stores.
+//! Supports moving a session to another project directory: changes its header, and finds its new
+//! place in the agents' stores.
 
 use crate::agents::stores::{BaseDirs, Store, resolve_user_path};
 use crate::session::Header;
@@ -15,16 +16,16 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A member of a header, with its new value as JSON.
+/// The new value, as JSON, of a member of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderChange {
     key: &'static str,
     value: Vec<u8>,
 }
 
-/// Returns the changes to the header of a session that moves to the working directory `cwd`. For
-/// oh-my-pi, the session's former paths are changed as well, which that agent records. `old_path`
-/// is the path that the session has now; `None` if it stays at this path.
+/// Returns the changes to the header of a session that moves to the working directory `cwd`.
+/// `old_path` is the current path of the file; `None` if the file does not move. oh-my-pi records
+/// former paths in the header, so for oh-my-pi, `old_path` is added to these.
 pub fn header_changes_for_move(
     header: &Header,
     dialect: Dialect,
@@ -44,7 +45,7 @@ pub fn header_changes_for_move(
             former_paths.extend(recorded.items().filter_map(Raw::text));
         }
         let old_path = Text::from(old_path.to_string_lossy().into_owned());
-        // An interrupted run may have recorded it already.
+        // An interrupted run may have recorded this path already.
         if former_paths.last() != Some(&old_path) {
             former_paths.push(old_path);
         }
@@ -56,7 +57,7 @@ pub fn header_changes_for_move(
     changes
 }
 
-/// Returns the change to the header of a fork whose source moved.
+/// Returns the change to the header of a fork whose source moved to this path.
 pub fn parent_session_change(source: &Path) -> HeaderChange {
     HeaderChange {
         key: "parentSession",
@@ -64,7 +65,7 @@ pub fn parent_session_change(source: &Path) -> HeaderChange {
     }
 }
 
-/// Returns the bytes of a header after changes.
+/// Returns the header line after these changes.
 pub fn apply_header_changes(header: &Header, changes: &[HeaderChange]) -> io::Result<Vec<u8>> {
     let mut edit = Edit::new(&header.bytes)?;
     for change in changes {
@@ -87,10 +88,10 @@ pub fn write_with_header(
 }
 
 /// Returns the directory in which the agent looks for sessions of the new project. `None` if the
-/// session stays where it is, because its directory is in no store or is a flat store.
+/// session stays in its directory, because that is not in a store, or is a flat store.
 ///
-/// `folder` is the session's directory. The stores are as seen from the old and from the new
-/// working directory.
+/// `folder` is the directory of the session file. `old_stores` are the stores for the old working
+/// directory, and `new_stores` those for the new one.
 pub fn find_project_folder<'a>(
     folder: &Path,
     dialect: Dialect,
@@ -99,15 +100,15 @@ pub fn find_project_folder<'a>(
 ) -> Option<&'a Path> {
     let agent = find_store_agent(folder, dialect, old_stores)?;
     let target = new_stores.iter().find(|store| store.agent == agent)?;
-    // A flat store holds all projects.
+    // A flat store has the sessions of all projects in one directory.
     if target.is_flat() && folder == target.root {
         return None;
     }
     target.folders.first().map(PathBuf::as_path)
 }
 
-/// Returns the agent whose store holds a directory of sessions. If the stores of both do, as when
-/// both are set to use the same directory, it is the session's own agent.
+/// Returns the agent whose store contains this directory of sessions. If both agents use the same
+/// directory, returns `dialect`, the session's own agent.
 fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
     let mut holders = Vec::new();
     for store in stores {
@@ -122,15 +123,16 @@ fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option
     holders.first().copied()
 }
 
-/// Whether a path is, contains, or is inside of a directory that may have sessions of a project or
-/// of a directory below the project.
+/// Whether sessions of a project, or of a directory below the project, may be at, below or above a
+/// path.
 ///
-/// The stores are as seen from the project. Only names of directories are compared.
+/// `stores` are the stores for the project. Only names of directories are compared; nothing is
+/// read.
 pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
     stores.iter().any(|store| may_hold_sessions_of(path, store))
 }
 
-/// Does what [`may_hold_sessions`] does for one store.
+/// Does the work of [`may_hold_sessions`] for one store.
 fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
     let Ok(path_in_store) = path.strip_prefix(&store.root) else {
         // The path may contain the whole store.
@@ -140,7 +142,7 @@ fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
         // The path is the root of the store.
         return true;
     };
-    // A flat store has no directories of projects, so any file in it may be of this one.
+    // A flat store has no directories for projects, so any file in it may be of this project.
     store.is_flat()
         || store
             .folders
@@ -148,8 +150,8 @@ fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
             .any(|folder| is_named_after(folder_name, folder))
 }
 
-/// Whether a directory of a store has the name of a project's directory, or of one below it:
-/// `--p--` and `--p-sub--`, but not `--pq--`.
+/// Whether the name of a directory in a store is that for a project, or for a directory below the
+/// project. For the project `--p--`, these are `--p--` and `--p-sub--`, but not `--pq--`.
 fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
     let project_name = project_folder.file_name().unwrap_or_default();
     let project_name = project_name.as_encoded_bytes();
@@ -161,8 +163,8 @@ fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
     }
 }
 
-/// Returns the working directory of a session after the directory `old` became `new`; `None` if it
-/// is neither `old` nor below it. A relative `cwd` is resolved against `here`.
+/// Returns the new working directory of a session after the directory `old` was moved to `new`.
+/// `None` if `cwd` is neither `old` nor below it. A relative `cwd` is resolved against `here`.
 pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;
@@ -172,7 +174,7 @@ pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<Pa
     if is_windows_absolute(old_bytes) {
         let below_old = strip_folder(absolute_cwd.as_os_str().as_encoded_bytes(), old_bytes)?;
         let below_old = std::str::from_utf8(below_old).ok()?;
-        // Part by part, because the new directory may be on another system.
+        // Joined part by part, because the new directory may be on a system with another separator.
         let mut moved = new.to_owned();
         for part in below_old.split(['/', '\\']) {
             if !part.is_empty() {
@@ -184,7 +186,7 @@ pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<Pa
 
     let below_old = absolute_cwd.strip_prefix(old).ok()?;
     if below_old.as_os_str().is_empty() {
-        // Joined to an empty path, it would end with a slash.
+        // `join` with an empty path would add a slash at the end.
         return Some(new.to_owned());
     }
     Some(new.join(below_old))

@@ -1,9 +1,9 @@
-//! Validates that a new entry has what an agent requires of it, by the tables of
+//! Validates that a new entry has the fields that an agent requires, by the tables of
 //! [`crate::session::entry`].
 //!
-//! `append` refuses an entry that an agent would not have written. Fields outside of the tables are
-//! not validated, nor are entries of a type that neither agent knows. What a stored entry lacks is
-//! in [`super::check`].
+//! `append` refuses an entry that an agent would not have written. Fields that are not in the
+//! tables, and entries of a type that neither agent knows, are not validated. Missing fields of
+//! stored entries are found by [`super::check`].
 
 use super::Refusal;
 use crate::session::dialect::Dialect;
@@ -50,8 +50,8 @@ pub(super) const COST: &[FieldSchema] = &[required("total", FieldType::Number)];
 
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
-/// Returns the fields that an agent requires in a block. `is_type` is whether the block has this
-/// type. A type without a table requires none.
+/// Returns the fields that an agent requires in a block; empty if there is no table for its type.
+/// `is_type` returns whether the block has a type.
 pub(super) fn block_fields(
     dialect: Dialect,
     is_type: impl Fn(&str) -> bool,
@@ -64,8 +64,8 @@ pub(super) fn block_fields(
     &[]
 }
 
-/// Validates a new entry of type `kind`. An entry that only the other agent writes is refused; one
-/// that neither agent writes is not validated.
+/// Validates a new entry of type `kind`. A type that only the other agent writes is refused. A type
+/// that neither agent writes is accepted without validation.
 pub(super) fn check_new_entry(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;
     if let Some(fields) = schema.for_agent(dialect) {
@@ -89,11 +89,11 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
         .any(|&dialect| kind.schema().fields.for_agent(dialect).is_some())
 }
 
-/// Validates a message of a context, which may be one that no entry stores. Of the fields of its
-/// role, only those that a model reads are required.
+/// Validates a message of a context, which need not be stored in an entry. Only the fields that a
+/// model reads are required: `content` or `summary`, depending on the role.
 ///
 /// # Errors
-/// If the agent could not handle it.
+/// If the agent could not handle the message.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();
@@ -107,8 +107,8 @@ pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     check_fields(dialect, message, &read_fields)
 }
 
-/// Validates an entry against `fields`, those of its type. If it is a message entry, its message is
-/// validated as well. A refusal names the type of the entry or the role of the message.
+/// Validates an entry against `fields`, the fields of its type. For a message entry, also validates
+/// the message. A refusal names the type of the entry or the role of the message.
 fn check_entry(
     dialect: Dialect,
     kind: Kind,
@@ -127,7 +127,7 @@ fn check_entry(
     }
 }
 
-/// Validates the message of an entry: its role must be one that the agent stores.
+/// Validates the message of an entry. Its role must be one that the agent stores.
 fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     check_fields(
         dialect,
@@ -143,8 +143,8 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
         .map_err(|refusal| explain_refusal(dialect, &name, fields, refusal))
 }
 
-/// Returns the name of a message's role, and its fields. The role must be one that the agent
-/// writes, and for which `is_allowed` is true. Otherwise the refusal lists the roles that are.
+/// Returns the name of a message's role, and the fields of this role. If the agent does not write
+/// the role, or `is_allowed` is false for it, the refusal lists the roles that are allowed.
 fn find_role(
     dialect: Dialect,
     message: Raw,
@@ -174,8 +174,8 @@ fn find_role(
     ))
 }
 
-/// Returns a refusal with `name`, that of the entry or message, before it. If it has no hint, it
-/// gets one that lists the required `fields`.
+/// Prefixes a refusal with `name`, the name of the entry or message. If the refusal has no hint,
+/// adds one that lists the required `fields`.
 fn explain_refusal(
     dialect: Dialect,
     name: &str,
@@ -186,7 +186,7 @@ fn explain_refusal(
         Refusal::Impossible { what, hint } => (what, hint),
         unreadable @ Refusal::Unreadable(_) => return unreadable,
     };
-    // What refused a value may have said more precisely what to write.
+    // An existing hint is more precise, so it is kept.
     if hint.is_some() {
         return Refusal::Impossible { what, hint };
     }
@@ -201,11 +201,11 @@ fn explain_refusal(
     Refusal::with_hint(what, hint)
 }
 
-/// Returns the refusal of a value, given the refusal of a part of it. `part` is the name of the
+/// Converts the refusal of a part of a value to the refusal of the value. `part` is the name of the
 /// part.
 ///
-/// A refusal that begins with "is" continues the name as a sentence: "PART is not a number". Any
-/// other follows after a colon.
+/// A text that begins with "is" continues the name to a sentence: "PART is not a number". Any other
+/// text follows after a colon.
 fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
@@ -219,10 +219,10 @@ fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Validates an object against these fields. If it has several members of one name, the last
-/// counts, as for `JSON.parse`.
+/// Validates an object against these fields. If the object has several members with the same name,
+/// the last counts, as for `JSON.parse`.
 fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
-    // A single walk, because an object may contain much text.
+    // The members are collected once, because an object may contain much text.
     let members: Vec<_> = object.members().collect();
     for &FieldSchema {
         name,
@@ -282,7 +282,7 @@ fn check_value(dialect: Dialect, value: Raw, field_type: FieldType) -> Result<()
     }
 }
 
-/// Refuses a value with "is" and `what`, unless the condition is true.
+/// If the condition is false, returns a refusal with the text "is `what`".
 fn require(condition: bool, what: &str) -> Result<(), Refusal> {
     if condition {
         Ok(())

@@ -1,4 +1,4 @@
-//! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a
+//! Builds the rows of the tree for people, in parts: role, ending, text. Commands print them on a
 //! terminal, `export` on a page.
 
 use super::branches::NotesAtLeaf;
@@ -15,10 +15,10 @@ use pisess_json::text::Text;
 use std::io;
 use std::ops::Range;
 
-/// The minimum number of consecutive tool rows that are folded.
+/// The minimum number of consecutive tool rows that are folded into one.
 const SHORTEST_FOLD: usize = 3;
 
-/// The maximum number of printed rows of a branch that is not folded.
+/// The maximum number of printed rows of a branch that stays unfolded.
 const LONGEST_OPEN_BRANCH: usize = 3;
 
 /// The author of a row, which decides its colour.
@@ -36,7 +36,7 @@ pub enum Tone {
     Note,
 }
 
-/// How a turn, a tool or a command ended, if not normally.
+/// The ending of a turn, a tool or a command that did not end normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// It failed.
@@ -45,24 +45,24 @@ pub enum Ending {
     Aborted,
 }
 
-/// A row in parts.
+/// The parts of a row.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    /// Its author.
+    /// The author of the row.
     pub tone: Tone,
-    /// Its role or kind: `user`, `bash`, `model`.
+    /// The role, tool or type, such as `user`, `bash` or `model`.
     pub role: Text<'a>,
-    /// How it ended, if not normally.
+    /// The ending; `None` if it was normal.
     pub ending: Option<Ending>,
-    /// Its text.
+    /// The text of the row.
     pub body: Text<'a>,
-    /// The byte range of a file path in the body, to truncate it in its middle; empty if there is
-    /// none.
+    /// The byte range of a file path in the body, which may be truncated in its middle; empty if
+    /// there is no path.
     pub path: Range<usize>,
 }
 
 impl Ending {
-    /// Returns how an entry ended, if not normally.
+    /// Returns the ending of an entry; `None` if it was normal.
     pub fn from_entry(entry: &Entry) -> Option<Ending> {
         if entry.flags.contains(Flags::FAILED) {
             Some(Ending::Failed)
@@ -78,10 +78,12 @@ impl TreeView<'_> {
     /// Returns the row of an entry in parts. The text of the body depends on the entry:
     ///
     /// - a tool result: the call that it answers, with the tool as its role;
-    /// - an entry with a rendered text: that text, with the type of a custom entry as its role;
+    /// - an entry with a text that an extension rendered: that text; the role of a custom entry is
+    ///   its type;
     /// - a reply without text: the tools that it calls;
-    /// - an aborted message that says nothing else: none, because the ending shows that;
-    /// - any other entry: the row that the loader made.
+    /// - an aborted message without other text: empty, because the ending shows that it was
+    ///   aborted;
+    /// - any other entry: the text that was collected when the session was loaded.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
         let ending = Ending::from_entry(entry);
@@ -105,7 +107,7 @@ impl TreeView<'_> {
         }
 
         if let Some(rendered) = self.rendered.get(&ix) {
-            // The row of a custom entry contains only its type.
+            // The body that was collected for a custom entry is its type, so it becomes the role.
             let is_custom = entry.kind == Kind::Custom;
             return Row {
                 role: if is_custom { row.body } else { row.role },
@@ -161,24 +163,24 @@ pub fn row_tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Rows of a view that are printed as one row.
+/// Consecutive rows of a view that are printed as one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowGroup {
-    /// The range of the rows. The printed row has the position of the first, and the id of the
-    /// last.
+    /// The indexes of the rows. The printed row has the position of the first row, and the id of
+    /// the last.
     pub rows: Range<usize>,
-    /// What the printed row represents.
+    /// The kind of the printed row.
     pub kind: GroupKind,
 }
 
-/// What a printed row represents.
+/// The content that a printed row represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
     /// An entry.
     Entry,
     /// Consecutive tool results.
     Tools,
-    /// A branch that was left.
+    /// A branch that is not continued.
     Branch,
 }
 
@@ -191,7 +193,7 @@ impl RowGroup {
     }
 }
 
-/// Returns the rows of a view in groups, each of a single row.
+/// Returns one group for each row of a view.
 pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
     let mut groups = Vec::with_capacity(view.tree_rows.len());
     for index in 0..view.tree_rows.len() {
@@ -200,8 +202,8 @@ pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
     groups
 }
 
-/// Folds runs of at least `SHORTEST_FOLD` tool results. Returns the groups of rows, in order.
-/// Together they cover all rows.
+/// Folds each run of at least `SHORTEST_FOLD` tool results into a group. Any other row is a group
+/// of its own. Returns all groups in order.
 pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<RowGroup> {
     let mut groups: Vec<RowGroup> = Vec::with_capacity(view.tree_rows.len());
     let mut index = 0;
@@ -221,8 +223,8 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
     groups
 }
 
-/// Returns the end of the run of tool results that begins with the row at `start`; `start` if that
-/// row is not one. The rows of a run follow each other without a branch.
+/// Returns the index after the run of tool results that begins at `start`; `start` itself if there
+/// is no such run. The rows of a run follow each other without a branch.
 fn find_tool_run_end(
     view: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,
@@ -232,7 +234,8 @@ fn find_tool_run_end(
     let mut end = start;
     while let Some(tree_row) = view.tree_rows.get(end) {
         let ix = tree_row.entry;
-        // A folded row would hide the label, the edit or the mark of the leaf.
+        // These rows are not folded, because a fold would hide the label, the edit or the mark of
+        // the leaf.
         let can_fold = view.session.is_message(ix, Role::ToolResult)
             && marked_entry != Some(ix)
             && view.label(ix).is_none()
@@ -268,8 +271,9 @@ pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGrou
     folded
 }
 
-/// Folds the groups of the branch that ends with the last group into one, if they are too many to
-/// be left open. `branch_start` is the index of its first group; `None` if no branch ends there.
+/// Folds the groups from `branch_start` to the end, which are one branch, into one group, unless
+/// they are few. Does nothing if `branch_start` is `None`, which means that the groups at the end
+/// are not a branch.
 fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     let Some(branch_start) = branch_start else {
         return;
@@ -286,8 +290,8 @@ fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     });
 }
 
-/// Returns the entry whose text describes the branch with these rows: its first user message, or
-/// its first entry.
+/// Returns the entry whose text describes the branch with these rows: its first user message or,
+/// without one, its first entry.
 pub fn describing_entry(view: &TreeView, rows: &Range<usize>) -> EntryIx {
     let tree_rows = &view.tree_rows[rows.clone()];
     for tree_row in tree_rows {
@@ -299,7 +303,8 @@ pub fn describing_entry(view: &TreeView, rows: &Range<usize>) -> EntryIx {
     tree_rows[0].entry
 }
 
-/// Returns the label nearest to the end of the branch with these rows.
+/// Returns the label that is nearest to the end of the branch with these rows; `None` if it has no
+/// label.
 pub fn last_label<'a>(view: &TreeView<'a>, rows: &Range<usize>) -> Option<Text<'a>> {
     let tree_rows = &view.tree_rows[rows.clone()];
     tree_rows
@@ -308,29 +313,29 @@ pub fn last_label<'a>(view: &TreeView<'a>, rows: &Range<usize>) -> Option<Text<'
         .find_map(|tree_row| view.label(tree_row.entry))
 }
 
-/// Whether the entry of a row is the only one drawn below the entry of the row before it, and both
-/// are on the path to the leaf or neither is.
+/// Whether the entry of a row is the only child, among the drawn entries, of the entry in the row
+/// before. Also requires that both entries are on the path to the leaf, or neither is.
 fn continues_row_before(view: &TreeView, index: usize) -> bool {
     let Some(index_before) = index.checked_sub(1) else {
         return false;
     };
     let tree_row = &view.tree_rows[index];
     let entry_before = view.tree_rows[index_before].entry;
-    // An only child has no connector.
+    // Only an entry with siblings has a connector.
     !tree_row.has_connector
         && view.shown_ancestor(tree_row.entry) == Some(entry_before)
         && view.is_active(entry_before) == view.is_active(tree_row.entry)
 }
 
-/// A tool whose rows are folded.
+/// A tool in a folded group.
 pub struct FoldedTool<'a> {
-    /// Its name.
+    /// The name of the tool.
     pub name: Text<'a>,
-    /// The number of its rows.
+    /// The number of folded rows of the tool.
     pub row_count: usize,
 }
 
-/// Returns the tools of the rows of a group, in the order of their first occurrence.
+/// Counts the rows of each tool in a group. Tools are in the order of their first row.
 pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<FoldedTool<'a>> {
     let mut tools: Vec<FoldedTool> = Vec::new();
     for tree_row in &view.tree_rows[rows.clone()] {
@@ -343,12 +348,11 @@ pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<Fo
     tools
 }
 
-/// Returns the entries whose content is edited for the model (pi's `context_edit`), each with the
-/// edit in effect.
+/// Returns the context edits in effect (pi's `context_edit`), by the entry that they edit.
 ///
-/// That is the last edit in the file. But an edit on another branch has no effect on an entry on
-/// the path to `leaf`. An edit without a replacement, or one with the entry's own content, undoes
-/// earlier edits.
+/// The last edit of an entry in the file is in effect. Exceptions: for an entry on the path to
+/// `leaf`, edits on other branches are ignored. An edit without a replacement, or with the stored
+/// content of the entry, undoes earlier edits, so none is in effect.
 pub fn find_edits(
     reader: &EntryReader,
     leaf: Option<EntryIx>,
@@ -389,9 +393,9 @@ pub fn find_edits(
     Ok(edits)
 }
 
-/// Returns the effect of the context edit `ix` on the entry `target`, given the member of the edit
-/// that replaces its message: `null` omits the message. Returns `None` if the entry keeps its own
-/// content.
+/// Returns the effect of the context edit `ix` on the entry `target`. `replacement` is the member
+/// of that name in the edit; `null` omits the target from the context. Returns `None` if the edit
+/// restores the stored content.
 fn parse_edit(
     reader: &EntryReader,
     ix: EntryIx,
@@ -411,18 +415,18 @@ fn parse_edit(
     Ok(Some(ContextEdit::Replace(ix)))
 }
 
-/// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
-/// those at the leaf that are a branch of their own.
+/// The size and the age of the subtree of an entry, including the entry. Notes are not counted,
+/// except those at the leaf that are a branch of their own: see [`measure_subtrees`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubtreeExtent {
     /// The number of entries that are not notes.
     pub entry_count: u32,
-    /// The time of the newest entry that counts; `None` if no time parses.
+    /// The time of the newest counted entry, in milliseconds since 1970; `None` if no time parses.
     pub newest_ms: Option<i64>,
 }
 
 impl SubtreeExtent {
-    /// Returns the extent of an entry alone, without the entries below it.
+    /// Returns the extent of an entry without its descendants.
     fn single_entry(entry: &Entry) -> SubtreeExtent {
         if entry.kind.is_bookkeeping() {
             return SubtreeExtent::default();
@@ -436,15 +440,15 @@ impl SubtreeExtent {
 
 /// Returns the extent of each entry's subtree, by entry.
 ///
-/// Notes at the leaf that are a branch of their own add to the age of the entries above them, but
-/// not to their size.
+/// If the notes at the leaf are a branch of their own, their time counts for the entries above
+/// them, but their number does not.
 pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     let mut extents: Vec<SubtreeExtent> = session
         .entries
         .iter()
         .map(SubtreeExtent::single_entry)
         .collect();
-    // Backwards, so that the extent of each entry is complete before it is added to its parent.
+    // Backwards, so that the extent of an entry is final before it is added to that of its parent.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
@@ -464,7 +468,7 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
 /// of the entries above it.
 fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     let at_leaf = NotesAtLeaf::find(session, |ix| extents[ix.index()].entry_count > 0);
-    // The first of these notes is the leaf.
+    // The notes are listed from the leaf upwards.
     let Some(&leaf) = at_leaf.notes.first() else {
         return;
     };
@@ -483,7 +487,7 @@ fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     }
 }
 
-/// Returns the time of an entry in milliseconds since 1970, if it has one that parses.
+/// Returns the time of an entry in milliseconds since 1970; `None` if it does not parse.
 fn entry_time(entry: &Entry) -> Option<i64> {
     if entry.time_ms == Entry::NO_TIME {
         return None;

@@ -1,4 +1,4 @@
-//! An entry in full for people: its texts, and its other fields by name.
+//! Formats a whole entry for people: its texts, and its other fields by name.
 
 mod compaction;
 mod reading;
@@ -22,7 +22,7 @@ pub enum EntryPart {
     Body(Text<'static>),
 }
 
-/// The length up to which strings of one line are printed beside their name.
+/// The maximum length in bytes of a string that is printed beside its name.
 const SHORT_STRING_LEN: usize = 100;
 
 /// Returns the members of an object with decoded keys, in file order and including duplicates.
@@ -32,8 +32,8 @@ fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)>
         .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
-/// Appends a value with its name: beside the name if it is a string of one short line or JSON of
-/// one line, else below the name.
+/// Appends a value with its name. A short string of one line, and JSON of one line, are placed
+/// beside the name; anything else below it.
 fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let Some(text) = value.text() else {
         push_json(name, value, parts);
@@ -48,8 +48,8 @@ fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Appends a value as formatted JSON, with its name: beside the name if it is on one line, else
-/// below the name.
+/// Appends a value as formatted JSON with its name. JSON of one line is placed beside the name;
+/// anything else below it.
 fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let json = pretty(value);
     let json = Text::from(String::from_utf8_lossy(&json).into_owned());
@@ -61,7 +61,7 @@ fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Returns the members of an object, except for those with a key in `omitted`. Each has its name.
+/// Returns the members of an object as named parts, except those with a key in `omitted`.
 pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     let mut parts = Vec::new();
     for (key, value) in decoded_members(object) {
@@ -73,8 +73,8 @@ pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     parts
 }
 
-/// Appends a block of a message's content: a text as it is, thinking with a title, a tool call as
-/// an outline, a description of an image. Any other block is appended as JSON.
+/// Appends a block of a message's content. A text is appended unchanged, thinking with a title, a
+/// tool call as an outline, and an image as a description. Any other block is appended as JSON.
 pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     match kind.as_bytes() {
@@ -102,7 +102,7 @@ pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
         _ => {}
     }
 
-    // A block of an unknown type, or one without the text that its type has.
+    // The type is unknown, or the block lacks the text that its type requires.
     let name = if kind.is_empty() {
         Text::from("block")
     } else {
@@ -111,7 +111,7 @@ pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     push_json(name, block, parts);
 }
 
-/// Returns the type and size of a picture, in place of its bytes.
+/// Returns the type and size of an image, such as `image/png, 12 KB of base64`.
 fn describe_image(block: Raw) -> Text<'static> {
     let data = block.get("data").and_then(Raw::raw_string);
     let length = data.map_or(0, <[u8]>::len);
@@ -120,8 +120,8 @@ fn describe_image(block: Raw) -> Text<'static> {
     Text::from(format!("{mime_type}, {} of base64", format_bytes(length)))
 }
 
-/// Appends a tool call: its name and id as the title, then its arguments as one text. In that text,
-/// the content of a file to write has its own lines, and is not a JSON string.
+/// Appends a tool call: its name and id as the title, then its arguments as one text. Arguments of
+/// several lines, such as the content of a file to write, are not JSON-escaped in this text.
 fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     let mut title = Text::from("toolCall").into_owned();
     for key in ["name", "id"] {
@@ -135,7 +135,7 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     let Some(arguments) = call.get("arguments") else {
         return;
     };
-    // The call of a model that did not follow the schema.
+    // The model did not follow the schema of the tool.
     if !arguments.is_object() {
         push_json(Text::from("arguments"), arguments, parts);
         return;
@@ -144,13 +144,13 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     parts.push(EntryPart::Body(format_outline(&named)));
 }
 
-/// Formats parts as one text: each name on its own line, with its text indented below it, or with
-/// its short value beside it.
+/// Formats parts as one text. Each name is on a separate line, with a short value beside it, or
+/// with a text indented below it.
 fn format_outline(parts: &[EntryPart]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
-            // Its body follows, and begins with a newline.
+            // A body follows, whose lines each begin with a newline.
             EntryPart::Title(name) => out.push(name),
             EntryPart::Field(name, value) => {
                 out.push(name);
@@ -167,8 +167,8 @@ fn format_outline(parts: &[EntryPart]) -> Text<'static> {
     out
 }
 
-/// Appends the lines of a text, each after a newline and indented unless it is empty. A newline at
-/// the end of the text begins no line.
+/// Appends the lines of a text, each after a newline. Lines that are not empty are indented. A
+/// newline at the end of the text does not begin another line.
 fn push_indented_lines(text: &Text, out: &mut Text<'static>) {
     let bytes = text.as_bytes();
     let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);

@@ -1,5 +1,5 @@
-//! The branch to prune: from the child of the nearest branch point above an entry, with all that
-//! follows.
+//! Finds the branch to prune: the subtree that begins below the nearest branch point above an
+//! entry.
 
 use crate::ops::branches::{Branch, find_branch_start, find_branches};
 use crate::session::Session;
@@ -12,15 +12,16 @@ use crate::session::tree::{Ancestry, Tree};
 pub struct PrunableBranch {
     /// The position at which it diverges from others.
     pub branch_point: Position,
-    /// The branches that end in it, newest first.
+    /// The branches whose tips are in the pruned branch, newest first.
     pub tips: Vec<Branch>,
-    /// Whether the leaf is in it.
+    /// Whether the leaf is in the branch.
     pub is_active: bool,
-    /// For each entry of the session, whether it is removed.
+    /// For each entry of the session, whether pruning removes it.
     pub is_removed: Vec<bool>,
 }
 
-/// Returns the branch that an entry is on; `None` if the session does not branch above the entry.
+/// Returns the branch that contains an entry; `None` if the session does not branch above the
+/// entry.
 ///
 /// Labels of other entries and the name of the session stay, even if they were set in the branch.
 pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBranch> {
@@ -43,8 +44,9 @@ pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBr
     })
 }
 
-/// Returns the bookkeeping entries that are still in effect when others are removed: the last label
-/// of each entry that stays, and the last name of the session. They are in no order.
+/// Returns the bookkeeping entries that must stay when others are removed, because they are in
+/// effect: the last label of each entry that stays, and the last name of the session. In no
+/// particular order.
 pub(super) fn find_bookkeeping_to_keep(
     session: &Session,
     is_removed: impl Fn(EntryIx) -> bool,
@@ -62,7 +64,7 @@ pub(super) fn find_bookkeeping_to_keep(
             kept.push(change.entry);
         }
     }
-    // Each agent has its own kind of entry for the name.
+    // pi and oh-my-pi store the name in different kinds of entries.
     for kind in [Kind::SessionInfo, Kind::TitleChange] {
         let name_change = session
             .entry_indexes()

@@ -1,15 +1,16 @@
-//! The entries above compactions to prune: those that no branch needs.
+//! Finds the entries above compactions that can be pruned, because no branch needs them.
 //!
 //! ```text
 //! a  b  C1  c  d  e  C2  f  g        C2 keeps from e: a, b, C1, c and d are removed
 //! ```
 //!
-//! Not removed are the last model, thinking level and mode, and what extensions and unknown
-//! programs have stored.
+//! The last model, thinking level and mode stay, and so do entries that extensions or unknown
+//! programs have written.
 //!
-//! A branch needs everything from its last compaction on, and what this compaction keeps and refers
-//! to. It needs the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]), and the
-//! targets of context edits that stay. A branch without a compaction stays whole.
+//! A branch needs all entries from its last compaction on, the entries that this compaction keeps
+//! and refers to, and the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]).
+//! The targets of context edits that stay are needed, too. A branch without a compaction is needed
+//! as a whole.
 
 use super::branch::find_bookkeeping_to_keep;
 use crate::ops::branches::find_branches;
@@ -21,16 +22,16 @@ use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns, for each entry, whether it is removed: it is above a compaction, no branch needs it,
-/// and its kind may be pruned.
+/// Returns, for each entry, whether it is to be removed. An entry is removed if it is above a
+/// compaction, no branch needs it, and its kind may be pruned.
 pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
     let Uncompacted {
         is_uncompacted,
         compactions,
     } = find_uncompacted_entries(session);
-    // What a branch contains from its last compaction on, and what each compaction uses of its
-    // ancestors.
+    // Needed are the entries from the last compaction of a branch on, and the ancestors that a
+    // compaction uses.
     let mut is_needed = is_uncompacted;
     let mut is_above_compaction = vec![false; session.entries.len()];
     for compaction in compactions {
@@ -61,7 +62,7 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
         }
     }
 
-    // Last: which labels are kept depends on which entries stay.
+    // This comes last, because which labels are kept depends on which entries stay.
     for ix in find_bookkeeping_to_keep(session, |ix| is_removed[ix.index()]) {
         is_removed[ix.index()] = false;
     }
@@ -70,7 +71,7 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
 
 /// The entries that some branch contains from its last compaction on.
 struct Uncompacted {
-    /// For each entry of the session, whether it is one of them.
+    /// For each entry of the session, whether some branch contains it from its last compaction on.
     is_uncompacted: Vec<bool>,
     /// The last compactions of the branches.
     compactions: BTreeSet<EntryIx>,
@@ -80,7 +81,7 @@ struct Uncompacted {
 fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     let branches = find_branches(session, &Tree::new(session));
     let mut tips: Vec<EntryIx> = branches.iter().map(|branch| branch.tip).collect();
-    // The leaf need not be a tip: bookkeeping may follow it.
+    // The leaf need not be a tip, because bookkeeping may follow it.
     tips.extend(session.leaf);
 
     let mut is_uncompacted = vec![false; session.entries.len()];
@@ -88,7 +89,8 @@ fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     for tip in tips {
         for ix in session.ancestors(Some(tip)) {
             if is_uncompacted[ix.index()] {
-                // Another branch contains this entry, so the walk from its tip went on from here.
+                // An earlier walk, from the tip of another branch, passed here and has covered the
+                // rest.
                 break;
             }
             is_uncompacted[ix.index()] = true;

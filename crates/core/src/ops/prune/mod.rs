@@ -8,10 +8,10 @@
 //!   Restoration ── restored_file ──> the session with them
 //! ```
 //!
-//! A payload is replaced by a placeholder. An entry is removed with its line; its children become
-//! children of the nearest ancestor that stays. Several runs add to the file; to restore, they are
-//! undone from the last to the first, whatever was appended since. Lines are changed by splicing,
-//! as stored, without migrating older formats.
+//! A payload is replaced by a placeholder. An entry is removed with its line, and its children
+//! become children of the nearest ancestor that stays. Several prunes add to the same file. A
+//! restore undoes them from the last to the first, even if entries were appended since. Only the
+//! changed bytes of a line are replaced: older formats are not migrated.
 
 mod branch;
 mod checksum;
@@ -41,30 +41,31 @@ use pisess_store::{ReadAt, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the file beside a session that holds what was pruned from it.
+/// Returns the path of the file beside a session to which its pruned content is moved:
+/// `SESSION.pruned`.
 pub fn pruned_file(session: &Path) -> PathBuf {
     with_suffix(session, ".pruned")
 }
 
-/// What to prune from a session.
+/// A plan to prune a session: the entries to remove, and the values to replace.
 #[derive(Clone, Debug)]
 pub struct PrunePlan {
-    /// The name of the operation.
+    /// The name of the operation in the pruned file.
     name: &'static str,
     /// The entries to remove, in file order.
     pub entries: Vec<EntryIx>,
-    /// The number of branches that end in them.
+    /// The number of branches whose tips are removed.
     pub branch_count: usize,
     /// The values of other entries to replace, in file order.
     values: Vec<PrunableValue>,
-    /// The agent's estimates of messages with these values replaced, in tokens, as far as they were
-    /// made when the values were found; in file order.
+    /// The agent's estimates, in tokens, of messages in which values are replaced. In file order;
+    /// only messages that were estimated when the values were found.
     pruned_message_tokens: Vec<MessageTokens>,
-    /// The mark to append, if an agent would otherwise find another leaf.
+    /// The mark to append, if an agent would otherwise take another entry for the leaf.
     mark: Option<NewEntry>,
 }
 
-/// The agent's estimate of the message of an entry.
+/// The agent's estimate, in tokens, of the message of an entry.
 #[derive(Clone, Copy, Debug)]
 struct MessageTokens {
     entry: EntryIx,
@@ -74,29 +75,30 @@ struct MessageTokens {
 /// The size of the context at the leaf, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextTokens {
-    /// As the session is.
+    /// The size before the prune.
     pub before: u64,
-    /// With the values of a plan replaced.
+    /// The size after the values of the plan are replaced.
     pub after: u64,
 }
 
 /// A value to replace.
 #[derive(Clone, Debug)]
 pub struct PrunableValue {
-    /// The entry.
+    /// The entry that contains the value.
     pub entry: EntryIx,
-    /// The path of the value in the line.
+    /// The path of the value in the line, such as `message.content[1]`.
     pub field: String,
-    /// Its kind.
+    /// The kind of the value.
     pub kind: ValueKind,
-    /// Its location.
+    /// The location of the value in the file.
     pub span: Span,
-    /// The JSON that replaces it: for a payload, a description of it; for a link, the new link.
+    /// The JSON that replaces the value: for a payload, a description of it; for a link, the new
+    /// link.
     placeholder: Vec<u8>,
 }
 
 impl PrunableValue {
-    /// Returns the members of its record, without the payload.
+    /// Returns the members of the value's record in the pruned file, without the payload.
     fn to_record(&self, session: &Session) -> Object {
         side::begin_record(&session.id(self.entry), session.entry(self.entry).line)
             .str("field", &self.field)
@@ -114,12 +116,12 @@ impl PrunableValue {
 }
 
 impl PrunePlan {
-    /// Whether there is nothing to prune.
+    /// Whether nothing is to be pruned.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.values.is_empty()
     }
 
-    /// Returns the payloads among the values.
+    /// Returns the values that are payloads, without the links.
     pub fn payloads(&self) -> impl Iterator<Item = &PrunableValue> {
         self.values
             .iter()
@@ -134,8 +136,8 @@ impl PrunePlan {
             .count()
     }
 
-    /// Returns the number of bytes by which the session becomes shorter. Replaced links are not
-    /// counted. The newlines of removed lines and of the mark are.
+    /// Returns the number of bytes by which the session becomes shorter. The newlines of removed
+    /// lines and of the mark are counted, but not the replaced links.
     pub fn saved_bytes(&self, session: &Session) -> usize {
         const NEWLINE_LEN: u64 = 1;
 
@@ -153,7 +155,7 @@ impl PrunePlan {
         removed.saturating_sub(added) as usize
     }
 
-    /// Returns the operation that the pruned file will list.
+    /// Returns the operation as the first line of the pruned file will list it.
     fn to_operation(&self) -> Operation {
         Operation {
             name: self.name.to_owned(),
@@ -163,8 +165,8 @@ impl PrunePlan {
         }
     }
 
-    /// Writes the pruned file: the records of the `previous` one that the session does not contain,
-    /// then those of this prune. The first line lists the operations of both.
+    /// Writes the pruned file. The first line lists all operations. The records of `previous` that
+    /// are still missing in the session follow, then the records of this prune.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -173,7 +175,7 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut operations = Vec::new();
-        // What earlier prunes removed can still be restored.
+        // The content that earlier prunes removed must stay restorable.
         if let Some(previous) = previous {
             for missing in &previous.missing {
                 operations.push(missing.operation.clone());
@@ -194,8 +196,8 @@ impl PrunePlan {
         self.write_records(session, source, out)
     }
 
-    /// Writes the records of this prune in file order: for each entry, the entry itself or its
-    /// values. The record of the mark is last.
+    /// Writes the records of this prune in file order: for each entry, a record of the removed
+    /// entry, or of its replaced values. The record of the mark is the last.
     fn write_records(
         &self,
         session: &Session,
@@ -207,7 +209,7 @@ impl PrunePlan {
             line: session.header.line,
             id: None,
         };
-        // Both have the file order, so the next one is always at the front.
+        // Both are in file order, so the next one is always at the front.
         let mut removed_entries = self.entries.iter().copied().peekable();
         let mut values = self.values.iter().peekable();
         for ix in session.entry_indexes() {
@@ -253,7 +255,7 @@ impl PrunePlan {
         let estimate = |ix: EntryIx| session.message_tokens(ix);
         let before = sum_context_tokens(session, reader, estimate, workers)?;
 
-        // The file as it will be, without writing it.
+        // Reads the file as it would be after the prune, without writing it.
         let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
         let reader_after = || EntryReader::new(session, source).with_replacements(&replacements);
@@ -262,7 +264,8 @@ impl PrunePlan {
         Ok(ContextTokens { before, after })
     }
 
-    /// Returns the estimate of a message once the values are replaced; `None` if it is not known.
+    /// Returns the estimate, in tokens, of a message after its values are replaced; `None` if it is
+    /// not known.
     fn message_tokens_after(&self, session: &Session, ix: EntryIx) -> Option<u64> {
         let is_changed = self
             .values
@@ -278,8 +281,8 @@ impl PrunePlan {
         Some(estimates[index].tokens)
     }
 
-    /// Returns the session without what is pruned: lines are removed with their newlines, values
-    /// are replaced by their placeholders, and the mark is appended.
+    /// Returns the session after the prune: lines of removed entries are left out with their
+    /// newlines, values are replaced by their placeholders, and the mark is appended.
     pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
         let mut replacements: Vec<Replacement> = Vec::new();
         for &ix in &self.entries {
@@ -310,7 +313,7 @@ impl PrunePlan {
         });
 
         if let Some(mark) = &self.mark {
-            // If the last line was removed, the line before it ends with a newline.
+            // If the last line was removed, the new last line ends with a newline.
             let ends_with_newline = session.ends_with_newline || kept_end == source.len();
             if !ends_with_newline {
                 pruned.push_new_bytes(b"\n");
@@ -322,16 +325,17 @@ impl PrunePlan {
     }
 }
 
-/// The last line before a removed entry that stays and is the header's or an entry's.
+/// The line behind which a removed entry is restored: the last line before it that stays, and is
+/// the header or an entry.
 struct RecordAnchor<'s> {
     line: LineNo,
     /// The id of the entry; `None` for the header, and for an entry without an id.
     id: Option<Text<'s>>,
 }
 
-/// Returns the members of the record of a removed entry, without the payload. The record names the
-/// anchor, and the number of lines from the anchor to the entry. `has_newline` is whether the line
-/// of the entry ends with one.
+/// Returns the members of the record of a removed entry, without the payload. The record contains
+/// the id of the anchor, and the number of lines from the anchor to the entry. `has_newline` is
+/// whether the line of the entry ends with a newline.
 fn entry_record(
     session: &Session,
     ix: EntryIx,
@@ -351,9 +355,9 @@ fn entry_record(
         .number("distance", f64::from(distance))
 }
 
-/// Returns the members of the record of an appended mark, without the payload. The record has
-/// `newline` if the session did not end with one, so that a restore removes the newline that was
-/// added before the mark.
+/// Returns the members of the record of an appended mark, without the payload. If the session did
+/// not end with a newline, one is added before the mark; the record then has `"newline":false`, so
+/// that a restore removes that newline.
 fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     let members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
         .str("kind", side::MARK_KIND)
@@ -365,11 +369,12 @@ fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     }
 }
 
-/// Returns the size of the context at the leaf, as the sum of the agent's estimates of its
+/// Returns the size of the context at the leaf, in tokens: the sum of the agent's estimates of its
 /// messages.
 ///
-/// `known_estimate` returns the estimate of a stored message, as far as it is known. Other messages,
-/// and those that the agent builds, are read and estimated here, on up to `workers` threads.
+/// `known_estimate` returns the estimate of a stored message, or `None` if it is not known.
+/// Messages without a known estimate, and messages that the agent builds, are read and estimated
+/// here, on up to `workers` threads.
 fn sum_context_tokens<'a>(
     session: &Session,
     reader: impl Fn() -> EntryReader<'a> + Sync,
@@ -383,7 +388,8 @@ fn sum_context_tokens<'a>(
     let mut not_estimated = Vec::new();
     for message in &context.messages {
         match known_estimate(message.entry) {
-            // An estimate is that of the stored message, not of one that the agent makes of it.
+            // The known estimate is that of the stored message, so it does not apply to a message
+            // that the agent builds from the entry.
             Some(tokens) if matches!(message.body, Body::Stored) => sum += tokens,
             _ => not_estimated.push(message),
         }
@@ -400,8 +406,8 @@ fn sum_context_tokens<'a>(
     Ok(sum)
 }
 
-/// Returns where a part of a line is in the file. `part` must be a slice of `line`, and `line_span`
-/// the location of `line` in the file.
+/// Returns the location in the file of a part of a line. `part` must be a slice of `line`, because
+/// its offset is computed from the addresses. `line_span` is the location of `line`.
 fn locate_part(part: &[u8], line: &[u8], line_span: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {

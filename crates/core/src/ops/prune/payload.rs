@@ -1,10 +1,10 @@
-//! The parts of an entry that can be pruned: images, results of tools and commands, details of
-//! extensions.
+//! Finds the payloads of entries that can be pruned: images, results of tools and commands, details
+//! of extensions.
 //!
-//! Each payload is one JSON value of the line, named by its path (`message.content[1]`). It is
-//! replaced by a placeholder that the agents accept in its place and a model understands. Values
-//! that providers verify or agents compute with are kept: signatures, thinking, summaries with
-//! their details, data of `custom` entries.
+//! Each payload is one JSON value in the line, identified by its path (`message.content[1]`). It is
+//! replaced by a placeholder that the agents accept and a model understands. Values that providers
+//! verify or agents compute with are kept: signatures, thinking, summaries with their details, data
+//! of `custom` entries.
 
 use super::{MessageTokens, PrunableValue, PrunePlan, locate_part, side};
 use crate::format::format_bytes;
@@ -21,7 +21,7 @@ use pisess_store::workers::{Pool, in_order};
 use std::io;
 use std::ops::Range;
 
-/// A kind of value.
+/// The kind of a value that pruning replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// An image block.
@@ -30,7 +30,7 @@ pub enum ValueKind {
     Result,
     /// Details of an extension or a tool, which a model never sees.
     Details,
-    /// The name of an entry that is removed, or its label.
+    /// A reference to a removed entry, or the label of one.
     Link,
 }
 
@@ -38,7 +38,7 @@ impl ValueKind {
     /// The kinds of payloads.
     pub const PAYLOADS: [ValueKind; 3] = [ValueKind::Image, ValueKind::Result, ValueKind::Details];
 
-    /// Returns its name.
+    /// Returns the name of the kind in the pruned file.
     pub fn name(self) -> &'static str {
         match self {
             ValueKind::Image => "image",
@@ -49,8 +49,8 @@ impl ValueKind {
     }
 }
 
-/// How many times longer than its placeholder a payload must be. A shorter one is not worth
-/// pruning, and may be a placeholder itself.
+/// A payload must be more than this many times as long as its placeholder. A shorter one is not
+/// worth pruning, and may be a placeholder itself.
 const MIN_LENGTH_RATIO: usize = 3;
 
 /// The maximum length of a tool's name in a placeholder, in UTF-16 units.
@@ -59,7 +59,7 @@ const MAX_TOOL_NAME: usize = 40;
 /// The maximum length of an image's format in a placeholder, in characters.
 const MAX_IMAGE_FORMAT: usize = 20;
 
-/// Which payloads to prune.
+/// The conditions for payloads to prune.
 #[derive(Clone, Copy)]
 struct PayloadFilter<'k> {
     /// The length in bytes that a payload must exceed.
@@ -68,10 +68,10 @@ struct PayloadFilter<'k> {
 }
 
 impl PrunePlan {
-    /// Returns the plan to prune the payloads of these kinds that take more than `threshold` bytes
-    /// in their line. Lines are read on up to `workers` threads.
+    /// Returns the plan to prune the payloads of these kinds that have more than `threshold` bytes
+    /// in the file. Lines are read on up to `workers` threads.
     ///
-    /// If the session was loaded with the estimates of its messages, messages that change are
+    /// If the session was loaded with the estimates of its messages, the changed messages are
     /// estimated, too.
     pub fn from_payloads(
         session: &Session,
@@ -82,7 +82,7 @@ impl PrunePlan {
     ) -> io::Result<PrunePlan> {
         let line_length = |&ix: &EntryIx| session.entry(ix).span.len;
         let mut entries: Vec<EntryIx> = session.entry_indexes().collect();
-        // Nothing in a reply is a payload, and no part of a line is longer than the line.
+        // A reply has no payloads, and no part of a line is longer than the line.
         entries
             .retain(|ix| line_length(ix) > threshold && !session.is_message(*ix, Role::Assistant));
 
@@ -122,8 +122,8 @@ struct FoundPayloads {
     message_tokens: Vec<MessageTokens>,
 }
 
-/// Finds the payloads of several entries. Messages that change are estimated here as well, while
-/// their lines are in memory.
+/// Finds the payloads of several entries. Also estimates the changed messages, while their lines
+/// are in memory.
 fn find_payloads_of(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -148,8 +148,9 @@ fn find_payloads_of(
     Ok(found)
 }
 
-/// Returns the agent's estimate of the message of an entry in which these values are replaced.
-/// `None` if estimates were not requested, or if the message is not stored as the agent reads it.
+/// Returns the agent's estimate, in tokens, of the message of an entry after these values are
+/// replaced. `None` if the session was loaded without estimates, or if the entry has no stored
+/// message.
 fn estimate_pruned_message(
     session: &Session,
     entry: EntryIx,
@@ -175,11 +176,12 @@ fn estimate_pruned_message(
     )
 }
 
-/// Returns the payloads of an entry that the filter accepts. `stored_line` is its line, and
-/// `line_span` the location of the line in the file.
+/// Returns the payloads of an entry that the filter accepts. `stored_line` is the line of the
+/// entry, and `line_span` its location in the file.
 ///
-/// Payloads are in messages and custom messages: in the content and output of tools and commands,
-/// in images, and in the details of roles that extensions and tools write.
+/// Payloads are searched for in messages and custom messages. They are images in the content, the
+/// content and output of tools and commands, and the details of messages that tools or extensions
+/// write.
 fn find_payloads(
     entry: EntryIx,
     stored_line: &[u8],
@@ -212,7 +214,7 @@ fn find_payloads(
     {
         finder.add_content(content, prefix, writer.as_deref());
     }
-    // The output of a command that the user ran is not in its content.
+    // A command that the user ran has its output in `output`, not in `content`.
     if let Some(writer) = &writer
         && let Some(output) = output
         && output.is_string()
@@ -222,7 +224,7 @@ fn find_payloads(
             text_placeholder(writer, output)
         });
     }
-    // Details of other roles may be what the agent computes with.
+    // The agent may compute with the details of other roles, so these are kept.
     let has_prunable_details =
         is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
     if let Some(details) = details
@@ -241,7 +243,7 @@ struct StoredMessage<'l> {
     object: Raw<'l>,
     /// The path of the object in the line, with a dot at its end; empty for the entry itself.
     prefix: &'static str,
-    /// Whether it is the entry of a custom message, which has these members itself.
+    /// Whether the object is the entry itself, as for a custom message.
     is_custom: bool,
 }
 
@@ -275,9 +277,9 @@ struct PayloadFinder<'a> {
 }
 
 impl PayloadFinder<'_> {
-    /// Adds the payloads in the content of a message: images and, if a tool or command wrote it,
-    /// its texts. `writer` is what a placeholder calls this tool or command; `None` if the content
-    /// has another origin. `prefix` is the path of the message with its dot.
+    /// Adds the payloads in the content of a message: its images and, if a tool or command wrote
+    /// it, its texts. `writer` names this tool or command for a placeholder; `None` if there is
+    /// none. `prefix` is [`StoredMessage::prefix`].
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()
@@ -288,15 +290,15 @@ impl PayloadFinder<'_> {
             });
         }
         for (index, block) in content.items().enumerate() {
-            // No part of a short block is long enough.
+            // A short block has no part that exceeds the threshold.
             if block.bytes().len() as u64 > self.filter.threshold {
                 self.add_block(block, format!("{prefix}content[{index}]"), writer);
             }
         }
     }
 
-    /// Adds a block of content as a whole if it is an image, and only its text if a tool or command
-    /// wrote it. `path` is the path of the block in the line.
+    /// Adds an image block as a whole. Of a text block that a tool or command wrote, adds only the
+    /// text. `path` is the path of the block in the line.
     fn add_block(&mut self, block: Raw, path: String, writer: Option<&str>) {
         if let Some(placeholder) = image_placeholder(block) {
             self.try_add(ValueKind::Image, path, block, || placeholder);
@@ -315,7 +317,7 @@ impl PayloadFinder<'_> {
         }
     }
 
-    /// Adds a value, unless the filter does not accept it, or it is too short to be worth its
+    /// Adds a value if the filter accepts it, and if it is long enough compared with its
     /// placeholder.
     fn try_add(
         &mut self,
@@ -328,7 +330,7 @@ impl PayloadFinder<'_> {
         if !self.filter.kinds.contains(&kind) || span.len <= self.filter.threshold {
             return;
         }
-        // Only now, because most values are excluded above.
+        // The placeholder is built only now, because most values are excluded above.
         let placeholder = make_placeholder();
         if span.len > (MIN_LENGTH_RATIO * placeholder.len()) as u64 {
             self.values.push(PrunableValue {
@@ -342,8 +344,8 @@ impl PayloadFinder<'_> {
     }
 }
 
-/// Returns the value at a path in a line, such as `message.content[1].text`, as the finder above
-/// writes them to [`PrunableValue::field`]. `None` if the line has no such value.
+/// Returns the value at a path in a line, such as `message.content[1].text`. Paths have the form of
+/// [`PrunableValue::field`]. `None` if the line has no such value.
 pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     let mut value = line;
     for part in path.split('.') {
@@ -360,8 +362,9 @@ pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     Some(value)
 }
 
-/// Returns what a placeholder calls the tool or command that wrote a message with this role; `None`
-/// for messages that neither wrote. `tool` is the message's `toolName`.
+/// Names the tool or command that wrote a message with this role, for a placeholder: the name of
+/// the tool, `a tool` or `a command`. `None` if neither wrote the message. `tool` is the `toolName`
+/// of the message.
 fn describe_writer(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
@@ -377,7 +380,7 @@ fn describe_writer(role: Role, tool: Option<Raw>) -> Option<String> {
     }
 }
 
-/// Returns the placeholder for details: an object, as the agents expect.
+/// Returns the placeholder for details. It is an object, as the agents expect.
 fn details_placeholder(details: Raw) -> Vec<u8> {
     let text = format!("[details removed, {}]", format_bytes(details.bytes().len()));
     Object::new().str("pruned", &text).finish()
@@ -385,7 +388,7 @@ fn details_placeholder(details: Raw) -> Vec<u8> {
 
 /// Returns the placeholder for a string that a tool or command wrote.
 fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
-    // Without the quotes.
+    // `text` is JSON, so its two quotes are not counted.
     let bytes = text.bytes().len().saturating_sub(2);
     string::encode_to_vec(&Text::from(format!(
         "[output of {writer} removed, {}]",
@@ -393,14 +396,14 @@ fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
     )))
 }
 
-/// Returns the placeholder for an image block, which is a block of text. `None` for any other
-/// block, and for an image without data.
+/// Returns the placeholder for an image block: a text block. `None` for any other block, and for an
+/// image without data.
 fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
     block.get("data")?.raw_string()?;
-    // The plan has the same number: what the image takes in the file, not what it decodes to.
+    // The size in the file, not that of the decoded image. The printed plan shows the same number.
     let bytes = block.bytes().len();
     let mime_type = block
         .get_text("mimeType")
@@ -409,7 +412,7 @@ fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     let format = mime_type.rsplit('/').next().unwrap_or_default();
     let format: String = format.chars().take(MAX_IMAGE_FORMAT).collect();
     let text = format!("[image removed, {} {format}]", format_bytes(bytes));
-    // Without a format, and after one that was cut at a space, a space precedes the bracket.
+    // If there is no format, or if it was cut after a space, a space precedes the bracket.
     let text = text.replace(" ]", "]");
     let placeholder = Object::new().str("type", "text").str("text", &text);
     Some(placeholder.finish())

@@ -1,11 +1,11 @@
-//! Entries to prune: their lines leave the session, and what refers to them is linked anew.
+//! Plans the removal of entries: their lines are removed, and references to them are replaced.
 //!
 //! ```text
 //! a ─ b ─ c ─ d      b and c are pruned:     a ─ d
 //! ```
 //!
-//! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may
-//! determine where the agent compacts next.
+//! If a removed entry was labelled by an entry that stays, the label is cleared, but the label
+//! entry is kept: it may determine where the agent compacts next.
 
 use super::{PrunableValue, PrunePlan, ValueKind, locate_part};
 use crate::ops::chain::Chain;
@@ -21,23 +21,23 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Why no entry of a session can be pruned.
+/// The reason why no entry of a session can be pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PruneBlocker {
-    /// It has an older format.
+    /// The session has an older format.
     #[error("it has an older format")]
     OldFormat,
-    /// Its tree is damaged.
+    /// The tree of the session is damaged.
     #[error("its tree is damaged on line {}", line.0)]
     Tree {
-        /// The first such line.
+        /// The first line with such a defect.
         line: LineNo,
     },
 }
 
 impl PruneBlocker {
-    /// Fails if entries cannot be removed from a session, because their ids are not certain:
-    /// children, labels and compactions name an entry by its id.
+    /// Checks that entries can be removed from a session. This requires unique ids, because
+    /// children, labels and compactions refer to an entry by its id.
     pub fn check(session: &Session) -> Result<(), PruneBlocker> {
         if session.format != Format::V3 {
             return Err(PruneBlocker::OldFormat);
@@ -56,16 +56,16 @@ impl PruneBlocker {
 }
 
 impl PrunePlan {
-    /// Returns the plan to prune the entries for which `is_removed` is set, and their labels. The
-    /// leaf becomes the nearest ancestor that stays.
+    /// Returns the plan to prune the entries for which `is_removed` is set. `name` is the name of
+    /// the operation. If the leaf is removed, its nearest ancestor that stays becomes the leaf.
     ///
-    /// In each entry that stays, what names a removed entry is replaced:
+    /// In each entry that stays, references to removed entries are replaced:
     ///
     /// - the parent, by the nearest ancestor that stays,
     /// - the first kept entry of a compaction, by the next entry that stays,
     /// - a label, by `null`.
     ///
-    /// If an agent would find another leaf after that, a mark is appended.
+    /// If an agent would then take another entry for the leaf, a mark is appended.
     pub fn from_entries(
         name: &'static str,
         session: &Session,
@@ -94,7 +94,8 @@ impl PrunePlan {
             }
         }
 
-        // Without a mark, the last entry that remains in the file is the leaf, on whichever branch.
+        // Without a mark, the agents take the last remaining entry of the file for the leaf, even
+        // if it is on another branch.
         let leaf = nearest_remaining(session, session.leaf, &is_removed);
         let leaf_without_mark = leaf_after_removal(&reader, &is_removed)?;
         let mut chain = Chain::with_parent(session, leaf.into(), id_source);
@@ -119,7 +120,7 @@ fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx
     for change in &session.collected.labels {
         let target = session.find_entry(&session.text(change.target));
         let is_target_removed = target.is_some_and(|target| is_removed[target.index()]);
-        // An empty name has cleared the label already.
+        // A change with an empty name clears a label, so it need not be replaced.
         if is_target_removed && !change.name.is_empty() {
             label_entries.push(change.entry);
         }
@@ -127,7 +128,7 @@ fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx
     label_entries
 }
 
-/// Returns the replacement of the `parentId` of an entry whose parent is removed: the nearest
+/// Returns the replacement for the `parentId` of an entry whose parent is removed: the nearest
 /// ancestor that stays, or `null`. `None` if the parent stays.
 fn replace_parent(
     reader: &EntryReader,
@@ -146,7 +147,7 @@ fn replace_parent(
     replace_link(reader, ix, "parentId", parent_id).map(Some)
 }
 
-/// Returns the entry at a position, or its nearest ancestor that is not removed.
+/// Returns the nearest entry at or above a position that is not removed.
 fn nearest_remaining(
     session: &Session,
     position: Option<EntryIx>,
@@ -157,8 +158,8 @@ fn nearest_remaining(
         .find(|ix| !is_removed[ix.index()])
 }
 
-/// Returns the replacement of the member `field` of an entry, which names an entry or is a label.
-/// `new_value` is JSON.
+/// Returns the replacement of the member `field` of an entry by `new_value`, which is JSON. The
+/// member is a reference to an entry, or a label.
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
@@ -184,10 +185,11 @@ fn replace_link(
 }
 
 /// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed: the id of
-/// the next entry on the path that stays, or the compaction's own id. So the compaction keeps what
-/// is left of the part that it kept.
+/// the next entry on the path that stays, or else the compaction's own id. The compaction thus
+/// keeps the remaining entries of those that it kept.
 ///
-/// `None` for any other entry, and if the first kept entry is not above the compaction.
+/// `None` for any other entry, if the first kept entry stays, and if it is not above the
+/// compaction.
 fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
@@ -207,8 +209,8 @@ fn replacement_for_first_kept(
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 
-/// Returns the leaf that an agent would find once the entries are removed. This is the last entry
-/// with an id; if that is a leaf record, its target. `None` if the target is removed.
+/// Returns the entry that an agent would take for the leaf after the removal. This is the last
+/// entry with an id or, if that is a leaf record, its target. `None` if the target is removed.
 fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     let last = session

@@ -1,4 +1,4 @@
-//! Finds where what was pruned belongs, from the last operation to the first.
+//! Restores pruned content: undoes the operations of a pruned file from the last to the first.
 
 use super::locate_part;
 use super::payload::find_at_path;
@@ -15,53 +15,56 @@ use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
 use std::io;
 
-/// What was pruned from a session, and its places there.
+/// The pruned content of a session, and its places in the session.
 pub struct Restoration {
-    /// The file of what was pruned.
+    /// The pruned file.
     pub(super) pruned: Box<dyn ReadAt>,
-    /// The session with what was pruned.
+    /// The restored session: the session with its pruned content.
     restored: PieceTable,
-    /// For each line of the restored session, its number in the session; `None` if the line was
-    /// pruned.
+    /// For each line of the restored session, its line number in the pruned session; `None` if the
+    /// line was pruned.
     session_lines: Vec<Option<LineNo>>,
-    /// What was put in its place, without links and marks, in the order of the pruned file.
+    /// The records whose content was put back, without links and marks. In the order of the pruned
+    /// file.
     pub restored_records: Vec<PrunedRecord>,
-    /// What has no place in the session any more.
+    /// The records that no longer have a place in the session.
     pub unplaced: Vec<UnplacedRecord>,
-    /// What the session does not contain, by operation.
+    /// The records that are missing in the session, by operation.
     pub(super) missing: Vec<MissingPart>,
-    /// When the pruned file was written, in milliseconds since 1970; `None` if that is unknown.
+    /// The time at which the pruned file was written, in milliseconds since 1970; `None` if it is
+    /// unknown.
     pub written_ms: Option<i64>,
 }
 
 /// A record that has no place in the session.
 #[derive(Clone, Debug)]
 pub struct UnplacedRecord {
-    /// The id of its entry; empty if that has none.
+    /// The id of the entry; empty if it has none.
     pub entry_id: String,
-    /// The path of its value in the line, or `the entry` for a whole line.
+    /// The path of the value in the line, or `the entry` for a whole line.
     pub field: String,
 }
 
-/// The part of an operation that the session does not contain.
+/// The part of an operation that is missing in the session.
 pub(super) struct MissingPart {
-    /// The operation, which counts only this part.
+    /// The operation, with the numbers of this part only.
     pub operation: Operation,
     /// The records of this part in the pruned file.
     pub records: Vec<RecordSpans>,
 }
 
-/// A line of the session with what was pruned.
+/// A line of the restored session.
 #[derive(Clone, Copy)]
 struct RestoredLine<'a> {
-    /// The number in the session of this line, or of the last one before it that is in the session.
+    /// The number of this line in the pruned session. For a line that was pruned, the number of the
+    /// last line before it that was not.
     session_number: u32,
-    /// Its record, if it was pruned.
+    /// The record of the line; `None` if the line was not pruned.
     record: Option<&'a PrunedRecord>,
-    /// The location of its bytes, without the newline: in the pruned file if it was pruned, else in
-    /// the session.
+    /// The location of the bytes, without the newline: in the pruned file for a line that was
+    /// pruned, otherwise in the session.
     span: Span,
-    /// Whether it ends with a newline.
+    /// Whether the line ends with a newline.
     has_newline: bool,
 }
 
@@ -74,7 +77,7 @@ impl RestoredLine<'_> {
         }
     }
 
-    /// Returns a key that no other line has.
+    /// Returns a key that is unique among the lines.
     fn key(&self) -> LineKey {
         LineKey {
             origin: self.origin(),
@@ -83,7 +86,7 @@ impl RestoredLine<'_> {
     }
 }
 
-/// Identifies a line while the lines around it change.
+/// Identifies a line even if its index changes when other lines are put back.
 #[derive(PartialEq, Eq, Hash)]
 struct LineKey {
     origin: Origin,
@@ -91,19 +94,20 @@ struct LineKey {
     offset: u64,
 }
 
-/// A value of a line that is to be replaced.
+/// A value of a line that is to be put back.
 #[derive(Clone, Copy)]
 struct ValueEdit<'a> {
     /// The path of the value in the line.
     field: &'a str,
-    /// The bytes of the pruned file that replace it.
+    /// The location of the original value in the pruned file.
     payload: Span,
 }
 
 impl Restoration {
-    /// Finds the places of everything that was pruned, by undoing the operations from the last to
-    /// the first. What the session already contains needs no place: pisess may have been killed
-    /// before it removed the pruned file, or right after it wrote that file.
+    /// Finds the places of all pruned content, by undoing the operations from the last to the
+    /// first. Content that the session contains is not put back. There is such content if pisess
+    /// was killed after a restore, before it removed the pruned file; or in a prune, after it wrote
+    /// the pruned file.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,
@@ -111,7 +115,7 @@ impl Restoration {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restoration> {
         let mut lines = RestoredLines::read(session, source, &operations, &*pruned)?;
-        // By operation: the fate of each of its records.
+        // By operation: the fates of its records.
         let mut fates_by_operation = Vec::with_capacity(operations.len());
         for operation in operations.iter().rev() {
             fates_by_operation.push(lines.undo_operation(&operation.records)?);
@@ -129,13 +133,14 @@ impl Restoration {
                 match fate {
                     Fate::Present => {}
                     Fate::Restored => {
-                        // A link or a mark is not something that the user pruned.
+                        // Links and marks were changed along with a prune; the user did not prune
+                        // them.
                         if record.is_payload_or_entry() {
                             restored_records.push(record);
                         }
                     }
                     Fate::Lost => {
-                        // Nothing is lost with a mark, which only sets the leaf.
+                        // A mark only sets the leaf, so no content is lost with it.
                         if !matches!(record.kind, RecordKind::Mark) {
                             unplaced.push(UnplacedRecord {
                                 entry_id: record.id.to_string_lossy().into_owned(),
@@ -157,8 +162,8 @@ impl Restoration {
         })
     }
 
-    /// Returns the ids of the entries from which a payload was pruned that a model sees: anything
-    /// but details.
+    /// Returns the ids of the entries from which a payload was pruned that a model sees, which is
+    /// any but details.
     pub fn ids_without_payload(&self) -> HashSet<&Text<'static>> {
         let mut ids = HashSet::default();
         for record in &self.restored_records {
@@ -172,7 +177,7 @@ impl Restoration {
         ids
     }
 
-    /// Returns the session with what was pruned.
+    /// Returns a reader of the restored session. `session` is the pruned session.
     pub fn restored_file<'a>(&'a self, session: &'a dyn ReadAt) -> PatchedFile<'a> {
         PatchedFile {
             pieces: &self.restored,
@@ -181,18 +186,19 @@ impl Restoration {
         }
     }
 
-    /// Returns the number in the session of a line of the restored session; `None` if the line was
-    /// pruned.
+    /// Converts a line number of the restored session to that of the pruned session; `None` if the
+    /// line was pruned.
     pub fn session_line(&self, line: LineNo) -> Option<LineNo> {
         let index = line.0.checked_sub(1)?;
         *self.session_lines.get(index as usize)?
     }
 }
 
-/// Returns the part of an operation that the session does not contain. `None` if no record is
-/// missing, or only its mark. `fates` has the fate of each record.
+/// Returns the part of an operation that is missing in the session. `None` if no record is missing,
+/// or only the mark. `fates` has the fate of each record.
 ///
-/// The branches that the operation removed are counted as long as one of its entries is missing.
+/// The removed branches of the operation are counted as long as at least one of its entries is
+/// missing.
 fn missing_part(
     operation: Operation,
     records: &[PrunedRecord],
@@ -212,7 +218,7 @@ fn missing_part(
                 is_only_mark = false;
             }
             RecordKind::Value { .. } => is_only_mark = false,
-            // A mark belongs to its operation, and is not worth restoring alone.
+            // A mark is of no use without the other records of its operation.
             RecordKind::Mark => {}
         }
     }
@@ -235,14 +241,14 @@ fn missing_part(
     })
 }
 
-/// What became of a record.
+/// The result of undoing a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It was put in its place.
+    /// The content was put back.
     Restored,
-    /// The session contains what it records.
+    /// The session contains the content already.
     Present,
-    /// It has no place.
+    /// The content has no place in the session.
     Lost,
 }
 
@@ -255,31 +261,32 @@ enum Anchor {
     Entry(Text<'static>),
 }
 
-/// An entry to put back behind its anchor.
+/// A removed entry that is to be put back behind its anchor.
 struct WaitingEntry<'a> {
     record: &'a PrunedRecord,
-    /// The index of its record in the operation.
+    /// The index of the record in the operation.
     index: usize,
-    /// The number of lines from the anchor to it.
+    /// The number of lines from the anchor to the entry.
     distance: u32,
 }
 
-/// The lines of the session, with what was put in place so far.
+/// The lines of the session, including those that were put back so far.
 struct RestoredLines<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
     reader: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
     lines: Vec<RestoredLine<'a>>,
-    /// The paths of the values that were pruned, by any operation, by the id of their entry.
+    /// The paths of all values that any operation pruned, by the id of their entry.
     pruned_fields: HashMap<Text<'static>, Vec<String>>,
-    /// The values that are to be replaced, by line, in the order in which they were put back.
+    /// The values to put back, by line. In the order in which they were found, so the value of the
+    /// oldest operation is the last.
     edits: HashMap<LineKey, Vec<ValueEdit<'a>>>,
 }
 
 impl<'a> RestoredLines<'a> {
-    /// Returns the lines of the session, before anything is put back, and the fields that were
-    /// pruned from each entry: without these, two versions of an entry can be compared.
+    /// Reads the lines of the session, before anything is put back. Also collects the fields that
+    /// were pruned from each entry, which are ignored when two versions of an entry are compared.
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
@@ -318,9 +325,9 @@ impl<'a> RestoredLines<'a> {
         })
     }
 
-    /// Undoes an operation, and returns what became of each of its records. First its mark is
-    /// removed, which is at the end of the file; then its entries are put back, and last its
-    /// values.
+    /// Undoes an operation, and returns the fate of each record. First, its mark at the end of the
+    /// file is removed. Then its entries are put back, and last its values, which may be in these
+    /// entries.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
         let mark_index = records
@@ -341,14 +348,14 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Removes a mark, if nothing follows it. Otherwise it stays, and counts as removed as well:
-    /// what follows refers to it.
+    /// Removes a mark if it is the last line. Otherwise, the mark stays, because later entries may
+    /// refer to it. This counts as restored, too.
     fn remove_mark(&mut self, record: &PrunedRecord) -> io::Result<Fate> {
         let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
         if self.edits.contains_key(&last_line.key()) {
-            // A value was put back in this line.
+            // A value was put back in this line, so it is not a mark.
             return Ok(Fate::Lost);
         }
         let mark_span = record.spans.payload;
@@ -356,7 +363,7 @@ impl<'a> RestoredLines<'a> {
             && self.read_line(last_line)? == self.pruned.read_range(mark_span.range())?;
         if is_mark {
             self.lines.pop();
-            // The newline before the mark was added with it.
+            // The newline before the mark was added together with the mark.
             if !record.has_newline
                 && let Some(line_before) = self.lines.last_mut()
             {
@@ -366,9 +373,9 @@ impl<'a> RestoredLines<'a> {
         Ok(Fate::Restored)
     }
 
-    /// Puts back the entries that were removed, and sets their fates. Entries that the session
-    /// contains are not put back. The fate of an entry whose anchor is not in the file does not
-    /// change.
+    /// Puts back the removed entries of an operation, and sets their fates. Entries that the
+    /// session contains are not put back. If the anchor of an entry is missing, its fate stays
+    /// [`Fate::Lost`].
     fn put_entries_back(
         &mut self,
         records: &'a [PrunedRecord],
@@ -379,7 +386,7 @@ impl<'a> RestoredLines<'a> {
             let RecordKind::Entry { after, distance } = &record.kind else {
                 continue;
             };
-            // An earlier restore may have been killed.
+            // The session may contain the entry already, if an earlier restore was killed.
             if self.session_contains(record)? {
                 fates[index] = Fate::Present;
                 continue;
@@ -400,15 +407,14 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Inserts the lines of removed entries below their anchors: an anchor is the last entry before
-    /// an entry that was not removed, or the header. `waiting` has the entries of each anchor, in
-    /// file order. An entry whose anchor is not in the session is not inserted.
+    /// Inserts the lines of removed entries behind their anchors. `waiting` has the entries of each
+    /// anchor, in file order. An entry whose anchor is missing is not inserted.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
         fates: &mut [Fate],
     ) {
-        // A new list: to insert into a long one would move its rest for each entry.
+        // A new list is built, because each insertion into a long list would move the rest of it.
         let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {
@@ -424,7 +430,7 @@ impl<'a> RestoredLines<'a> {
             let mut session_number = line.session_number;
             for entry in entries {
                 // A prune removes only entries. Blank or malformed lines that were between the
-                // anchor and the entry are still there, and come first.
+                // anchor and the entry are still in the file, and are copied first.
                 let index_in_file = anchor_index + entry.distance as usize;
                 while lines.len() < index_in_file
                     && let Some(between) =
@@ -445,8 +451,8 @@ impl<'a> RestoredLines<'a> {
         self.lines = lines;
     }
 
-    /// Returns the anchor that a line is for the entries removed behind it; `None` if it is neither
-    /// the header nor an entry with an id.
+    /// Returns the anchor by which records refer to this line; `None` if the line is neither the
+    /// header nor an entry with an id.
     fn find_anchor(&self, line: RestoredLine) -> Option<Anchor> {
         if let Some(record) = line.record {
             return Some(Anchor::Entry(record.id.clone()));
@@ -461,8 +467,8 @@ impl<'a> RestoredLines<'a> {
         Some(Anchor::Entry(self.session.id(ix).into_owned()))
     }
 
-    /// Whether the session contains an entry that a prune removed, such as after a restore. Values
-    /// that were pruned from the entry are not compared: the session may have their placeholders.
+    /// Whether the session already contains a removed entry. Values that were pruned from the entry
+    /// are not compared, because the session may have their placeholders.
     fn session_contains(&self, record: &PrunedRecord) -> io::Result<bool> {
         let Some(ix) = self.session.find_entry(&record.id) else {
             return Ok(false);
@@ -478,11 +484,11 @@ impl<'a> RestoredLines<'a> {
         Ok(stored == removed)
     }
 
-    /// Puts a value back where its placeholder is. This is in a line of the session, or in a line
-    /// that was put back. It may also be in a value at the same path that a later operation
-    /// replaced.
+    /// Puts a value back in place of its placeholder. The placeholder may be in a line of the
+    /// session, or in a line that was put back. It may also be the value at the same path that a
+    /// later operation replaced and that was just put back.
     ///
-    /// If the value itself is there in place of the placeholder, it is [`Fate::Present`].
+    /// Returns [`Fate::Present`] if the line has the value itself instead of the placeholder.
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
@@ -495,8 +501,8 @@ impl<'a> RestoredLines<'a> {
             let line = self.lines[index];
             let bytes;
             let value = match self.last_payload(line, field) {
-                // Later operations were undone before this one. What one of them put back at this
-                // path is the value there now, and may be the placeholder.
+                // A later operation was undone before this one, and put back this value. It may be
+                // the placeholder of this operation.
                 Some(later_payload) => {
                     bytes = self.pruned.read_range(later_payload.range())?;
                     Some(Raw::parse(bytes.trim_ascii())?)
@@ -530,22 +536,23 @@ impl<'a> RestoredLines<'a> {
         Ok(fate)
     }
 
-    /// Returns the payload that was put back last at a path of a line.
+    /// Returns the location, in the pruned file, of the value that was last put back at a path of a
+    /// line; `None` if there is none.
     fn last_payload(&self, line: RestoredLine, field: &str) -> Option<Span> {
         let edits = self.edits.get(&line.key())?;
         let last_edit = edits.iter().rfind(|edit| edit.field == field)?;
         Some(last_edit.payload)
     }
 
-    /// Whether a value is, byte for byte, what a record contains.
+    /// Whether a value equals the payload of a record, byte for byte.
     fn is_payload(&self, value: Raw, record: &PrunedRecord) -> io::Result<bool> {
         let payload = record.spans.payload;
         Ok(value.bytes().len() as u64 == payload.len
             && value.bytes() == self.pruned.read_range(payload.range())?)
     }
 
-    /// Returns the indexes of the lines that a value may be in: the original line, and the line
-    /// with the id of its entry, in case lines have moved.
+    /// Returns the indexes of the lines that a value may belong to: the line with the original
+    /// number, and the line of the entry with the recorded id, because lines may have moved.
     fn candidate_lines(&self, record: &PrunedRecord) -> Vec<usize> {
         let mut candidates = Vec::new();
         if let Some(index) = (record.line.0 as usize).checked_sub(1)
@@ -561,7 +568,7 @@ impl<'a> RestoredLines<'a> {
         candidates
     }
 
-    /// Returns the index of the line of an entry of the session.
+    /// Returns the index in `lines` of the session's entry with this id.
     fn find_entry_line(&self, id: &Text) -> Option<usize> {
         if id.is_empty() {
             return None;
@@ -569,7 +576,7 @@ impl<'a> RestoredLines<'a> {
         let ix = self.session.find_entry(id)?;
         let number = self.session.entry(ix).line.0;
         // A line that was put back has the number of the session's line before it. So the first
-        // with a number is the session's own.
+        // line with a number is the session's own.
         let index = self
             .lines
             .partition_point(|line| line.session_number < number);
@@ -581,7 +588,7 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Reads the bytes of a line as they are in its file, before values are put back.
+    /// Reads the stored bytes of a line, before values are put back.
     fn read_line(&self, line: RestoredLine) -> io::Result<Vec<u8>> {
         match line.record {
             Some(_) => self.pruned.read_range(line.span.range()),
@@ -589,8 +596,8 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Returns the session with what was pruned, and the number in the session of each line of it:
-    /// see [`Restoration::session_lines`].
+    /// Returns the restored session, and for each of its lines the number in the pruned session:
+    /// see `Restoration::session_lines`.
     fn build_restored(self) -> io::Result<(PieceTable, Vec<Option<LineNo>>)> {
         let mut restored = PieceTable::default();
         let mut session_lines = Vec::with_capacity(self.lines.len());
@@ -606,7 +613,7 @@ impl<'a> RestoredLines<'a> {
             if !line.has_newline && is_last {
                 continue;
             }
-            // The newline of a line of the session is the next byte, if it has one.
+            // If a line of the session has a newline, that is the next byte of the file.
             if line.record.is_none() && line.span.end() < self.source.len() {
                 restored.push_source(Span {
                     start: line.span.end(),
@@ -619,7 +626,7 @@ impl<'a> RestoredLines<'a> {
         Ok((restored, session_lines))
     }
 
-    /// Adds a line without its newline, with its values put back.
+    /// Adds a line, without its newline, in which its values are put back.
     fn push_line(&self, line: RestoredLine, restored: &mut PieceTable) -> io::Result<()> {
         let origin = line.origin();
         let mut copied_end = line.span.start;
@@ -640,15 +647,15 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Returns the splices that put back the values of a line, in the order of the line. Of several
-    /// edits at one path, the last counts.
+    /// Returns the splices that put back the values of a line, in the order of the line. If a path
+    /// has several edits, the last counts.
     fn find_splices(&self, line: RestoredLine) -> io::Result<Vec<Splice>> {
         let Some(edits) = self.edits.get(&line.key()) else {
             return Ok(Vec::new());
         };
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        // Operations are undone from the newest to the oldest, so the last edit has the oldest
+        // Operations are undone from the newest to the oldest, so the last edit has the original
         // value.
         let mut last_payloads: HashMap<&str, Span> = HashMap::default();
         for edit in edits {
@@ -669,16 +676,16 @@ impl<'a> RestoredLines<'a> {
     }
 }
 
-/// A value of a line that is replaced by bytes of the pruned file.
+/// The replacement of a value in a line by bytes of the pruned file.
 struct Splice {
     /// The location of the value in the file of its line.
     replaced: Span,
-    /// The bytes of the pruned file.
+    /// The location of the new bytes in the pruned file.
     payload: Span,
 }
 
-/// Returns an entry as JSON with the formatting of `JSON.stringify`. The values of these fields
-/// become `null`. So two versions of an entry can be compared.
+/// Returns an entry as `JSON.stringify` formats it, with the values of these fields replaced by
+/// `null`, so that two versions of an entry can be compared.
 fn normalize_without(stored: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
     let line = stored.trim_ascii();
     let root = Raw::parse(line)?;
@@ -689,17 +696,17 @@ fn normalize_without(stored: &[u8], fields: &[String]) -> io::Result<Text<'stati
     Ok(js::stringify(Raw::from_checked(&edit.finish())).into_owned())
 }
 
-/// Whether a line may be that of a record: either has no id, as in older formats, or both have the
-/// same.
+/// Whether a line may be the line of a record: the ids are equal, or one of them is missing, as in
+/// older formats.
 fn may_be_line_of(line: Raw, record: &PrunedRecord) -> bool {
     record.id.is_empty() || line.get_text("id").is_none_or(|id| id == record.id)
 }
 
-/// Whether a value is this placeholder, even if an agent has rewritten the file with another
-/// formatting.
+/// Whether a value is this placeholder. The formatting may differ, because an agent may have
+/// rewritten the file.
 fn is_placeholder(value: Raw, placeholder: Raw) -> bool {
-    /// How many times longer than the placeholder a value may be to be compared. A longer one
-    /// counts as another value.
+    /// A value more than this many times as long as the placeholder is not compared, and counts as
+    /// different.
     const MAX_LENGTH_RATIO: usize = 8;
 
     value.bytes().len() <= MAX_LENGTH_RATIO * placeholder.bytes().len()

@@ -1,7 +1,8 @@
-//! The file beside a session that holds what was pruned from it.
+//! The format of the pruned file: the file beside a session with the content that was pruned from
+//! it.
 //!
-//! Its first line has the id of the session and the operations, oldest first, each with the number
-//! of its records. The records follow, in the order of the operations:
+//! The first line has the id of the session and the operations, oldest first. Each operation has
+//! the number of its records. The records follow, in the order of the operations:
 //!
 //! ```text
 //! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":3,…}],"frameCrc":…}
@@ -11,14 +12,14 @@
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
 //! ```
 //!
-//! The records are of a value and its placeholder (`note`), of a whole line, of a link that
-//! changed, and of a line that was added.
+//! The records of this example are those of a value that was replaced by a placeholder (`note`), of
+//! a line that was removed, of a link that was changed, and of a line that was added (the mark).
 //!
-//! `payload` is always last, with the bytes of the session. Two checksums precede it: `crc` of
-//! the payload, and `frameCrc` of the other members (see [`checksum`]). `line` is the line number
-//! before the operation. The line of an entry was `distance` lines after that of the entry
-//! `after` (`null`: the header), which stayed. A file that an earlier version wrote has no first
-//! line of this kind, and only values and their placeholders.
+//! `payload` is always the last member, with the original bytes of the session. Two checksums
+//! precede it: `crc` is that of the payload, and `frameCrc` that of the other members (see
+//! [`checksum`]). `line` is the line number before the operation. A removed entry was `distance`
+//! lines after the entry `after`, which stayed; `null` is the header. A file that an earlier
+//! version of pisess wrote has no such first line, and only records of values.
 
 use super::checksum;
 use crate::ops::plan::next_line_start;
@@ -32,58 +33,59 @@ use pisess_store::{ReadAt, copy_range};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What is between the other members of a record and its payload.
+/// The bytes between the other members of a record and its payload.
 const PAYLOAD_MEMBER: &[u8] = b",\"payload\":";
 /// The name of the operation that prunes payloads.
 pub const PAYLOADS_OPERATION: &str = "payloads";
-/// The `kind` of a record of a whole line.
+/// The `kind` of a record of a line that was removed.
 pub const ENTRY_KIND: &str = "entry";
 /// The `kind` of a record of a line that was added.
 pub const MARK_KIND: &str = "mark";
-/// The `kind` of a record of a value that named an entry which was removed.
+/// The `kind` of a record of a reference to a removed entry, or of the label of one.
 pub const LINK_KIND: &str = "link";
 
-/// What one run of `prune` did.
+/// One run of `prune`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operation {
-    /// Its name.
+    /// The name, such as [`PAYLOADS_OPERATION`].
     #[serde(rename = "operation")]
     pub name: String,
-    /// The number of its records.
+    /// The number of records.
     pub records: usize,
-    /// The number of entries that it removed.
+    /// The number of removed entries.
     pub entries: usize,
-    /// The number of branches that it removed.
+    /// The number of removed branches.
     pub branches: usize,
 }
 
-/// A record.
+/// A record of the pruned file.
 #[derive(Clone, Debug)]
 pub struct PrunedRecord {
-    /// The id of its entry; empty if that has none.
+    /// The id of the entry; empty if it has none.
     pub id: Text<'static>,
-    /// The number of its line before the operation.
+    /// The line number of the entry before the operation.
     pub line: LineNo,
-    /// What it records.
+    /// The change that the record describes.
     pub kind: RecordKind,
-    /// Whether that line, or for a mark the line before it, ended with a newline.
+    /// Whether the line of the entry ended with a newline; for a mark, whether the line before it
+    /// did.
     pub has_newline: bool,
-    /// Where it is in the pruned file.
+    /// The location of the record in the pruned file.
     pub spans: RecordSpans,
 }
 
-/// Where a record is in the pruned file.
+/// The location of a record in the pruned file.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordSpans {
-    /// Its beginning, up to `frameCrc`, the checksum of the members.
+    /// The members before `frameCrc`, which is the checksum of these bytes.
     members: Span,
-    /// The bytes of the session.
+    /// The original bytes of the session.
     pub payload: Span,
 }
 
 impl RecordSpans {
-    /// Copies the record to another pruned file. Its checksum is computed anew: an earlier version
-    /// wrote none.
+    /// Copies the record to another pruned file. The checksum `frameCrc` is computed again, because
+    /// a record of an earlier version has none.
     pub fn copy_record(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let mut beginning = pruned.read_range(self.members.range())?.to_vec();
         checksum::append_checksum(&mut beginning);
@@ -94,30 +96,30 @@ impl RecordSpans {
     }
 }
 
-/// What a record records.
+/// The change that a record describes.
 #[derive(Clone, Debug)]
 pub enum RecordKind {
     /// A value that was replaced.
     Value {
-        /// Its path in the line.
+        /// The path of the value in the line.
         field: String,
-        /// The JSON that replaced it.
+        /// The JSON that replaced the value.
         placeholder: Vec<u8>,
-        /// Whether it named an entry that was removed, or was its label.
+        /// Whether the value was a reference to a removed entry, or the label of one.
         is_link: bool,
     },
     /// A line that was removed.
     Entry {
-        /// The entry before it that stayed; `None` for the header.
+        /// The id of the last entry before it that stayed; `None` for the header.
         after: Option<Text<'static>>,
-        /// The number of lines from that entry to it.
+        /// The number of lines from that entry (or the header) to the removed line.
         distance: u32,
     },
     /// A line that was added at the end.
     Mark,
 }
 
-/// Why a file is not a valid pruned file.
+/// The reason why a file is not a valid pruned file.
 #[derive(Debug, thiserror::Error)]
 pub enum PrunedFileError {
     /// It cannot be read.
@@ -135,13 +137,13 @@ pub enum PrunedFileError {
         /// Its number.
         line: LineNo,
     },
-    /// Lines are missing at its end, or there are more.
+    /// The file has fewer or more records than its first line states.
     #[error("the file is damaged: it should have {wanted} lines")]
     OtherLength {
         /// The number of lines that it should have.
         wanted: usize,
     },
-    /// It belongs to another session.
+    /// The file belongs to another session.
     #[error("the file belongs to another session: {id}")]
     OtherSession {
         /// The id of that session.
@@ -150,7 +152,7 @@ pub enum PrunedFileError {
 }
 
 impl PrunedFileError {
-    /// Returns the number of the line that it is about.
+    /// Returns the number of the invalid line, if the error is in one line.
     pub fn line(&self) -> Option<LineNo> {
         match self {
             PrunedFileError::NotAPayload { line } | PrunedFileError::Damaged { line } => {
@@ -161,11 +163,11 @@ impl PrunedFileError {
     }
 }
 
-/// Returns the operations that a pruned file lists, without reading its records. A file of an
-/// earlier version lists none.
+/// Returns the operations in the first line of a pruned file, without reading its records. Empty
+/// for a file of an earlier version.
 ///
 /// # Errors
-/// If it cannot be read, or belongs to another session.
+/// If the file cannot be read, its first line is damaged, or it belongs to another session.
 pub fn read_operations(
     pruned: &dyn ReadAt,
     session_id: &Text,
@@ -174,8 +176,8 @@ pub fn read_operations(
     Ok(parse_operations(&first_line, session_id)?.unwrap_or_default())
 }
 
-/// Returns the operations that the first line of a pruned file lists, after checking the line.
-/// `None` if it lists none, as in a file that an earlier version wrote.
+/// Checks the first line of a pruned file, and returns its operations. `None` if the line is not a
+/// list of operations, as in a file of an earlier version.
 fn parse_operations(
     line: &[u8],
     session_id: &Text,
@@ -191,8 +193,8 @@ fn parse_operations(
     let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
     let is_damaged = match checksum::strip_checksum(beginning) {
         Ok(checked) if checked.had_checksum => false,
-        // An earlier version wrote only `session` and `operations`. With other members, the name of
-        // the checksum is damaged.
+        // An earlier version wrote only the members `session` and `operations`. If there are
+        // others, the name of the checksum is damaged.
         Ok(_) => line.members().count() != 2,
         Err(checksum::ChecksumMismatch) => true,
     };
@@ -208,7 +210,7 @@ fn parse_operations(
     Ok(Some(operations.items().map(read_operation).collect()))
 }
 
-/// Reads an operation of a first line; a missing number counts as 0.
+/// Reads an operation in the first line; a missing number counts as 0.
 fn read_operation(operation: Raw) -> Operation {
     let name = operation.get_text("operation").unwrap_or_default();
     Operation {
@@ -226,7 +228,7 @@ fn read_number(operation: Raw, key: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// An operation, and what it pruned.
+/// An operation, and the records of what it pruned.
 #[derive(Debug)]
 pub struct OperationRecords {
     pub(super) operation: Operation,
@@ -236,7 +238,7 @@ pub struct OperationRecords {
 /// Reads and checks a pruned file. Returns the operations, oldest first, each with its records.
 ///
 /// # Errors
-/// If it cannot be read, is damaged, or belongs to another session.
+/// If the file cannot be read, is damaged, or belongs to another session.
 pub fn read_pruned_file(
     pruned: &dyn ReadAt,
     session_id: &Text,
@@ -272,8 +274,8 @@ pub fn read_pruned_file(
     split_by_operation(operations, records)
 }
 
-/// Returns the operations that a first line lists, each with its records, which follow each other.
-/// Fails if there are more or fewer records than the operations have.
+/// Assigns the records to the operations of the first line, by the number of records that each
+/// operation has. Fails if there are more or fewer records in all.
 fn split_by_operation(
     operations: Vec<Operation>,
     records: Vec<PrunedRecord>,
@@ -303,8 +305,8 @@ fn split_by_operation(
 }
 
 impl PrunedRecord {
-    /// Whether the record is of a payload or of an entry: of something that was pruned, and not of
-    /// a change that followed from it.
+    /// Whether the record is of content that was pruned: a payload or an entry. Links and marks
+    /// only follow from the removal of entries.
     pub(super) fn is_payload_or_entry(&self) -> bool {
         match self.kind {
             RecordKind::Value { is_link, .. } => !is_link,
@@ -321,8 +323,8 @@ impl PrunedRecord {
         }
     }
 
-    /// Reads a line of the pruned file, after checking its two checksums. Only a line of an earlier
-    /// version may lack them.
+    /// Parses a record, and checks its two checksums. Only a record of an earlier version may lack
+    /// them.
     fn parse(line: Line, number: LineNo) -> Result<PrunedRecord, PrunedFileError> {
         let not_a_payload = || PrunedFileError::NotAPayload { line: number };
         let (beginning, payload) = split_at_payload(line.bytes).ok_or_else(not_a_payload)?;
@@ -334,7 +336,7 @@ impl PrunedRecord {
             return Err(PrunedFileError::Damaged { line: number });
         }
 
-        // The closing brace is after the payload.
+        // The closing brace of the record is after the payload, so one is added here.
         let object = [members, b"}"].concat();
         let fields = Raw::parse(&object).map_err(|_| not_a_payload())?;
         match check_payload(fields, payload) {
@@ -373,8 +375,8 @@ enum PayloadCheck {
     NotJson,
 }
 
-/// Checks a payload by the checksum in the other members of its record. An earlier version wrote
-/// none: of such a payload, only the syntax can be checked.
+/// Checks a payload by the checksum `crc` in its record. A record of an earlier version may have no
+/// checksum: then only the syntax of the payload is checked.
 fn check_payload(fields: Raw, payload: &[u8]) -> PayloadCheck {
     match fields.get("crc") {
         Some(crc) if crc.as_index() == Some(crc32fast::hash(payload) as usize) => {
@@ -387,7 +389,7 @@ fn check_payload(fields: Raw, payload: &[u8]) -> PayloadCheck {
 }
 
 impl RecordKind {
-    /// Reads what a record with these members records; `None` if a member is missing or invalid.
+    /// Reads the change from the members of a record; `None` if a member is missing or invalid.
     fn from_members(fields: Raw) -> Option<RecordKind> {
         let kind = fields.get_text("kind").unwrap_or_default();
         if kind == *ENTRY_KIND {
@@ -407,10 +409,11 @@ impl RecordKind {
     }
 }
 
-/// Splits a line into what is before [`PAYLOAD_MEMBER`], which includes the checksums, and the
-/// payload.
+/// Splits a record at [`PAYLOAD_MEMBER`]: returns the bytes before it, which include the checksums,
+/// and the payload. `None` if the record has another form.
 fn split_at_payload(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    // No string contains these bytes, because its quotes are escaped.
+    // These bytes cannot be in a string, where quotes are escaped, so the first occurrence is the
+    // member.
     let member_start = memmem::find(line, PAYLOAD_MEMBER)?;
     let without_brace = line.strip_suffix(b"}")?;
     let payload = without_brace.get(member_start + PAYLOAD_MEMBER.len()..)?;
@@ -422,7 +425,7 @@ fn read_u32(fields: Raw, key: &str) -> Option<u32> {
     u32::try_from(number).ok()
 }
 
-/// Writes the first line of a pruned file, which lists the operations, with its checksum.
+/// Writes the first line of a pruned file, with the operations and the checksum of the line.
 pub fn write_operations_line(
     session_id: &Text,
     operations: &[Operation],
@@ -433,7 +436,7 @@ pub fn write_operations_line(
         .text("session", session_id)
         .json("operations", &operations)
         .finish();
-    // Without the closing brace, which follows the checksum.
+    // Removes the closing brace, which must follow the checksum.
     line.pop();
     checksum::append_checksum(&mut line);
     out.write_all(&line)?;
@@ -447,13 +450,13 @@ pub fn begin_record(id: &Text, line: LineNo) -> Object {
         .number("line", f64::from(line.0))
 }
 
-/// Writes a record with these members and this payload. Both checksums are added between them. The
-/// payload is written byte for byte, even if it is invalid JSON.
+/// Writes a record: these members, both checksums, and this payload. The payload is written byte
+/// for byte, even if it is invalid JSON.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut line = members
         .number("crc", f64::from(crc32fast::hash(payload)))
         .finish();
-    // Without the closing brace, which follows the payload.
+    // Removes the closing brace, which must follow the payload.
     line.pop();
     checksum::append_checksum(&mut line);
     out.write_all(&line)?;

@@ -1,4 +1,5 @@
-//! What a compaction changed: the size of the next request, and what is only in its summary.
+//! Determines the effects of a compaction: the size of the next request, and the user messages that
+//! it replaced.
 
 use crate::format::{format_count, format_tokens};
 use crate::ops::list_ids;
@@ -9,7 +10,8 @@ use crate::session::usage::Usage;
 use foldhash::HashSet;
 use std::io;
 
-/// Returns facts about a compaction that its entry does not record.
+/// Returns facts about a compaction that are not in its entry, as phrases such as `12k tokens in
+/// the next request`.
 pub fn compaction_facts(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<String>> {
     let mut facts = Vec::new();
     if let Some(tokens) = next_prompt_tokens(reader, compaction)? {
@@ -25,8 +27,8 @@ pub fn compaction_facts(reader: &EntryReader, compaction: EntryIx) -> io::Result
     Ok(facts)
 }
 
-/// Returns the size of the first request after an entry, as the provider counted it; `None` if none
-/// follows, or if it was not counted.
+/// Returns the size, in tokens, of the first request after an entry for which the provider counted
+/// it; `None` if there is none.
 fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f64>> {
     let session = reader.session();
     let conversation = Conversation::new(session);
@@ -39,8 +41,8 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
         let Some(usage) = usage else {
             continue;
         };
-        // Providers count what they have cached apart from the other input. A request that failed
-        // has no tokens.
+        // Providers count cached input separately from other input. A request that failed has no
+        // tokens.
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         if prompt > 0.0 {
             return Ok(Some(prompt));
@@ -49,7 +51,7 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
     Ok(None)
 }
 
-/// Returns the user messages above a compaction that the model no longer receives.
+/// Returns the user messages above a compaction that are no longer in the context.
 fn replaced_questions(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let mut path = session.path(Some(compaction));
