@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What was opened, and how many of its bytes were read: more than it has if it is read again.
+/// An opened session, and the number of bytes read from it. Bytes that are read again count again.
 pub struct CountedSource {
     pub opened: Opened,
     pub read_bytes: Arc<AtomicUsize>,

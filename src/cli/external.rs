@@ -1,7 +1,7 @@
 //! External commands: `pisess foo` runs `pisess-foo` from the PATH.
 //!
-//! Only absolute directories on the PATH are searched. An empty or relative one depends on the
-//! current directory, which may belong to anyone.
+//! Only absolute directories on the PATH are searched. An empty or relative one would depend on the
+//! current directory, to which others may have write access.
 
 use crate::cli::hints::is_slip;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
@@ -15,7 +15,7 @@ use std::process::Command;
 /// The hint that points to the list of commands.
 pub const HELP_HINT: &str = "see `pisess --help`";
 
-/// Commands of pisess, and the verbs of other tools that correspond to each.
+/// The verbs of other tools, by the command of pisess that corresponds to them.
 const FOREIGN_VERBS: [(&str, &[&str]); 34] = [
     ("append", &["commit"]),
     ("append --name NAME", &["name", "rename"]),
@@ -55,8 +55,8 @@ const FOREIGN_VERBS: [(&str, &[&str]); 34] = [
 
 const PREFIX: &str = "pisess-";
 
-/// Runs the program `pisess-NAME` on the PATH in place of a built-in command, and returns its exit
-/// code. A name that no program could have is not looked for.
+/// Runs the program `pisess-NAME` on the PATH as a command, and returns its exit code. A name with
+/// characters that no program's name has is not searched for.
 pub fn run_external(
     name: &str,
     arguments: &[OsString],
@@ -74,7 +74,7 @@ pub fn run_external(
     run_in_place(Command::new(program).args(arguments), ui)
 }
 
-/// Runs a program in place of pisess, on its streams, and returns the exit code.
+/// Runs a program instead of pisess, on the same streams, and returns its exit code.
 pub fn run_in_place(command: &mut Command, ui: &mut Ui) -> Result<u8, Failure> {
     ui.flush()?;
     ui.print_notes();
@@ -88,7 +88,7 @@ pub fn run_in_place(command: &mut Command, ui: &mut Ui) -> Result<u8, Failure> {
     })
 }
 
-/// Lists the built-in commands with their summaries, then the external ones with their paths.
+/// Lists the built-in commands with their summaries, and then the external ones with their paths.
 pub fn list_commands(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
     let command = with_help_command(command);
     let mut table = Table::new([Column::text(""); 2]);
@@ -106,9 +106,9 @@ pub fn list_commands(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// Returns the command line of pisess with its built-in commands.
+/// Returns the definition of the command line, with the `help` command that clap adds.
 fn with_help_command(mut command: clap::Command) -> clap::Command {
-    // Adds the `help` command.
+    // This adds the `help` command.
     command.build();
     command
 }
@@ -120,7 +120,7 @@ fn is_command_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns the directories to search, in order.
+/// Returns the absolute directories on the PATH, in order.
 fn path_folders(ui: &Ui) -> Vec<PathBuf> {
     let path = ui.env_var("PATH").unwrap_or_default();
     split_paths(&path)
@@ -132,7 +132,7 @@ fn find_program(name: &str, ui: &Ui) -> Option<PathBuf> {
     find_on_path(&[format!("{PREFIX}{name}{EXE_SUFFIX}")], ui)
 }
 
-/// Returns the first program on the PATH that has one of these file names.
+/// Returns the first program on the PATH whose file name is one of these.
 fn find_on_path(file_names: &[String], ui: &Ui) -> Option<PathBuf> {
     for folder in path_folders(ui) {
         for file_name in file_names {
@@ -145,8 +145,8 @@ fn find_on_path(file_names: &[String], ui: &Ui) -> Option<PathBuf> {
     None
 }
 
-/// Returns the first program on the PATH that starts an agent. npm installs agents as scripts,
-/// which end in `.cmd` on Windows.
+/// Returns the program on the PATH that starts an agent. On Windows, it may end in `.cmd`, because
+/// npm installs agents as scripts.
 pub fn find_agent(name: &str, ui: &Ui) -> Option<PathBuf> {
     let mut file_names = vec![format!("{name}{EXE_SUFFIX}")];
     if cfg!(windows) {
@@ -155,12 +155,12 @@ pub fn find_agent(name: &str, ui: &Ui) -> Option<PathBuf> {
     find_on_path(&file_names, ui)
 }
 
-/// Returns the external commands by name, each with the first path found; omits those that cannot
-/// be called.
+/// Returns the external commands that can be run, by name. Each has the first path on the PATH. A
+/// program with the name of a built-in command is left out.
 fn find_programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
     let mut programs = BTreeMap::new();
     for folder in path_folders(ui) {
-        // A directory that is missing or unreadable has no commands.
+        // A directory that is missing or cannot be read has no programs.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
             let Some(name) = external_name(&file_name) else {
@@ -175,7 +175,8 @@ fn find_programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> 
     programs
 }
 
-/// Returns the name of the command that a file of this name would be, if any.
+/// Returns the name of the command that a file provides: `foo` for `pisess-foo`. `None` for other
+/// files.
 fn external_name(file_name: &OsStr) -> Option<&str> {
     let name = file_name.to_str()?.strip_prefix(PREFIX)?;
     let name = name.strip_suffix(EXE_SUFFIX)?;
@@ -193,7 +194,8 @@ fn is_executable(path: &Path) -> bool {
 /// The maximum number of similar commands to suggest.
 const MOST_SUGGESTIONS: usize = 3;
 
-/// Returns the names of the commands most similar to `name`, the nearest first, then by name.
+/// Returns the commands with the names most similar to `name`, the most similar first. Equally
+/// similar ones are sorted by name.
 fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let built_in = command
         .get_subcommands()
@@ -210,7 +212,8 @@ fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     similar.into_iter().map(|(_, known)| known).collect()
 }
 
-/// Returns the error for an unknown command, suggesting similar ones.
+/// Returns the failure for an unknown command. It suggests similar commands, or the command that
+/// corresponds to a verb of another tool.
 fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     let mut foreign_verbs = FOREIGN_VERBS.iter();
     let suggestions = match foreign_verbs.find(|(_, words)| words.contains(&name)) {

@@ -1,4 +1,4 @@
-//! The failures of a command for the errors of the library.
+//! Converts errors of the library into failures of a command.
 
 use super::output::{Exit, Failure, FailureKind};
 use crate::load::LoadError;
@@ -6,7 +6,7 @@ use pisess_store::{Action, Cause, StoreError, is_closed_pipe, plain};
 use std::io;
 
 impl Failure {
-    /// Returns a failure to write standard output (exit 2). A closed pipe is success.
+    /// Returns the failure to write standard output (exit 2). A closed pipe counts as success.
     pub fn from_stdout_error(error: io::Error) -> Self {
         let exit = if is_closed_pipe(&error) {
             Exit::Done
@@ -29,8 +29,8 @@ impl Failure {
         .with_path(name)
     }
 
-    /// Returns a failure to copy files out of an archive: that of the store in the error, or else
-    /// to read the archive.
+    /// Returns the failure to copy files out of an archive. An error of the store keeps its own
+    /// failure; any other error is one of reading the archive.
     pub fn from_copy_error(archive: &str, error: io::Error) -> Self {
         error.downcast::<StoreError>().map_or_else(
             |error| Failure::from_read_error(archive, error),
@@ -38,7 +38,7 @@ impl Failure {
         )
     }
 
-    /// Returns a failure to load a session: the file is not one, or cannot be read.
+    /// Returns the failure to load a session: the file is not a session, or it cannot be read.
     pub fn from_load_error(name: &str, error: LoadError) -> Self {
         match error {
             LoadError::NotASession { line, what } => {
@@ -58,8 +58,8 @@ impl Failure {
 }
 
 impl From<StoreError> for Failure {
-    /// Returns the failure of a write or a read. The exit code says what is there now: with 4, the
-    /// change is written, and only something after it failed.
+    /// Returns the failure of a write or a read. Exit code 4 means that the change is written, and
+    /// that only a later step failed.
     fn from(error: StoreError) -> Self {
         let (exit, kind) = if error.is_closed_stdout() {
             (Exit::Done, FailureKind::Io)
@@ -70,8 +70,8 @@ impl From<StoreError> for Failure {
         } else {
             (Exit::Failed, FailureKind::Io)
         };
-        // Only the message is kept: it contains that of its cause, which a chain of errors would
-        // repeat.
+        // Only the message is kept. It already contains the message of the cause, which a chain of
+        // errors would repeat.
         let mut failure = Failure::new(exit, kind, &error);
         failure.path = Some(error.path.to_string_lossy().into_owned());
         failure.hint = error.hint().map(str::to_owned);

@@ -1,5 +1,5 @@
-//! What the user interface does with files: paths, what is copied from them to standard output, the
-//! warnings of a commit.
+//! The file operations of the user interface: it resolves paths, copies from files to standard
+//! output, works on many files in parallel, and prints the warnings of a commit.
 
 use super::output::Ui;
 use crate::load::is_small;
@@ -14,7 +14,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// An item of a parallel job, which reads a file.
+/// An item of a parallel job: a file that the job reads.
 pub trait FileItem {
     /// The path of the file.
     fn path(&self) -> &Path;
@@ -39,18 +39,18 @@ impl FileItem for FamilyFile {
 }
 
 impl<'w> Ui<'w> {
-    /// Returns the absolute path, with symbolic links resolved as far as the path exists.
+    /// Returns the absolute path. Symbolic links are resolved, as far as the path exists.
     pub fn resolve_path(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
         OnDisk.resolve_links(&path)
     }
 
-    /// Returns a function that checks whether a file is standard output.
+    /// Returns a predicate that is true for the file of standard output.
     pub fn stdout_predicate(&self) -> &'w (dyn Fn(&File) -> bool + Sync) {
         self.world.stdout_is
     }
 
-    /// Prints a range of bytes of a source.
+    /// Prints a range of bytes of `source`.
     pub fn print_range(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
         match self.stdout_file()? {
             Some(file) => send_range(source, range, file),
@@ -58,8 +58,8 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints pieces of a source, with commas between them. Returns whether standard output is a
-    /// file or a pipe; otherwise, prints nothing.
+    /// Prints pieces of `source`, separated by commas. If standard output is neither a file nor a
+    /// pipe, prints nothing and returns false.
     pub fn try_print_pieces<'p>(
         &mut self,
         source: &dyn ReadAt,
@@ -76,8 +76,8 @@ impl<'w> Ui<'w> {
         send_pieces(source, pieces, b",", workers, file).map(|()| true)
     }
 
-    /// Does `work` on all processors, and passes the results to `take` in the order of the items.
-    /// Progress is shown.
+    /// Calls `work` for all items, on all processors. Passes the results to `take` in the order of
+    /// the items, and shows the progress.
     pub fn map_in_parallel<I: FileItem + Send, T: Send>(
         &mut self,
         items: Vec<I>,
@@ -91,7 +91,7 @@ impl<'w> Ui<'w> {
             progress.advance();
             result
         };
-        // The receiver never ends the work early.
+        // `take_result` never fails, so all items are processed.
         let take_result = |result| {
             take(self, result);
             Ok::<(), Infallible>(())
@@ -99,8 +99,8 @@ impl<'w> Ui<'w> {
         let Ok(()) = in_order(items, workers, work_and_advance, take_result);
     }
 
-    /// Prints the warnings of a successful commit. One about lines that may be missing makes the
-    /// exit code 4.
+    /// Prints the warnings of a successful commit. If a warning says that lines may be lost, the
+    /// exit code will be 4.
     pub fn report_commit_warnings(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             if warning.is_loss() {

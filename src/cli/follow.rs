@@ -1,5 +1,4 @@
-//! Follows files that other programs write: waits until they may have changed, and reads what was
-//! appended.
+//! Follows files that other programs write: waits for changes, and reads what was appended.
 
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui};
@@ -15,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Changes within this time are read together.
+/// The time during which further changes are collected, to read them together.
 const BATCH_DELAY: Duration = Duration::from_millis(20);
-/// How often all files are looked at: the system may not report a change, as on a network file
-/// system.
+/// The time after which all files are looked at, even without a reported change. Some systems do
+/// not report every change, for example on a network file system.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// The same where the system reports no changes at all.
+/// The same time on a system that reports no changes at all.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41
-/// of the time.
+/// The minimum pause after a look at the files, as a multiple of the time that the look took. With
+/// 40, looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
 /// The files that may have changed.
@@ -31,7 +30,7 @@ const PAUSE_RATIO: u32 = 40;
 pub enum ChangedFiles {
     #[default]
     Any,
-    /// Sessions with these names, and new directories.
+    /// Only sessions with these file names, and new directories with these names.
     Named(HashSet<OsString>),
 }
 
@@ -44,7 +43,7 @@ impl ChangedFiles {
         }
     }
 
-    /// Whether there may be files with other names than these.
+    /// Whether a file with a name that is not in `known` may have changed.
     pub fn may_include_others(&self, known: &HashSet<OsString>) -> bool {
         match self {
             ChangedFiles::Any => true,
@@ -53,24 +52,25 @@ impl ChangedFiles {
     }
 }
 
-/// Watches files, and directories with all below them. Returns a function that waits until files
-/// may have changed, and returns which.
+/// Watches files, and directories with everything below them. Returns a function that waits until
+/// files may have changed, and returns these files.
 ///
-/// Where the system reports changes, only the files that it names may have changed; a file's
-/// directory is watched, so that the target of a link in the same directory is included. Now and
-/// then, and all the time where the system reports nothing, any file may have changed.
+/// If the system reports changes, only the files that it names may have changed. For a file, its
+/// whole directory is watched, so that changes of a link's target in the same directory are
+/// included. Every [`WATCH_INTERVAL`], any file may have changed; if the system reports nothing,
+/// every [`POLL_INTERVAL`].
 ///
-/// The function fails if standard output was closed meanwhile, which ends the command successfully.
+/// The function fails if standard output was closed meanwhile. This ends the command successfully.
 pub fn watch_files(
     paths: &[PathBuf],
 ) -> impl FnMut(&mut Ui) -> Result<ChangedFiles, Failure> + use<> {
     let (sender, names) = channel();
     let event_sender = sender.clone();
     let watcher = start_watcher(paths, event_sender);
-    // When the function last returned changes.
+    // The time at which the function last returned.
     let mut last_report = Instant::now();
     move |ui| {
-        // Keeps the channel open without a watcher.
+        // This sender keeps the channel open if there is no watcher.
         let _open = &sender;
         ui.flush()?;
         let interval = if watcher.is_ok() {
@@ -78,7 +78,8 @@ pub fn watch_files(
         } else {
             POLL_INTERVAL
         };
-        // In proportion to the time that the caller took to look at the files.
+        // Since `last_report`, the caller has looked at the files: the pause is proportional to
+        // that time.
         let pause = last_report.elapsed() * PAUSE_RATIO;
         let changed = match names.recv_timeout(interval.max(pause)) {
             Ok(first) => {
@@ -99,7 +100,7 @@ pub fn watch_files(
     }
 }
 
-/// Starts to send the names of files that change in these places.
+/// Starts a watcher, which sends the names of files that change at these paths.
 fn start_watcher(paths: &[PathBuf], names: Sender<OsString>) -> notify::Result<RecommendedWatcher> {
     let send_names = move |event: notify::Result<Event>| {
         let Ok(event) = event else {
@@ -109,7 +110,7 @@ fn start_watcher(paths: &[PathBuf], names: Sender<OsString>) -> notify::Result<R
             return;
         }
         for name in changed_names(&event) {
-            // The receiver exists as long as the watcher.
+            // The receiver exists as long as the watcher, so sending cannot fail.
             let _ = names.send(name);
         }
     };
@@ -124,14 +125,14 @@ fn start_watcher(paths: &[PathBuf], names: Sender<OsString>) -> notify::Result<R
     Ok(watcher)
 }
 
-/// Returns the directory that contains a path: the current one for a name alone.
+/// Returns the directory that contains a path; `.` for a file name alone.
 pub fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| *folder != Path::new(""))
         .unwrap_or(Path::new("."))
 }
 
-/// Whether an event is a change, and not a look, as pisess itself causes.
+/// Whether an event reports a change. Reads do not count, because pisess itself causes them.
 fn is_change(event: &Event) -> bool {
     !matches!(
         event.kind,
@@ -139,7 +140,7 @@ fn is_change(event: &Event) -> bool {
     )
 }
 
-/// Returns the names of sessions in an event, and of new directories.
+/// Returns the names of sessions and of new directories in an event.
 fn changed_names(event: &Event) -> impl Iterator<Item = OsString> {
     let is_folder =
         matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
@@ -151,20 +152,21 @@ fn changed_names(event: &Event) -> impl Iterator<Item = OsString> {
 
 /// A session that is followed.
 pub struct FollowedSession {
-    /// The session, as far as it was read.
+    /// The session, as far as it has been read.
     pub open: OpenSession,
     pub path: PathBuf,
-    /// The file as it was read; `None` if the session must be loaded again.
+    /// The state of the file that was read last; `None` if the session must be loaded again.
     snapshot: Option<Snapshot>,
-    /// The ids of the entries that there were, if the file was replaced.
+    /// If the file was ever replaced, the ids of the entries that were there before; otherwise
+    /// `None`.
     known_ids: Option<HashSet<Vec<u8>>>,
-    /// What was reported last about the file.
+    /// The failure that was reported last, so that it is not repeated.
     last_trouble: Option<String>,
 }
 
 impl FollowedSession {
-    /// Follows a session from where it was read. It must have been opened without a last line that
-    /// is not whole.
+    /// Follows an open session from the point up to which it was read. It must have been opened
+    /// with `whole_lines`, so that an incomplete last line is not part of it.
     pub fn from_open(open: OpenSession) -> Result<FollowedSession, Failure> {
         let file = open
             .input
@@ -181,9 +183,9 @@ impl FollowedSession {
         })
     }
 
-    /// Reads what was written since. Returns the new entries in file order. If the file was
-    /// replaced or truncated, these are the entries with ids that were not there before. A file
-    /// that cannot be read is reported once, and waited for.
+    /// Reads what was written since the last call, and returns the new entries in file order. If
+    /// the file was replaced or truncated, the new entries are those with ids that were not there
+    /// before. A file that cannot be read is reported once; later calls try again.
     pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
         let (entries, trouble) = match self.read_new_entries(ui) {
             Ok(entries) => (entries, None),
@@ -198,8 +200,8 @@ impl FollowedSession {
         entries
     }
 
-    /// Reads what was written since, as [`FollowedSession::new_entries`] describes. If the file
-    /// cannot be read, all of it is read again the next time.
+    /// Reads the new entries for [`FollowedSession::new_entries`]. If the file cannot be read, the
+    /// next call reads all of it again.
     fn read_new_entries(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
         let changed_file = match &self.snapshot {
             Some(snapshot) => snapshot.look(&self.path)?,
@@ -233,15 +235,16 @@ impl FollowedSession {
         Ok(entries)
     }
 
-    /// Loads a file that was replaced or truncated, and remembers the ids of the first `old_count`
-    /// entries, which were reported. The entries of another session are all new.
+    /// Loads a file that was replaced or truncated. Remembers the ids of the first `old_count`
+    /// entries, which were reported already. If the file is another session now, all of its entries
+    /// are new.
     fn load_again(&mut self, input: Input, old_count: usize, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let known_ids = self.known_ids.get_or_insert_default();
         for ix in session.entry_indexes().take(old_count) {
             known_ids.insert(session.id(ix).as_bytes().to_vec());
         }
-        // If loading fails, nothing can be appended to what is there.
+        // If loading fails, nothing can be appended to the session that was read before.
         self.snapshot = None;
 
         let open = self.open.reload_from(input)?;

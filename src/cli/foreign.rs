@@ -1,4 +1,4 @@
-//! Where other agents keep their sessions, and which of them arguments name.
+//! Finds the sessions of other agents, such as Claude Code, and reads them.
 
 use crate::agents::stores::is_cwd;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
@@ -25,12 +25,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Reads a source. Returns `None` if another agent wrote the file, or none.
+/// Surveys a source file. Returns `None` if no supported agent wrote the file.
 pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
     survey_opened(&rollouts.open(path)?, path)
 }
 
-/// Does the same as [`survey_file`], for a source that is open.
+/// Surveys a source that is open, as [`survey_file`] does.
 fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, Failure> {
     let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
     let origin = Origin::detect(source).map_err(failed)?;
@@ -56,9 +56,9 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
     (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
 }
 
-/// Returns what a file contains, and the session of pi that it would become. The lines of the
-/// session have the numbers of those in the file. Returns `None` if another agent wrote it, or
-/// none.
+/// Converts a file into the session of pi that `import` would make of it. Returns the survey of the
+/// file, and the session, whose lines keep the line numbers of the file. `None` if no supported
+/// agent wrote the file.
 pub fn convert_file_with_lines(
     path: &Path,
     rollouts: &Rollouts,
@@ -74,7 +74,7 @@ pub fn convert_file_with_lines(
     Ok(Some((conversion.survey, copy)))
 }
 
-/// Does the same as [`convert_file_with_lines`], without the numbers of lines.
+/// Converts a file as [`convert_file_with_lines`] does, but without line numbers.
 pub fn convert_file(
     path: &Path,
     rollouts: &Rollouts,
@@ -83,7 +83,7 @@ pub fn convert_file(
     Ok(conversion.map(|conversion| (conversion.survey, conversion.copy)))
 }
 
-/// A source, and the session of pi that it would become.
+/// A source, and the session of pi into which it was converted.
 struct Conversion {
     source: JoinedSource,
     survey: Survey,
@@ -117,7 +117,7 @@ fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failu
     }))
 }
 
-/// Returns the newest session that was made of a source for an agent, and is in the agent's store;
+/// Returns the id of the newest session in the store of `agent` that was imported from a source.
 /// `None` if there is none.
 pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<String> {
     let found = SessionStores::locate(ui).find_sessions(&Scope::All);
@@ -127,6 +127,7 @@ pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<St
         .filter_map(|file| session_id_of_path(&file.path))
         .collect();
     let mut newest = None;
+    // The ids of imports are derived from numbers that count from 0 without gaps.
     for copy_number in 0.. {
         let id = survey.derive_session_id(agent, copy_number);
         if !known_ids.contains(&*id) {
@@ -137,18 +138,19 @@ pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<St
     newest
 }
 
-/// Returns the id of a session from the name of its file, `TIME_ID.jsonl`.
+/// Returns the id of a session from its file name, `TIME_ID.jsonl`.
 pub fn session_id_of_path(path: &Path) -> Option<&str> {
     let stem = path.file_stem()?.to_str()?;
     let (_, id) = stem.rsplit_once('_')?;
     Some(id)
 }
 
-/// The start of each session of pi and oh-my-pi, unless a person or another program wrote it.
+/// The first bytes of a session as pi and oh-my-pi write it. Other programs may write it
+/// differently.
 const HEADER_STARTS: [&[u8]; 2] = [b"{\"type\":\"session\"", b"{\"type\":\"title\""];
 
-/// Whether a file is a session of another agent. The usual header is recognized by its first bytes,
-/// so that this takes no time for the sessions of pi.
+/// Whether a file is a session of another agent. Usual sessions of pi and oh-my-pi are recognized
+/// by their first bytes, so that the check takes no time for them.
 pub fn is_foreign_session(source: &dyn ReadAt) -> io::Result<bool> {
     let longest = HEADER_STARTS[0].len() as u64;
     let start = source.read_range(0..source.len().min(longest))?;
@@ -158,8 +160,8 @@ pub fn is_foreign_session(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(Origin::detect(source)?.is_some())
 }
 
-/// Returns the failure for a file that could not be loaded. If another agent wrote it, the failure
-/// says so.
+/// Returns the failure for a file that could not be loaded. If another agent wrote the file, the
+/// failure names that agent and `import`.
 pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failure {
     let begins_without_header = matches!(
         &error,
@@ -187,9 +189,9 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
     Failure::from_load_error(name, error)
 }
 
-/// Returns the path of a session that is only read, as [`named::resolve_argument`] does. A name
-/// that no session of pi or oh-my-pi has may be the id of a session of another agent, or words of a
-/// title.
+/// Returns the path of a session for a command that only reads. Accepts everything that
+/// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
+/// words of a title.
 pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
@@ -205,9 +207,11 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     }
 }
 
-/// Returns the session of another agent whose id an argument is. `failure` is that of a search for
-/// a session of pi or oh-my-pi with this name. It is returned if no other agent has the id either,
-/// and at once if it is anything else than that no session was found.
+/// Returns the session of another agent whose id is `argument`. `failure` is the result of an
+/// earlier search among sessions of pi and oh-my-pi.
+///
+/// If no agent has the id, returns `failure`. Nothing is searched for unless `failure` says that no
+/// session was found.
 pub fn resolve_foreign_id(
     argument: &Path,
     failure: Failure,
@@ -219,8 +223,8 @@ pub fn resolve_foreign_id(
     let Some(name) = name_argument(argument) else {
         return Err(failure);
     };
-    // The id of a sub-agent is shown as SESSION/AGENT. Codex names its file after the second part,
-    // Claude Code `agent-AGENT`.
+    // The id of a sub-agent is displayed as SESSION/AGENT. The name of its file ends with AGENT in
+    // Codex, and is `agent-AGENT` in Claude Code.
     let file_ids = match name.rsplit_once('/') {
         Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],
         None => vec![name.to_owned()],
@@ -242,15 +246,15 @@ pub fn resolve_foreign_id(
     Err(failure)
 }
 
-/// Returns the directory of an agent: that of its environment variable, else the one below the home
-/// directory. `None` if the home directory is unknown.
+/// Returns the directory of an agent: that in its environment variable, else the one below the home
+/// directory. `None` if the home directory is needed and unknown.
 pub fn agent_root(origin: Origin, ui: &Ui) -> Option<PathBuf> {
     let layout = &origin.facts().store;
     let root = match ui.env_var(layout.variable) {
         Some(root) if !root.is_empty() => Path::new(&root).join(layout.below_variable),
         _ => Path::new(&ui.home()?).join(layout.below_home),
     };
-    // The variable may have a relative path.
+    // The path in the variable may be relative.
     Some(ui.current_folder().join(root))
 }
 
@@ -269,7 +273,7 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
     folders
 }
 
-/// Which sessions `stats --source` reads.
+/// The sessions that `stats --source` reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceChoice {
     /// Those of one agent.
@@ -279,7 +283,7 @@ pub enum SourceChoice {
 }
 
 impl SourceChoice {
-    /// Returns the agents other than pi and oh-my-pi.
+    /// Returns the agents whose sessions are read, without pi and oh-my-pi.
     pub fn origins(&self) -> &[Origin] {
         match self {
             SourceChoice::One(origin) => std::slice::from_ref(origin),
@@ -312,8 +316,8 @@ impl ValueEnum for SourceChoice {
     }
 }
 
-/// Returns the sessions of other agents whose project is a directory, with those of their
-/// sub-agents; or without a directory those of all projects.
+/// Returns the sessions of other agents, together with those of their sub-agents. `folder` selects
+/// the sessions of one project; without it, sessions of all projects are returned.
 pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) -> Vec<FoundFile> {
     let mut files = Vec::new();
     for &origin in origins {
@@ -325,7 +329,8 @@ pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) 
     }
 }
 
-/// Returns the sessions of an agent that arguments name, as [`find_arguments`] does.
+/// Returns the sessions of an agent that the arguments name. The forms of arguments are those of
+/// [`find_arguments`].
 ///
 /// # Errors
 /// If an argument names nothing, or a directory cannot be read.
@@ -342,8 +347,8 @@ pub fn find_given_of(
     Ok(files)
 }
 
-/// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
-/// that cannot be read.
+/// Returns the sessions of an agent in its directories. Sub-agents with files of their own are
+/// included. Warns of directories that cannot be read.
 pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let found = store::find_with(
         &session_folders(origin, ui),
@@ -362,7 +367,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Returns the note that an agent has no sessions in a place.
+/// Returns the warning that an agent has no sessions in a place.
 pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
     let agent = origin.display_name();
     let source = origin.name();
@@ -388,8 +393,8 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
     }
 }
 
-/// Returns the note that none of these files is a session of pi or oh-my-pi, but some are of other
-/// agents; `None` if none is.
+/// Returns the warning that none of these files is a session of pi or oh-my-pi, but some are
+/// sessions of other agents. `None` if there are none of these either.
 pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
     let mut origins: Vec<Origin> = Vec::new();
     for path in paths {
@@ -414,12 +419,12 @@ pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Where sessions of another agent were looked for.
+/// The place in which sessions of another agent were searched for.
 pub enum ForeignPlace {
     CurrentProject,
     /// All projects.
     All,
-    /// The files and directories that were given.
+    /// The given files and directories.
     Arguments,
 }
 
@@ -429,7 +434,7 @@ fn missing_path_hint() -> String {
     for origin in Origin::all() {
         let agent = origin.display_name();
         let folder = origin.facts().store.usual_folder();
-        // The verb is the same for those that follow.
+        // Only the first part needs the verb.
         let verb = if folders.is_empty() {
             " keeps sessions"
         } else {
@@ -440,10 +445,11 @@ fn missing_path_hint() -> String {
     format!("check the path; {}", folders.join(", "))
 }
 
-/// Returns the files that arguments name: paths, directories, and ids, names or words of the titles
-/// of sessions. A directory without sessions is taken for a project, whose sessions are in the
-/// stores. Also returns the failures: arguments that name nothing, and directories below them that
-/// cannot be read.
+/// Returns the files that arguments name, and the failures.
+///
+/// An argument is a path, a directory, or a session's id, name or words of its title. A directory
+/// without sessions of other agents is taken for a project, whose sessions are in the stores. An
+/// argument fails if it names nothing, or if a directory in it cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
@@ -460,7 +466,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     paths.extend(sub_agent_folders(&paths));
 
     let mut found = store::find_with(&paths, Reach::Whole, import::is_document_name);
-    // The logs of internal agents only repeat a conversation, but the user may name one.
+    // A log of an internal agent only repeats the conversation, but is kept if the user named it.
     found
         .files
         .retain(|file| file.named || !import::is_internal_log(&file.path));
@@ -480,8 +486,8 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     (found.files, failures)
 }
 
-/// Whether one of the files in a directory is a session of another agent, or cannot be read,
-/// so that this is unknown.
+/// Whether a directory contains one of the files, and that file is a session of another agent. A
+/// file that cannot be read may be one, too.
 fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
     files
         .iter()
@@ -489,7 +495,8 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
         .any(|file| !matches!(detect_file(&file.path), Ok(None)))
 }
 
-/// Returns the directories with the sub-agents of sessions whose files are given.
+/// Returns the directories of the sessions' sub-agents. Claude Code keeps these beside
+/// `SESSION.jsonl`, in `SESSION/subagents`.
 fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for session in sessions {
@@ -521,8 +528,8 @@ pub fn find_owner_beside(sub_agent_path: &Path, sub_agent: &SubAgent) -> Option<
     })
 }
 
-/// Returns the sessions of other agents whose project is a directory, with those of their
-/// sub-agents. Notes that they are not in the directory itself.
+/// Returns the sessions of other agents whose project is `folder`, together with those of their
+/// sub-agents. Notes that the sessions are in the stores, and not in that directory.
 fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let files = find_all_foreign_sessions(ui);
     let files = retain_project_sessions(files, folder, ui);
@@ -536,8 +543,8 @@ fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Returns the files whose project is a directory, with those of their sub-agents, which may work
-/// in another one.
+/// Keeps the sessions whose project is `folder`, together with those of their sub-agents. The
+/// directory of a sub-agent does not matter, because it may differ.
 fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let rollouts = Rollouts::default();
     let survey = |file: FoundFile| {
@@ -563,7 +570,7 @@ fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) ->
     surveyed.into_iter().map(|(file, _)| file).collect()
 }
 
-/// Returns what to try if a name does not name one session of another agent.
+/// Returns the hint for a name that does not identify exactly one session of another agent.
 fn name_hint(error: &NameError) -> String {
     match error {
         NameError::Ambiguous { candidates, .. } => {
@@ -590,8 +597,8 @@ fn name_hint(error: &NameError) -> String {
     }
 }
 
-/// Returns the commands that list the sessions of each other agent: the first one whole, of the
-/// rest only the options. Each ends with `options`.
+/// Returns the commands that list the sessions of each other agent, each with `options` at its end.
+/// Only the first one is whole; the others are abbreviated to their options.
 pub fn commands_that_list(options: &str) -> String {
     let mut commands = Vec::new();
     for origin in Origin::all() {
@@ -607,8 +614,8 @@ pub fn commands_that_list(options: &str) -> String {
     format!("{} and {last}", commands.join(", "))
 }
 
-/// Returns the session that a name identifies. Agents name files after ids, so no file is read
-/// if an id matches. Names given by the user are inside the files, which are then all read.
+/// Returns the session that a name identifies. Ids are in the names of files, so no file is read if
+/// an id matches. Names that the user gave are inside the files: then all files are read.
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files = find_all_foreign_sessions(ui);
     let by_id = candidates_by_id(&files, ui);
@@ -618,8 +625,8 @@ fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     choose_session(name, first_list.chain(second_list))
 }
 
-/// Reads the ids and names of sessions on all processors. A file that cannot be read, or that is
-/// not a session, is left out: it was found by a search.
+/// Reads the ids and names of sessions on all processors. A file that is not a session, or cannot
+/// be read, is skipped: a search found it.
 fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     let rollouts = Rollouts::default();
@@ -631,7 +638,8 @@ fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> 
     candidates
 }
 
-/// Returns the session that a name identifies or, if none has the name, whose title has its words.
+/// Returns the session that a name identifies. If no session has the name, returns the session
+/// whose title has its words.
 fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let error = match find_by_name(name, ui) {
         Ok(path) => return Ok(path),
@@ -649,9 +657,9 @@ fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the session of another agent in whose title or first message the words are. Sub-agents
-/// are left out. All files are converted to read their titles. `failure` is returned if there is
-/// none.
+/// Returns the session of another agent whose title or first message has the words, without
+/// sub-agents. Returns `failure` if there is none. All files are converted, because titles are
+/// inside them.
 fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let Some(title_words) = TitleWords::parse(words) else {
         return Err(failure);
@@ -667,8 +675,8 @@ fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<P
     require_one_title(words, &sessions, failure, ui)
 }
 
-/// Returns what `list` shows of a session of another agent; `None` if it cannot be read, or is that
-/// of a sub-agent.
+/// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is the
+/// session of a sub-agent.
 fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
     let (survey, copy) = convert_file(path, rollouts).ok()??;
     if survey.sub_agent.is_some() {
@@ -707,8 +715,8 @@ fn candidates_by_id(files: &[FoundFile], ui: &mut Ui) -> Vec<SessionCandidate> {
     candidates
 }
 
-/// Returns what a session can be named by. `None` if the file is no session, or cannot be read:
-/// another file may be the one that is meant.
+/// Returns the id and the name of a session. `None` if the file is not a session, or cannot be
+/// read: then another file may be the one the user meant.
 fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
     let survey = survey_file(&file.path, rollouts).ok()??;
     // Gemini CLI begins a file with the id of the session that it resumes, and then continues the

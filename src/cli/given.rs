@@ -1,22 +1,22 @@
-//! Reads the arguments of a command besides the session: entries, a text, secrets.
+//! Reads further arguments of a command from files or standard input: entries, texts, secrets.
 
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
 use std::io::Read;
 use std::path::Path;
 
-/// The maximum number of bytes of entries, which are held in memory: a device such as `/dev/zero`
-/// has no end.
+/// The maximum number of bytes of entries. They are held in memory, and a device such as
+/// `/dev/zero` has no end.
 pub const MOST_ENTRY_BYTES: u64 = 128 << 20;
 /// The maximum number of bytes of a text or of a list of secrets.
 pub const MOST_TEXT_BYTES: u64 = 10 << 20;
 
-/// Returns the bytes of a file, or of standard input for `-`, with the name of their source for
-/// messages. `kind` completes the hint "give the path of …".
+/// Reads a file, or standard input for `-`. Returns the name of the source, for messages, and its
+/// bytes. `kind` describes the file in hints, as in "give the path of a text file".
 ///
 /// # Errors
-/// If the source cannot be read, has more than `max_bytes` bytes, or is standard input, from which
-/// the session is read already.
+/// If the source cannot be read, or has more than `max_bytes` bytes. Also if it is standard input,
+/// and the session is read from there already.
 pub fn read_argument(
     path: &Path,
     kind: &str,
@@ -28,7 +28,7 @@ pub fn read_argument(
         return Err(Failure::invalid("standard input is already the session")
             .with_hint("give the path of the session instead of -"));
     }
-    // One byte more than the limit shows that there are more bytes.
+    // One byte beyond the limit is read, which shows whether there are more.
     let mut bytes = Vec::new();
     let name;
     let result;
@@ -56,7 +56,7 @@ pub fn read_argument(
     }
 }
 
-/// Returns a text, without trailing newlines.
+/// Reads a text, without its trailing newlines.
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
     let (_, bytes) = read_argument(path, "a text file", MOST_TEXT_BYTES, Some(session), ui)?;
     Ok(String::from_utf8_lossy(&bytes)
@@ -64,7 +64,7 @@ pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Fa
         .to_owned())
 }
 
-/// Returns the provider and the id of a model on the command line.
+/// Parses a model on the command line, `PROVIDER/ID`, into its provider and its id.
 pub fn parse_model(text: &str) -> Result<(String, String), &'static str> {
     let parts = text
         .split_once('/')

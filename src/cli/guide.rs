@@ -1,12 +1,13 @@
-//! The texts shared by `--help`, the man pages and the documents, each written once as a value.
+//! The texts that `--help`, the man pages and the documents share. Each is written once, as a
+//! value.
 //!
-//! `help.rs` arranges them as `--help` and `pisess help TOPIC` print them. `tests/it/generated.rs`
-//! generates the man pages from all of them; `tests/it/documents.rs` compares `docs/jobs.md` with
-//! them and runs the examples.
+//! `help.rs` arranges them for `--help` and `pisess help TOPIC`. `tests/it/generated.rs` generates
+//! the man pages from them; `tests/it/documents.rs` compares `docs/jobs.md` with them, and runs the
+//! examples.
 
 use clap::Command;
 
-/// A row of a table: a form and its meaning.
+/// A row of a table: a form, such as `REF^`, and its meaning.
 pub type GuideRow = (&'static str, &'static str);
 
 /// The exit codes.
@@ -31,7 +32,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ),
 ];
 
-/// The forms of a reference to an entry.
+/// The forms of references to entries and ranges.
 pub const REFERENCES: [GuideRow; 15] = [
     (
         "@",
@@ -74,7 +75,7 @@ pub const REFERENCES: [GuideRow; 15] = [
     ),
 ];
 
-/// The environment variables that are read.
+/// The environment variables that pisess reads.
 pub const ENVIRONMENT: [GuideRow; 18] = [
     (
         "NO_COLOR",
@@ -150,10 +151,10 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
 ];
 
-/// A section of the main man page and of `pisess help TOPIC`: a heading, paragraphs and a table.
-/// Text in backticks is literal.
+/// A section of the main man page, which is also a topic of `pisess help`: a heading, paragraphs
+/// and a table. Text in backticks is literal.
 pub struct Section {
-    /// Its name as a TOPIC.
+    /// The name of the topic.
     pub name: &'static str,
     /// The heading.
     pub title: &'static str,
@@ -161,16 +162,16 @@ pub struct Section {
     pub paragraphs: &'static [&'static str],
     /// The rows of the table below the paragraphs.
     pub rows: &'static [GuideRow],
-    /// The heading, in the help of commands, of the shared options that the section explains.
+    /// The heading under which the help of commands lists the options that this section explains.
     pub option_heading: Option<&'static str>,
-    /// What the section explains, for the line that refers to it below these options. Empty if it
-    /// explains no options.
+    /// What the section explains, for the reference to it below these options. Empty if it explains
+    /// no options.
     pub about: &'static str,
 }
 
 impl Section {
-    /// Returns a section of text only; [`Section::with_rows`] adds a table, and
-    /// [`Section::with_options`] the shared options that it explains.
+    /// Returns a section that has only text. [`Section::with_rows`] adds a table;
+    /// [`Section::with_options`] adds the heading of the options that the section explains.
     const fn new(
         name: &'static str,
         title: &'static str,
@@ -199,7 +200,7 @@ impl Section {
     }
 }
 
-/// The sections of the main man page that `pisess help TOPIC` prints.
+/// The sections that are topics of `pisess help`.
 pub const TOPICS: [Section; 10] = [
     Section::new(
         "references",
@@ -470,7 +471,7 @@ pub const EXAMPLES: [Example; 5] = [
     ),
 ];
 
-/// A command line and its title. A test runs each of them.
+/// A command line with a title. A test runs each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
     /// The title: what the command line does.
@@ -501,12 +502,12 @@ impl Example {
     }
 }
 
-/// What the help of one command has besides its description and its options.
+/// The parts of a command's help other than its description and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Guide {
     /// Examples of its use.
     pub examples: &'static [Example],
-    /// The meaning of exit code 1, if the command uses it.
+    /// The meaning of exit code 1; `None` if the command never returns it.
     found: Option<&'static str>,
 }
 
@@ -525,8 +526,8 @@ impl Guide {
         }
     }
 
-    /// Returns the exit codes of the command: 1 only if the command says what it means, and those
-    /// of writing only if it writes.
+    /// Returns the exit codes of the command. Code 1 is included if the command has a meaning for
+    /// it; codes 3 and 4 if the command writes.
     pub fn exit_codes(&self, command: &Command) -> Vec<GuideRow> {
         let writes = writes_files(command);
         let mut codes = Vec::new();
@@ -541,13 +542,13 @@ impl Guide {
         codes
     }
 
-    /// Returns the meaning of exit code 1, if the command uses it.
+    /// Returns the meaning of exit code 1; `None` if the command never returns it.
     pub(crate) fn found_meaning(&self) -> Option<&'static str> {
         self.found
     }
 }
 
-/// Whether a command changes files, and so may exit with 3 or 4.
+/// Whether a command changes files. Such a command has the option `-n`, and may exit with 3 or 4.
 pub fn writes_files(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == "dry_run")
 }

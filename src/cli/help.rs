@@ -1,28 +1,28 @@
-//! Arranges what `-h`, `--help` and `pisess help TOPIC` print, from the texts of `guide.rs`.
+//! Arranges the output of `-h`, `--help` and `pisess help TOPIC` from the texts in `guide.rs`.
 //!
 //! The help of a command begins with its examples. Options that several commands share follow its
-//! own, a line each, without the blank lines that clap puts between options.
+//! own options. They have a line each, without the blank lines that clap puts between options.
 
 use super::guide::{Guide, GuideRow, REFERENCES, TOPICS, takes_range, takes_reference, takes_time};
 use super::output::{Column, Table};
 use clap::builder::Styles;
 use clap::{Arg, Command};
 
-/// The heading of the options that every command has.
+/// The heading of the options that all commands have.
 pub const COMMON_HEADING: &str = "Common options";
 
 /// The headings of options that several commands share, in the order of the help. A topic explains
 /// all but the last.
 const SHARED_HEADINGS: [&str; 4] = ["Summary", "Hook", "Writing", COMMON_HEADING];
 
-/// A command in the list of all, with what it is for.
+/// A command, with the group under which the list of commands has it.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupedCommand {
     pub group: &'static str,
     pub name: &'static str,
 }
 
-/// The first commands that a newcomer can run, and what they do.
+/// Commands for a newcomer, and what they do.
 const FIRST_COMMANDS: [GuideRow; 3] = [
     ("pisess list --all", "list your conversations, newest first"),
     ("pisess grep --all -i WORD", "search them"),
@@ -32,7 +32,7 @@ const FIRST_COMMANDS: [GuideRow; 3] = [
     ),
 ];
 
-/// Where more help is.
+/// Where to find more help.
 const HELP_FORMS: [GuideRow; 3] = [
     ("pisess --help", "what each command does"),
     ("pisess COMMAND --help", "examples and options of a command"),
@@ -75,7 +75,7 @@ pub fn arrange_help(
     cli.mut_subcommand("help", |command| arrange_command(command, None, &common))
 }
 
-/// Returns a command with its help arranged: summary, usage, examples, description, options.
+/// Returns a command with its help arranged as summary, usage, examples, description, options.
 fn arrange_command(command: Command, guide: Option<&Guide>, common: &[Arg]) -> Command {
     let mut shared_options = Vec::new();
     for heading in SHARED_HEADINGS {
@@ -106,13 +106,13 @@ fn arrange_command(command: Command, guide: Option<&Guide>, common: &[Arg]) -> C
         .mut_args(hide_if_shared)
 }
 
-/// The options of a command below one of [`SHARED_HEADINGS`].
+/// The options of a command that are below one of the [`SHARED_HEADINGS`].
 struct SharedOptions<'a> {
     heading: &'static str,
     args: Vec<&'a Arg>,
 }
 
-/// Hides an option from the sections that clap prints, if the help has a table of its own for it.
+/// Hides an option from clap's own lists, if the help has a separate table for it.
 fn hide_if_shared(arg: Arg) -> Arg {
     let is_shared = arg
         .get_help_heading()
@@ -124,7 +124,7 @@ fn hide_if_shared(arg: Arg) -> Arg {
     }
 }
 
-/// Returns the examples and the description of a command.
+/// Returns the examples and the description of a command, which precede the options.
 fn long_start(command: &Command, guide: Option<&Guide>) -> String {
     let mut text = String::new();
     if let Some(guide) = guide {
@@ -141,14 +141,14 @@ fn long_start(command: &Command, guide: Option<&Guide>) -> String {
         .get_long_about()
         .map(ToString::to_string)
         .unwrap_or_default();
-    // The first paragraph is the summary, which precedes the usage.
+    // The first paragraph is left out: it is the summary, which precedes the usage.
     if let Some((_, details)) = description.split_once("\n\n") {
         text += details.trim_end();
     }
     text.trim_end().to_owned()
 }
 
-/// Returns the end of the short help: the names of the shared options.
+/// Returns the end of the short help: the names of the shared options, without their help.
 fn short_end(shared_options: &[SharedOptions]) -> String {
     let mut rows = Vec::new();
     for shared in shared_options {
@@ -158,7 +158,7 @@ fn short_end(shared_options: &[SharedOptions]) -> String {
     heading_line("More options") + &format_rows(rows)
 }
 
-/// Returns the end of the long help: the shared options, and the topics that explain more.
+/// Returns the end of the long help: the shared options with their help, and related topics.
 fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOptions]) -> String {
     let mut text = String::new();
     for shared in shared_options {
@@ -195,7 +195,7 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
     text + &heading_line("More, with `pisess help TOPIC`") + &format_rows(rows)
 }
 
-/// Returns what `pisess` alone and `pisess -h` print: at most 24 lines of 80 columns.
+/// Returns the output of `pisess` alone and of `pisess -h`: at most 24 lines of 80 columns.
 fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
     let mut rows: Vec<[String; 2]> = Vec::new();
     for command in commands {
@@ -219,7 +219,7 @@ fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
     .join("\n")
 }
 
-/// Returns what `pisess --help` prints.
+/// Returns the output of `pisess --help`.
 fn full_text(cli: &Command, commands: &[GroupedCommand]) -> String {
     let name_width = commands
         .iter()
@@ -274,7 +274,7 @@ fn summary_and_usage(cli: &Command) -> String {
     format!("{about}\n\n{}\n", cli.clone().render_usage().ansi())
 }
 
-/// Returns a heading and its colon in the style of clap's headings.
+/// Returns a heading with a colon, in the style of clap's headings.
 fn heading_line(title: &str) -> String {
     let styles = Styles::styled();
     let style = styles.get_header();
@@ -289,7 +289,7 @@ fn capitalize(text: &str) -> String {
     }
 }
 
-/// Returns an option as a list of names has it, such as `--output (-o)`.
+/// Returns the name of an option for a list of names, such as `--output (-o)`.
 fn option_name(arg: &Arg) -> String {
     let long = arg.get_long().unwrap_or_default();
     match arg.get_short() {
@@ -298,7 +298,7 @@ fn option_name(arg: &Arg) -> String {
     }
 }
 
-/// Returns options, each with its help.
+/// Returns a row for each option: its forms, and its help.
 fn option_rows<'a>(args: impl Iterator<Item = &'a Arg>) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for arg in args {
@@ -330,8 +330,8 @@ pub fn topic_names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|section| section.name)
 }
 
-/// Returns the section with this name, as a text. `shared_options` has the options that several
-/// commands share.
+/// Returns the text of the topic `name`; `None` if there is no such topic. The options that the
+/// topic explains are taken from `shared_options`.
 pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
     let mut text = format!("{}\n", section.title);
@@ -354,22 +354,23 @@ pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
     Some(text)
 }
 
-/// The width of a help text. Examples are folded here, because a line that clap wraps would be two
-/// commands to a shell.
+/// The width of a help text, in columns. Examples are folded here, and not by clap: a shell would
+/// take a line that clap wraps for two commands.
 const HELP_COLUMNS: usize = 80;
 
-/// Returns a command line folded with backslashes, broken only at spaces outside quotes.
+/// Folds a command line with backslashes. Breaks it only at spaces outside quotes.
 fn fold_line(line: &str, columns: usize) -> String {
     let mut folded = String::new();
     let mut indent = 0;
     let mut rest = line;
     while indent + rest.len() > columns {
-        // Leave room for the backslash, and for the indent of a continuation line.
+        // The line needs space for the backslash and, if it is a continuation line, for its
+        // indentation.
         let room = columns - indent - " \\".len();
         let Some(space) = last_space(rest, room) else {
             break;
         };
-        // The caller indents the first line by two columns, which `columns` leaves out.
+        // The caller indents the first line by two columns. `columns` does not include these.
         folded += &format!("{} \\\n      ", &rest[..space]);
         indent = 4;
         rest = &rest[space + 1..];
@@ -377,7 +378,8 @@ fn fold_line(line: &str, columns: usize) -> String {
     folded + rest
 }
 
-/// Returns the offset of the last space outside quotes that is not after `most_bytes`.
+/// Returns the offset of the last space outside quotes, at most `most_bytes`. `None` if there is
+/// none.
 fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
     let mut open_quote = None;
     let mut space = None;
@@ -398,13 +400,13 @@ fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
     space
 }
 
-/// Returns the rows of a guide as a text, indented.
+/// Formats the rows of a guide as an indented table.
 fn format_table(rows: impl IntoIterator<Item = GuideRow>) -> String {
     let rows = rows.into_iter();
     format_rows(rows.map(|(form, meaning)| [form.to_owned(), meaning.to_owned()]))
 }
 
-/// Returns rows as a text, indented.
+/// Formats rows as an indented table.
 fn format_rows(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     let mut table = Table::new([Column::text(""), Column::text("").allow_shrink()]);
     for row in rows {
@@ -417,7 +419,7 @@ fn format_rows(rows: impl IntoIterator<Item = [String; 2]>) -> String {
         .collect()
 }
 
-/// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
+/// Wraps a text to the width of a help text, and indents each line by `indent` columns.
 fn indent_text(text: &str, indent: usize) -> String {
     let mut table = Table::new([Column::text("").allow_shrink()]);
     table.add_text_row([text.to_owned()]);

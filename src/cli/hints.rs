@@ -1,4 +1,4 @@
-//! Hints for command lines that are not valid.
+//! Hints for invalid command lines.
 
 use crate::cli::guide::takes_reference;
 use crate::cli::output::Failure;
@@ -8,8 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns a usage error on one line: clap's message, with a tip and the command for help as the
-/// hint. A tip of our own takes the place of clap's.
+/// Returns the failure for an invalid command line, on one line. It has clap's message; the hint
+/// has a tip and the command for help. A tip of this module replaces clap's tip.
 pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let rendered = error.render().to_string();
     let (message, usage) = rendered.split_once("\nUsage: ").unwrap_or((&rendered, ""));
@@ -38,8 +38,8 @@ pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Com
             tips_of_clap.retain(|tip| !tip.contains(&suggestion));
         }
         for tip in tips_of_clap {
-            // A label may begin with a hyphen. What begins with one elsewhere is more likely an
-            // option of another command than a file.
+            // A label may begin with a hyphen, so the tip for a value is useful there. For other
+            // commands, such an argument is rather an option of another command than a file.
             if name == Some("label") || !tip.contains("as a value, use '-- ") {
                 advice.push(tip.to_owned());
             }
@@ -58,8 +58,9 @@ pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Com
     Failure::usage_error(cause).with_hint(advice.join("; "))
 }
 
-/// Returns the name of the command that was given. clap's usage contains it, as in `pisess tree
-/// [OPTIONS] <SESSION>`; for an invalid value, clap prints no usage.
+/// Returns the name of the given command. It is the second word of clap's usage, as in `pisess tree
+/// [OPTIONS] <SESSION>`. For an invalid value, clap prints no usage: then it is the first argument
+/// that is a command.
 fn command_name<'a>(
     usage: &'a str,
     args: &'a [OsString],
@@ -75,7 +76,7 @@ fn command_name<'a>(
     if is_argument { None } else { Some(second) }
 }
 
-/// Returns the first tip that applies to a mistake other than a habit.
+/// Returns the first tip of this module that applies to the error. Habits are handled before.
 fn own_tip(
     error: &clap::Error,
     args: &[OsString],
@@ -94,17 +95,17 @@ fn own_tip(
         .or_else(|| tip_for_missing_argument(error, args, subcommand))
 }
 
-/// Options of other tools that users type by habit.
+/// Options of other tools that users type by habit, and the hint for them.
 struct Habit {
-    /// The options that are typed; a number of rows, such as `-5`, is listed as `-n`.
+    /// The typed options. A number of rows, such as `-5`, is listed as `-n`.
     typed: &'static [&'static str],
-    /// The command that they are typed for: `*` is any command, an empty name is pisess itself,
+    /// The command for which they are typed. `*` is any command. An empty name is pisess itself,
     /// without a command.
     command: &'static str,
     hint: &'static str,
 }
 
-/// What users of git, ripgrep, jj, gh and ls type by habit.
+/// What users of git, ripgrep, jj, gh and ls type by habit. The first match counts.
 const HABITS: [Habit; 35] = [
     Habit {
         typed: &["-C"],
@@ -191,7 +192,7 @@ const HABITS: [Habit; 35] = [
         command: "grep",
         hint: "did you mean --tool TOOL?",
     },
-    // Tools, given as the value of --role.
+    // Names of tools, typed as the value of --role.
     Habit {
         typed: &["bash", "edit", "read", "write"],
         command: "grep",
@@ -284,13 +285,13 @@ const HABITS: [Habit; 35] = [
     },
 ];
 
-/// Returns the hint for an option or a value that other tools have.
+/// Returns the hint for an option or a value that other tools have; `None` if it is none of these.
 fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<&'static str> {
     let typed_value = match (error.kind(), error.get(ContextKind::InvalidValue)) {
         (ErrorKind::InvalidValue, Some(ContextValue::String(value))) => value,
         _ => unknown_option(error)?,
     };
-    // `-20` means `-n 20`, as for `head`.
+    // `-20` means the same as `-n 20`, as for `head`.
     let number = typed_value.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
     let typed = if is_count { "-n" } else { typed_value };
@@ -304,15 +305,16 @@ fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option
     None
 }
 
-/// Whether a name may be a slip of the pen for another: it begins with the same letter, and one
-/// letter differs, or two in a word of six letters or more.
+/// Whether `typed` may be a misspelling of `known`. Both begin with the same letter, and at most
+/// one letter differs; two may differ in a word of six letters or more.
 pub fn is_slip(typed: &str, known: &str) -> bool {
     let most_differing = if typed.chars().count() < 6 { 1 } else { 2 };
     typed.chars().next() == known.chars().next()
         && strsim::osa_distance(typed, known) <= most_differing
 }
 
-/// Returns the option or the value that clap suggests if it is too different from what was typed.
+/// Returns clap's suggestion for an option or a value, if it is too different from what was typed
+/// to be meant.
 fn unlike_suggestion(error: &clap::Error) -> Option<String> {
     let typed = context_text(error, ContextKind::InvalidArg)?;
     let suggested = context_text(error, ContextKind::SuggestedArg)?;
@@ -341,9 +343,9 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns a tip for an unknown option that is a path beginning with `-`, as pi's directories do,
-/// or the value of an option of the command; or for one argument too many, which clap reports
-/// likewise.
+/// Returns a tip for an unknown option. It may be a path that begins with `-`, as pi's directories
+/// do; or the value of one of the command's options. An argument too many has a tip, too, because
+/// clap reports it in the same way.
 fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if !option.starts_with('-') || option == "-" {
         return tip_for_surplus_argument(verb?);
@@ -365,7 +367,7 @@ fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<
     None
 }
 
-/// Returns the tip for an argument that a command does not take. To `append`, it is usually a text.
+/// Returns the tip for an argument too many. For `append`, this is usually the text of a message.
 fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
     if verb.get_name() == "append" {
         return Some("give the text of a message with --user or --assistant".to_owned());
@@ -378,8 +380,8 @@ fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
     ))
 }
 
-/// Returns a tip for `--all` or `--archived` together with sessions: in `grep`, those may be words
-/// of a pattern.
+/// Returns a tip for `--all` or `--archived` together with sessions. In `grep`, these may be
+/// further words of the pattern.
 fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -402,7 +404,8 @@ fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) 
     })
 }
 
-/// Returns a tip for `show --file FILE --last N`: a file has one content.
+/// Returns a tip for `show --file FILE --last N`, which conflict: `--file` prints the file as of
+/// one entry.
 fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
     let message = error.to_string();
     let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
@@ -413,8 +416,8 @@ fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
     Some("give the entry up to which calls count as REF, such as '@~3'".to_owned())
 }
 
-/// Returns a tip for a command without SESSION: how to read all sessions, or the last one; or for
-/// one without a reference.
+/// Returns a tip for a missing argument: for SESSION, how to read all sessions or the last one; for
+/// a missing reference, how to find one.
 fn tip_for_missing_argument(
     error: &clap::Error,
     args: &[OsString],
@@ -454,7 +457,7 @@ fn tip_for_missing_argument(
     })
 }
 
-/// Returns a tip for an option of `show` that took the session as its value.
+/// Returns a tip for an option of `show` that has taken the session as its value.
 fn tip_for_lost_session(name: &str, args: &[OsString]) -> Option<String> {
     if name != "show" {
         return None;
@@ -469,7 +472,7 @@ fn tip_for_lost_session(name: &str, args: &[OsString]) -> Option<String> {
     None
 }
 
-/// Returns a tip for `fork --branch 2`: that is short for `--branches`, which takes no REF.
+/// Returns a tip for `fork --branch 2`. clap reads that as `--branches`, which takes no REF.
 fn tip_for_one_branch(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
     let verb = verb?;
     if verb.get_name() != "fork" || error.kind() != ErrorKind::ArgumentConflict {
@@ -490,7 +493,7 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
     let name = verb.get_name();
     let has = |option: &str| verb.get_arguments().any(|arg| arg.get_id() == option);
     if has("all") {
-        // What a hint names changes nothing.
+        // A command in a hint must change nothing.
         let only_read = if has("check") {
             "--check "
         } else if name == "prune" {
@@ -511,8 +514,8 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
     )
 }
 
-/// Returns a tip for `--summarize` of `switch` with a command that always writes a summary, where
-/// clap reads it as short for `--summarizer`.
+/// Returns a tip for `--summarize` with a command that always writes a summary. Only `switch` has
+/// this option; clap reads it as an abbreviation of `--summarizer`.
 fn tip_for_summarize(
     error: &clap::Error,
     args: &[OsString],
@@ -529,7 +532,7 @@ fn tip_for_summarize(
     ))
 }
 
-/// Returns a tip with the present name of an option, if clap suggests a former one.
+/// If clap suggests a former name of an option, returns a tip with the current name.
 fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
     let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else {
         return None;
@@ -545,11 +548,11 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
     Some(format!("did you mean --{}?", arg.get_long()?))
 }
 
-/// The end of the hint for a session that does not exist, if there is nothing better to say.
+/// The end of the usual hint for a session that does not exist. A better hint replaces it.
 const SEVERAL_WORDS: &str = "several words need quotes";
 
-/// Adds a hint if the first argument is not a session: a later one is, or the command also takes an
-/// entry, which may have been given alone.
+/// Adds a hint if the first argument is not a session. Either a later argument is one; or the
+/// command also takes an entry, and only the entry was given.
 pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::Command) -> Failure {
     if !failure.is_missing_file {
         return failure;

@@ -1,11 +1,11 @@
-//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON reply on standard
-//! output.
+//! `--hook CMD`, or `PISESS_HOOK`: a command that gets one JSON event on standard input, and prints
+//! one JSON reply on standard output.
 //!
-//! Events and replies have the fields of the agents' own (`session_before_compact`,
-//! `session_before_tree`, `session_before_fork` and `context` before an operation;
-//! `session_compact`, `session_tree` and `session_branch` after it). `ctx` contains the data that
-//! the agents pass to a handler as its second argument. No output, `null` and `{}` all mean to
-//! continue. See `docs/hooks.md`.
+//! Events and replies have the fields of the agents' own: before an operation
+//! `session_before_compact`, `session_before_tree`, `session_before_fork` and `context`; after it
+//! `session_compact`, `session_tree` and `session_branch`. `ctx` has the data that the agents pass
+//! to a handler as its second argument. No output, `null` and `{}` all mean to continue. See
+//! `docs/hooks.md`.
 
 use super::open::{Input, OpenSession};
 use crate::cli::options;
@@ -35,8 +35,8 @@ pub struct HookArgs {
 }
 
 impl HookArgs {
-    /// Returns the hook: that of the option, else that of the environment. An empty command is no
-    /// hook.
+    /// Returns the hook given by the option, else by the environment. `None` if there is neither,
+    /// or if the command is empty.
     pub fn hook_command(&self, input: &Input, ui: &Ui) -> Option<ShellCommand> {
         ShellCommand::from_option_or_env(
             &input.name,
@@ -50,8 +50,8 @@ impl HookArgs {
 }
 
 impl ShellCommand {
-    /// Runs a hook before an operation and returns its reply; an output that is empty or `null` is
-    /// an empty reply. If the hook cancels, fails with exit code 1.
+    /// Runs the hook before an operation, and returns its reply. Output that is empty or `null` is
+    /// an empty reply. If the hook cancels the operation, fails with exit code 1.
     pub fn ask_hook(
         &self,
         event: Object,
@@ -82,8 +82,9 @@ impl ShellCommand {
     }
 }
 
-/// An event for a hook, and what the agents pass to a handler beside it: the id of the session, its
-/// directory and its leaf. If the event notifies of a change, these are those after it.
+/// An event for a hook, with the data that the agents pass to a handler beside it: the id of the
+/// session, its directory and its leaf. For an event about a change, these are the values after the
+/// change.
 #[derive(Clone, Debug)]
 pub struct HookEvent {
     pub hook: ShellCommand,
@@ -94,7 +95,7 @@ pub struct HookEvent {
 }
 
 impl HookEvent {
-    /// Returns an event about a session as it was read.
+    /// Returns an event about the session as it was read.
     pub fn from_session(hook: ShellCommand, event: Object, open: &OpenSession) -> HookEvent {
         let session = &open.session;
         HookEvent {
@@ -106,8 +107,8 @@ impl HookEvent {
         }
     }
 
-    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a
-    /// stream.
+    /// Runs the hook after a change, and ignores its output. `file` has the change; `None` if the
+    /// change was written to a stream.
     pub fn notify(self, file: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
         let _waiting = ui.start_spinner("waiting for the hook");
         let hook = ShellCommand {
@@ -117,8 +118,7 @@ impl HookEvent {
         hook.run(self.into_line(file)).map(|_| ())
     }
 
-    /// Returns the line for the hook: the event, with the data that the agents pass to a handler as
-    /// its second argument.
+    /// Returns the line for the hook: the event, with the data about the session in `ctx`.
     fn into_line(self, file: Option<&Path>) -> Vec<u8> {
         let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
@@ -132,7 +132,8 @@ impl HookEvent {
     }
 }
 
-/// Returns entries as they are stored, or would be after a migration.
+/// Returns entries as a JSON array. Each is as it is stored or, in an older format, as after a
+/// migration.
 pub fn entries_json(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries
         .iter()
@@ -151,26 +152,27 @@ pub fn messages_json(messages: &[ContextMessage], reader: &EntryReader) -> io::R
 /// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookAnswer {
-    /// A summary without `details` gets those of the agent.
+    /// The summary. If it has no `details`, it gets the agent's.
     pub summary: Option<Summary>,
     /// The id of the first entry to keep.
     pub first_kept: Option<Text<'static>>,
-    /// The size of the context before the compaction, in place of the computed one.
+    /// The size of the context before the compaction. It replaces the computed size.
     pub tokens_before: Option<f64>,
     pub instructions: Option<String>,
-    /// Whether the instructions replace the agent's own.
+    /// Whether `instructions` replace the agent's own; otherwise they are added.
     pub replace_instructions: Option<bool>,
     pub label: Option<Text<'static>>,
-    /// The messages to use instead, as JSON.
+    /// The messages that replace those of the context, as JSON.
     pub messages: Option<Vec<u8>>,
 }
 
-/// Reads a reply.
+/// Parses a reply.
 ///
 /// # Errors
-/// What is wrong with it, for [`ShellCommand::failure`].
+/// A description of the problem, for [`ShellCommand::failure`].
 fn parse_answer(answer: Raw) -> Result<HookAnswer, String> {
-    // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
+    // In pi, the reply for a compaction is in `compaction`, and the reply for a branch in
+    // `summary`.
     let compaction = parse_member(answer, "compaction", object_bytes, "not an object")?;
     let parts = match &compaction {
         Some(compaction) => Raw::from_checked(compaction),
@@ -187,7 +189,7 @@ fn parse_answer(answer: Raw) -> Result<HookAnswer, String> {
     })
 }
 
-/// Returns the bytes of a value if it is an object.
+/// Returns the bytes of a JSON object; `None` for any other value.
 fn object_bytes(value: Raw) -> Option<Vec<u8>> {
     if value.is_object() {
         Some(value.bytes().to_vec())
@@ -196,7 +198,7 @@ fn object_bytes(value: Raw) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the JSON of an array of objects; `None` for any other value.
+/// Returns the bytes of a JSON array of objects; `None` for any other value.
 fn object_list_bytes(value: Raw) -> Option<Vec<u8>> {
     if value.is_array() && value.items().all(Raw::is_object) {
         Some(value.bytes().to_vec())
@@ -205,15 +207,15 @@ fn object_list_bytes(value: Raw) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a number if it is an integer of 0 or more.
+/// Returns a number that is an integer of 0 or more; `None` for any other value.
 fn whole_number(value: Raw) -> Option<f64> {
     let number = value.number()?;
     let is_whole = number >= 0.0 && number.fract() == 0.0;
     if is_whole { Some(number) } else { None }
 }
 
-/// Reads the member `summary`: either an object that contains the text with its `usage` and
-/// `details`, or the text alone, beside which these are members of `parts`.
+/// Parses the member `summary` of `parts`. It is either an object, with the text, `usage` and
+/// `details`; or the text alone, and then the other two are members of `parts`.
 fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     let Some(summary) = parts.get_some("summary") else {
         return Ok(None);
@@ -240,8 +242,8 @@ fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     }))
 }
 
-/// Reads the member `messages`, which replaces the context that would be sent to the model. Each
-/// message must be an object with a `role`; nothing else of it is checked.
+/// Parses the member `messages`, which replaces the context that a model would get. Each message
+/// must be an object with a `role`. Nothing else is checked.
 fn parse_messages(answer: Raw) -> Result<Option<Vec<u8>>, String> {
     let messages = parse_member(
         answer,
@@ -274,8 +276,9 @@ fn parse_flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
     parse_member(from, key, |value| value.bool(), "neither true nor false")
 }
 
-/// Returns a member of a reply, as `read` reads it; `None` if it is missing or `null`. If `read`
-/// returns `None`, the error is that the member is `what`, such as "not a string".
+/// Returns the member `key` of a reply, parsed by `read`; `None` if the member is missing or
+/// `null`. If `read` returns `None`, the error is that the member is `what`, for example "not a
+/// string".
 fn parse_member<'r, T>(
     from: Raw<'r>,
     key: &str,

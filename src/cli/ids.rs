@@ -1,5 +1,5 @@
-//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and
-//! `PISESS_ID_SEED`.
+//! Ids and times for new entries. Ids are random and times are current, unless `PISESS_ID_SEED` and
+//! `PISESS_NOW` fix them.
 
 use crate::cli::output::{Failure, Ui};
 use crate::ops::IdSource;
@@ -7,15 +7,17 @@ use pisess_json::time::parse_js_date;
 use pisess_store::plain;
 use uuid::{Builder, Uuid};
 
-/// Ids and times for one command.
+/// The source of ids and times for one command.
 pub struct Ids {
-    /// The time fixed by the environment.
+    /// The time given by `PISESS_NOW`; `None` for the current time.
     fixed_ms: Option<i64>,
+    /// The text from which ids are derived. Unless `PISESS_ID_SEED` gives it, it is `None` until an
+    /// id is needed.
     seed: Option<String>,
     issued_count: u64,
 }
 
-/// Parses the value of `PISESS_NOW`.
+/// Parses the value of `PISESS_NOW` into milliseconds since 1970.
 fn parse_now(now: &str) -> Result<i64, Failure> {
     parse_js_date(now.as_bytes()).ok_or_else(|| {
         Failure::invalid(format_args!("PISESS_NOW: {now:?} is not a time"))
@@ -24,7 +26,7 @@ fn parse_now(now: &str) -> Result<i64, Failure> {
 }
 
 impl Ids {
-    /// Reads the time and the seed from the environment; an empty variable counts as missing.
+    /// Reads the time and the seed from the environment. An empty variable counts as unset.
     pub fn new(ui: &Ui) -> Result<Ids, Failure> {
         let fixed_ms = match ui.env_var("PISESS_NOW") {
             Some(now) if !now.is_empty() => Some(parse_now(&now)?),
@@ -38,13 +40,14 @@ impl Ids {
         })
     }
 
-    /// Returns the time to write, in milliseconds since 1970.
+    /// Returns the time for new entries, in milliseconds since 1970.
     pub fn now_ms(&self, ui: &Ui) -> i64 {
         self.fixed_ms.unwrap_or_else(ui.world.now_ms)
     }
 
-    /// Calls `make` with a source of ids and the time of this call, so that entries written after
-    /// waiting for a lock are not older than those before them.
+    /// Calls `make` with a source of ids, and with the time of this call. The time is not taken
+    /// earlier, so that entries written after waiting for a lock are not older than the entries
+    /// before them.
     pub fn with_id_source<T>(
         &mut self,
         ui: &Ui,
@@ -67,7 +70,8 @@ impl Ids {
             .to_string())
     }
 
-    /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
+    /// Sets the seed to random bytes, unless it is set. So they are read once, and only if ids are
+    /// needed.
     fn ensure_seed(&mut self, ui: &Ui) -> Result<(), Failure> {
         if self.seed.is_none() {
             let random = (ui.world.random)().map_err(|error| {
@@ -81,7 +85,7 @@ impl Ids {
         Ok(())
     }
 
-    /// Returns the next ID that follows from the seed. A fixed seed gives the same IDs in each run.
+    /// Returns the next id derived from the seed. A fixed seed gives the same ids in each run.
     fn next_uuid(&mut self) -> Uuid {
         self.issued_count += 1;
         let name = format!(

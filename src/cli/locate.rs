@@ -1,5 +1,4 @@
-//! The places where sessions are: those of the current directory in the stores, those of all
-//! projects, and archives.
+//! Finds sessions: of the current directory, of all projects, and in archives.
 
 use crate::agents::stores::{
     BaseDirs, Disk, Store, StoreEnv, locate_blob_store, locate_stores, resolve_user_path,
@@ -21,18 +20,18 @@ use pisess_store::{
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The set of sessions to read, for a command that reads many.
+/// The sessions to read, for a command that reads many.
 #[derive(Clone, Debug)]
 pub enum Scope {
     /// These files, and the sessions below these directories.
     Paths(Vec<PathBuf>),
-    /// The sessions of the current directory, in the stores of both agents.
+    /// The sessions of the current directory in the stores of both agents.
     CurrentProject,
     /// The sessions of all projects.
     All,
 }
 
-/// Whose archived sessions are meant.
+/// The projects whose archived sessions are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveScope {
     CurrentProject,
@@ -50,7 +49,7 @@ impl ArchiveScope {
     }
 }
 
-/// The places where sessions are, looked up once per run.
+/// The stores of both agents, as seen from one project. They are looked up once per run.
 pub struct SessionStores {
     home: Option<PathBuf>,
     folder: PathBuf,
@@ -66,7 +65,7 @@ impl SessionStores {
         SessionStores::locate_from(ui.current_folder(), ui)
     }
 
-    /// Looks up the stores of both agents, as seen from a project.
+    /// Looks up the stores of both agents, as seen from `project`: its settings may move them.
     pub fn locate_from(project: &Path, ui: &Ui) -> SessionStores {
         let (stores, blobs) = with_store_env(project, true, ui, |env| {
             (locate_stores(env, &OnDisk), locate_blob_store(env, &OnDisk))
@@ -80,7 +79,7 @@ impl SessionStores {
         }
     }
 
-    /// Returns what relative paths, and those below the home directory, start from.
+    /// Returns the directories from which relative paths and `~` start.
     pub fn here(&self) -> BaseDirs<'_> {
         BaseDirs {
             home: self.home.as_deref(),
@@ -88,25 +87,25 @@ impl SessionStores {
         }
     }
 
-    /// Returns the session with this name.
+    /// Returns the session that a name identifies.
     pub fn find_by_name(&self, name: &str) -> Result<PathBuf, NameError> {
         names::find_session(name, &self.stores, self.here(), self.workers)
     }
 
-    /// Returns the sessions of the current project, most recently changed first.
+    /// Returns the sessions of the current project, the one whose file changed last first.
     pub fn newest_sessions(&self) -> impl Iterator<Item = PathBuf> {
         names::newest_sessions(&self.stores, self.here())
     }
 
-    /// Returns the directories of both agents that contain sessions, each with the directory of
-    /// their archives: beside the store, and with the same structure.
+    /// Returns the root of each store with the root of its archives. The archives are beside the
+    /// store, and have the same structure of directories.
     fn archive_roots(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
         self.store_roots()
             .into_iter()
             .map(|root| (root.clone(), with_suffix(&root, ".archive")))
     }
 
-    /// Returns the directories of both agents that contain the sessions of all projects.
+    /// Returns the roots of the stores of both agents, which contain the sessions of all projects.
     pub fn store_roots(&self) -> BTreeSet<PathBuf> {
         self.stores
             .iter()
@@ -114,7 +113,8 @@ impl SessionStores {
             .collect()
     }
 
-    /// Returns the archive for a session, given by its real path, if it is in a store.
+    /// Returns the path for the archive of a session; `None` if the session is in no store.
+    /// `session` has to be a real path, without symbolic links.
     pub fn archive_path(&self, session: &Path) -> Option<PathBuf> {
         self.archive_roots().find_map(|(root, archives)| {
             Some(with_suffix(
@@ -124,8 +124,8 @@ impl SessionStores {
         })
     }
 
-    /// Returns the path that the session in an archive had, if the archive, given by its real path,
-    /// is beside a store.
+    /// Returns the former path of the session in an archive; `None` if the archive is not beside a
+    /// store. `archive` has to be a real path, without symbolic links.
     pub fn archived_session_path(&self, archive: &Path) -> Option<PathBuf> {
         if !is_archive(archive) {
             return None;
@@ -139,7 +139,8 @@ impl SessionStores {
         None
     }
 
-    /// Returns the archives in a scope, sorted by path, each once: two stores may share archives.
+    /// Returns the archives in a scope, sorted by path. Two stores may share archives, but no
+    /// archive is returned twice.
     pub fn find_archives(&self, scope: ArchiveScope) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archive_roots() {
@@ -166,8 +167,8 @@ impl SessionStores {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the archives in a scope, to be read like sessions. One that cannot be read is an
-    /// error, as if it was named.
+    /// Returns the archives in a scope as files to read like sessions. They count as named, so that
+    /// an archive that cannot be read is an error.
     pub fn find_archive_files(&self, scope: ArchiveScope) -> Result<Vec<FoundFile>, StoreError> {
         let mut files = Vec::new();
         for path in self.find_archives(scope)? {
@@ -180,8 +181,8 @@ impl SessionStores {
         Ok(files)
     }
 
-    /// Reports that the archived sessions in a scope are not read, if any of them may have entries
-    /// in a period. Without a period, only their names are looked at.
+    /// Warns that archived sessions in a scope are not read, if any of them may have entries in
+    /// `period`. If the period is unlimited, the archives need not be opened for that.
     pub fn warn_archives_skipped(&self, scope: ArchiveScope, period: Period, ui: &mut Ui) {
         let archives = self.find_archives(scope).unwrap_or_default();
         let mut count = 0;
@@ -196,7 +197,7 @@ impl SessionStores {
         }
     }
 
-    /// Returns the sessions in a scope, and the directories that cannot be searched.
+    /// Returns the sessions in a scope, with the directories that could not be searched.
     pub fn find_sessions(&self, scope: &Scope) -> FoundFiles {
         match scope {
             Scope::Paths(paths) => store::find_with(paths, Reach::Whole, is_document_name),
@@ -205,7 +206,7 @@ impl SessionStores {
         }
     }
 
-    /// Returns the directories that are searched, and the files that were given.
+    /// Returns the directories of a scope that are searched; also files, if the scope names them.
     pub fn search_folders(&self, scope: &Scope) -> Vec<PathBuf> {
         match scope {
             Scope::Paths(paths) => paths.clone(),
@@ -219,8 +220,8 @@ impl SessionStores {
         }
     }
 
-    /// Returns the sessions of the current project. In a flat store, which has the sessions of all
-    /// projects in one directory, the header of each session says which project it belongs to.
+    /// Returns the sessions of the current project. A flat store has the sessions of all projects
+    /// in one directory: there, the header of each session decides.
     fn find_project_sessions(&self) -> FoundFiles {
         let mut found = search_existing(self.search_folders(&Scope::CurrentProject));
         let flat_roots: HashSet<&Path> = self
@@ -233,11 +234,11 @@ impl SessionStores {
             return found;
         }
 
-        // Many sub-agents have the same owner, whose header is read once.
+        // Many sub-agents have the same owner, so the header of each owner is read only once.
         let mut is_of_project: HashMap<PathBuf, bool> = HashMap::default();
         let mut kept = Vec::new();
         for file in found.files {
-            // A sub-agent may work in another directory: the session that started it decides.
+            // A sub-agent may work in another directory, so its owner decides.
             let owner = file.owner.as_deref().unwrap_or(&file.path);
             let is_in_flat_store = owner
                 .parent()
@@ -253,26 +254,27 @@ impl SessionStores {
         found
     }
 
-    /// Whether the header of a session or an archive names the current project. A file whose header
-    /// cannot be read does not belong to it.
+    /// Whether the current project is in the header of a session or an archive. A file whose header
+    /// cannot be read does not belong to the project.
     fn belongs_to_project(&self, path: &Path) -> bool {
         read_any_header(path).is_some_and(|header| is_in_project(&header, self.here()))
     }
 
-    /// Returns the directory that a session or an archive records, if any, as an absolute path.
+    /// Returns the working directory that a session or an archive records, as an absolute path.
+    /// `None` if it records none.
     pub fn recorded_cwd(&self, path: &Path) -> Option<PathBuf> {
         read_any_header(path)?
             .cwd
             .map(|cwd| self.resolve_folder(&cwd))
     }
 
-    /// Returns the absolute path of a directory that a session records.
+    /// Returns a directory recorded by a session as an absolute path.
     pub fn resolve_folder(&self, cwd: &Text) -> PathBuf {
         resolve_user_path(&cwd.to_string_lossy(), self.here())
     }
 }
 
-/// Returns the header of a session or an archive, if it can be read.
+/// Returns the header of a session or an archive; `None` if it cannot be read.
 fn read_any_header(path: &Path) -> Option<Header> {
     if let Some(facts) = read_archive_facts(path) {
         return Some(facts.header);
@@ -281,13 +283,14 @@ fn read_any_header(path: &Path) -> Option<Header> {
     read_header(&file).ok()
 }
 
-/// Returns what an archive records of its session, if it is one that can be read.
+/// Returns the facts that an archive records of its session; `None` if it cannot be read.
 pub fn read_archive_facts(path: &Path) -> Option<ArchiveFacts> {
     let archive = Archive::read(&Glance::open(path).ok()?).ok()??;
     ArchiveFacts::decode(&archive.head).ok()
 }
 
-/// Whether a session may have entries in a period. Without a period, its file is not read.
+/// Whether an archived session may have entries in a period. For an unlimited period, the archive
+/// is not read.
 fn may_have_entries_in(path: &Path, period: Period) -> bool {
     if period == Period::default() {
         return true;
@@ -299,8 +302,8 @@ fn may_have_entries_in(path: &Path, period: Period) -> bool {
     period.overlaps(started_ms, facts.modified_ms)
 }
 
-/// Returns the archive of a session that is at this path, given by its real path, whatever store it
-/// is in.
+/// Returns the existing archive of a session that also exists itself, in whatever store it is.
+/// `session` has to be a real path, without symbolic links.
 pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
     for root in session.ancestors().skip(1) {
         let below = session.strip_prefix(root).ok()?;
@@ -312,7 +315,8 @@ pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Returns the archives below a directory, by their names; none if there is no such directory.
+/// Returns the archives below a directory, recognized by their names. Returns none if the directory
+/// does not exist.
 fn archives_below(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut archives = Vec::new();
     for (path, is_regular) in store::files_below(folder)? {
@@ -323,7 +327,7 @@ fn archives_below(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(archives)
 }
 
-/// The end of the name of an archive, after that of the session.
+/// Follows the name of a session in the name of its archive.
 const ARCHIVE_SUFFIX: &str = ".zst";
 
 /// Whether a path has the name of an archive.
@@ -333,21 +337,20 @@ pub fn is_archive(path: &Path) -> bool {
         .ends_with(ARCHIVE_SUFFIX.as_bytes())
 }
 
-/// Returns the stores of both agents as seen from a project that a session records, with their real
-/// paths. The settings of that project are not read, unless it is the current directory: a path in
-/// a session may be anyone's.
+/// Returns the stores of both agents as seen from a project that a session records, with real
+/// paths. The settings in that project are not read unless it is the current directory: a session
+/// is not trusted, so its path may point to settings of anyone.
 pub fn stores_for_recorded_project(project: &Path, ui: &Ui) -> Vec<Store> {
     locate_real_stores(project, project == ui.current_folder(), ui)
 }
 
-/// Returns the stores of both agents as seen from a project that the user named, with their real
-/// paths.
+/// Returns the stores of both agents as seen from a project that the user named, with real paths.
 pub fn stores_for_named_project(project: &Path, ui: &Ui) -> Vec<Store> {
     locate_real_stores(project, true, ui)
 }
 
-/// Returns the directory in which an agent keeps the sessions of the project from which its stores
-/// are seen.
+/// Returns the directory in which an agent keeps the sessions of a project. `stores` are the stores
+/// as seen from that project. `None` if the agent has no store.
 pub fn agent_folder(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
     stores
         .iter()
@@ -357,9 +360,9 @@ pub fn agent_folder(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
         .cloned()
 }
 
-/// Returns the stores of both agents as seen from a project. The settings in its directory count
-/// only with `reads_project`. The root of each store, and the directories below it, are real paths:
-/// without symbolic links.
+/// Returns the stores of both agents as seen from a project. The settings in the project's
+/// directory count only if `reads_project`. The roots of the stores, and the directories below
+/// them, are real paths: without symbolic links.
 fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
     let mut stores = with_store_env(project, reads_project, ui, |env| {
         locate_stores(env, &OnDisk)
@@ -368,7 +371,7 @@ fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store
         let real_root = OnDisk.resolve_links(&store.root);
         for folder in &mut store.folders {
             if let Ok(below_root) = folder.strip_prefix(&store.root) {
-                // Not `join`, which would end the root itself with a slash.
+                // `join` with an empty path would end the root with a slash, so it is not used.
                 *folder = real_root.iter().chain(below_root).collect();
             }
         }
@@ -377,8 +380,9 @@ fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store
     stores
 }
 
-/// Calls `locate` with what decides where the stores are, as seen from a project: the environment,
-/// the home directory and, with `reads_project`, the settings in the project's directory.
+/// Calls `locate` with everything that determines the stores as seen from a project: the
+/// environment, the home directory and, if `reads_project`, the settings in the project's
+/// directory.
 fn with_store_env<T>(
     project: &Path,
     reads_project: bool,
@@ -397,7 +401,7 @@ fn with_store_env<T>(
     })
 }
 
-/// Returns the absolute path of a directory that the user named; `~` is the home directory.
+/// Returns a directory that the user named as an absolute path. `~` is the home directory.
 pub fn resolve_user_folder(path: &Path, ui: &Ui) -> PathBuf {
     let home = ui.home();
     resolve_user_path(
@@ -409,8 +413,8 @@ pub fn resolve_user_folder(path: &Path, ui: &Ui) -> PathBuf {
     )
 }
 
-/// Returns the directories of both agents that contain the sessions of all projects, as far as they
-/// exist.
+/// Returns the existing roots of the stores of both agents, which contain the sessions of all
+/// projects.
 pub fn existing_store_roots(ui: &Ui) -> Vec<PathBuf> {
     SessionStores::locate(ui)
         .store_roots()
@@ -419,7 +423,8 @@ pub fn existing_store_roots(ui: &Ui) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a directory exists, or cannot be looked at, which a search then reports.
+/// Whether a directory exists. If that cannot be determined, returns true: a search then reports
+/// why.
 fn may_exist(folder: &Path) -> bool {
     match folder.try_exists() {
         Ok(exists) => exists,
@@ -427,8 +432,8 @@ fn may_exist(folder: &Path) -> bool {
     }
 }
 
-/// Returns the files below directories that were not given by the user; missing directories are
-/// skipped.
+/// Returns the files below directories that the user did not name. So missing directories are
+/// skipped, and failures count as those of a search.
 fn search_existing(mut folders: Vec<PathBuf>) -> FoundFiles {
     folders.retain(|folder| may_exist(folder));
     let mut finding = store::find(&folders, Reach::Whole);

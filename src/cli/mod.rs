@@ -1,5 +1,4 @@
-//! What commands share: their options, the session that they open, the change that they make, what
-//! they print.
+//! What the commands share: their options, opening a session, changing it, and printing.
 
 pub mod guide;
 pub mod options;

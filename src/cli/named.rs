@@ -1,4 +1,4 @@
-//! The sessions that the arguments of a command name: by path, by name, or all below directories.
+//! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
 use crate::cli::foreign::resolve_foreign_id;
 use crate::cli::ids::Ids;
@@ -21,19 +21,19 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The sessions that arguments refer to; none has been read yet.
+/// The sessions that arguments name. None of them has been read.
 #[derive(Debug)]
 pub struct FoundSessions {
-    /// Their files; `-` is one of them.
+    /// The files; `-` may be one of them.
     pub files: Vec<FoundFile>,
-    /// Why arguments were not found, or directories could not be searched.
+    /// The failures of arguments that name nothing, and of directories that cannot be searched.
     pub failures: Vec<Failure>,
-    /// Where they were found.
+    /// The scope that contains these sessions.
     pub scope: Scope,
 }
 
-/// Returns the sessions that paths, names and `--all` refer to. Reports directories below these
-/// that cannot be searched.
+/// Returns the sessions that paths, names and `--all` select. Without any of these, returns the
+/// sessions of the current directory. Reports directories that cannot be searched.
 pub fn find_sessions(
     places: &SessionStores,
     paths: &[PathBuf],
@@ -65,8 +65,8 @@ pub fn find_sessions(
     }
 }
 
-/// Returns the sessions that arguments name: by file, name or directory. Reports the directories
-/// whose subdirectories are not searched.
+/// Returns the sessions that arguments name: by file, name or directory. Warns of directories whose
+/// subdirectories are left out.
 pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
     let search = ArgumentSearch {
         reach,
@@ -76,8 +76,8 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
     find_named(arguments, search, ui)
 }
 
-/// Returns the sessions that arguments name, as [`expand_arguments`] does, for a command that only
-/// reads: words of a title name a session, too.
+/// Returns the sessions that arguments name, for a command that only reads. In addition to
+/// [`expand_arguments`], words of a title name a session.
 pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
     let search = ArgumentSearch {
         reach,
@@ -87,24 +87,24 @@ pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
     find_named(arguments, search, ui)
 }
 
-/// How the sessions that arguments name are searched for.
+/// How to search for the sessions that arguments name.
 #[derive(Clone, Copy)]
 struct ArgumentSearch {
-    /// How far directories are searched.
+    /// How deep directories are searched.
     reach: Reach,
-    /// Whether a subdirectory that cannot be searched is a failure, too; otherwise it is only
-    /// warned of.
+    /// Whether a subdirectory that cannot be searched is a failure. Otherwise there is only a
+    /// warning.
     is_strict: bool,
-    /// Whether the sessions are only read: then words of a title name a session, and the last rollout
-    /// of a Codex thread stands for all.
+    /// Whether the sessions are only read. Then words of a title name a session, and only the last
+    /// rollout of a Codex thread is kept, which represents all of them.
     is_to_read: bool,
 }
 
 /// Returns the sessions that arguments name, standard input first, and the failures of arguments
-/// that name none.
+/// that name nothing.
 ///
-/// A search of whole directories (`Reach::Whole`) takes a directory without sessions for a project,
-/// whose sessions are in the stores, and also the name of a project.
+/// With `Reach::Whole`, a directory without sessions is taken for a project, whose sessions are in
+/// the stores. The name of a project is accepted, too.
 fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> FoundSessions {
     let reach = search.reach;
     let mut resolved_paths = Vec::new();
@@ -136,7 +136,8 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
     }
 
     let mut found = match reach {
-        // What is read may be a session of another agent, with another name.
+        // A command with this reach also reads sessions of other agents, whose files have other
+        // names.
         Reach::Whole => store::find_with(&resolved_paths, reach, is_document_name),
         Reach::Own | Reach::Visible => store::find(&resolved_paths, reach),
     };
@@ -151,7 +152,7 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
 
     failed.extend(search_failures(found.troubles, search.is_strict, ui));
     let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
-    // A note on subdirectories that are left out says what to try.
+    // If subdirectories are left out, the warning below suggests how to include them.
     let may_be_below = !found.shallow.is_empty();
     if found.files.is_empty() && failed.is_empty() && !is_only_stream && !may_be_below {
         warn_none_found(&resolved_paths, reach, ui);
@@ -187,10 +188,11 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
     }
 }
 
-/// Returns the session of an argument that names neither a file nor a session of pi or oh-my-pi: it
-/// may be the id of a session of another agent, or words of a title. `failure` is that of
-/// [`resolve_name`]. Nothing is looked up if it says anything else than that the name is unknown,
-/// as that several sessions have it.
+/// Returns the session of an argument that is neither a file nor the name of a session of pi or
+/// oh-my-pi. The argument may be the id of a session of another agent, or words of a title.
+///
+/// `failure` is the failure of [`resolve_name`]. Unless it says that the name is unknown, nothing
+/// is looked up: several sessions may have the name, for example.
 fn resolve_other_name(
     argument: &Path,
     failure: Failure,
@@ -209,8 +211,8 @@ fn resolve_other_name(
     }
 }
 
-/// Returns the failures for the paths that a search could not read; only notes are printed for
-/// those below them, unless `is_strict` is set.
+/// Returns the failures for paths that a search could not read. For paths that were not named, but
+/// found below others, prints only warnings, unless `is_strict` is set.
 pub fn search_failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
     for trouble in troubles {
@@ -222,9 +224,11 @@ pub fn search_failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> 
     failures
 }
 
-/// Returns the sessions in the stores whose projects are these directories; `None` if there are
-/// none, or if one of the files that were found in the directories is a session. Each directory is
-/// reported, since as an argument it otherwise means the files in it.
+/// Returns the sessions in the stores whose projects are these directories. Reports each such
+/// directory, because as an argument, a directory usually means the files in it.
+///
+/// `None` if there are no such sessions, or if one of the `found` files in the directories is a
+/// session itself.
 fn find_project_sessions(
     folders: &[PathBuf],
     found: &[FoundFile],
@@ -252,16 +256,18 @@ fn find_project_sessions(
     Some(files).filter(|files| !files.is_empty())
 }
 
-/// A project that was given by its name.
+/// A project that an argument names, and its sessions.
 struct NamedProject {
     cwd: PathBuf,
-    /// Its sessions, without those of sub-agents.
+    /// The sessions of the project, without those of sub-agents.
     files: Vec<FoundFile>,
 }
 
-/// Returns the project with this name, as `list` shows it: the end of its path. `None` if no
-/// project, or several, have the name, or if the argument is an existing path. Only a search of
-/// whole directories takes a project.
+/// Returns the project with this name. The name is the end of the project's path, as `list` shows
+/// it.
+///
+/// `None` if no project has the name, or if several have it; also if the argument is an existing
+/// path. Only a search with `Reach::Whole` accepts projects.
 fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedProject> {
     if reach != Reach::Whole {
         return None;
@@ -292,7 +298,7 @@ fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedP
     })
 }
 
-/// Notes which project an argument names.
+/// Reports the project that an argument names.
 fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
     let shown = abbreviate_home(&cwd.to_string_lossy(), ui.home().as_deref()).to_string();
     ui.warn(&format!(
@@ -302,7 +308,7 @@ fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
     ));
 }
 
-/// Whether a file is a session, or cannot be read, so that this is unknown.
+/// Whether a file is a session. Returns true if it cannot be read, because then it may be one.
 fn may_be_session(path: &Path) -> bool {
     let Ok(file) = Glance::open(path) else {
         return true;
@@ -311,10 +317,10 @@ fn may_be_session(path: &Path) -> bool {
     !is_other_file
 }
 
-/// Reports that directories contain no sessions and, for what searches the stores as well, are no
-/// projects with sessions.
+/// Warns that directories contain no sessions. If the stores were searched as well, also says that
+/// there are no sessions of these projects.
 fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
-    // With --all, the stores are searched.
+    // With --all, the directories are the roots of the stores.
     let store_roots = SessionStores::locate(ui).store_roots();
     if folders.iter().all(|folder| store_roots.contains(folder)) {
         ui.warn(NO_SESSIONS_ANYWHERE);
@@ -340,7 +346,7 @@ fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
     ));
 }
 
-/// Returns the first few projects in a directory that have sessions in the stores.
+/// Returns the first few projects below a directory that have sessions in the stores.
 fn list_projects_below(folder: &Path, ui: &Ui) -> Vec<String> {
     const MOST_PROJECTS: usize = 3;
 
@@ -370,17 +376,18 @@ fn list_projects_below(folder: &Path, ui: &Ui) -> Vec<String> {
     project_names
 }
 
-/// Returns the path of a session argument: `-`, an existing path, or else a name, whose session is
-/// at another path. An argument in the form of a path is never a name.
+/// Returns the path of a session argument. The argument is `-`, an existing path, or else the name
+/// of a session. An argument in the form of a path is never a name.
 ///
 /// # Errors
-/// If it is a name that matches no session, or several. If words of titles match, the failure
-/// suggests these sessions.
+/// If a name matches no session, or several. If titles have the words of the argument, the failure
+/// suggests their sessions.
 pub fn resolve_argument(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     resolve_name(argument, ui).map_err(|failure| suggest_sessions(argument, failure, ui))
 }
 
-/// Adds the sessions whose titles have the words of an argument to the failure of finding it.
+/// Adds the sessions whose titles have the words of an argument to `failure`, which says that the
+/// argument names no session.
 fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
     match name_argument(argument) {
         Some(words) if failure.is_missing_file => suggest_titles(words, failure, ui),
@@ -388,7 +395,8 @@ fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
     }
 }
 
-/// Returns the path of a session argument as [`resolve_argument`] does, without suggestions.
+/// Returns the path of a session argument as [`resolve_argument`] does. A failure suggests no
+/// sessions.
 pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     match name_argument(argument) {
         Some(name) => SessionStores::locate(ui)
@@ -398,22 +406,21 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the session that `last` names, also if a file in the current directory has this name.
+/// Returns the session that `last` names, even if a file in the current directory is called `last`.
 pub fn find_last(ui: &Ui) -> Result<PathBuf, Failure> {
     SessionStores::locate(ui)
         .find_by_name("last")
         .map_err(|error| name_failure(error, ui))
 }
 
-/// Whether a session that arguments name was found by its name: no argument is its path, or a
-/// directory above it.
+/// Whether a session was found by its name: no argument is its path, or a directory above it.
 pub fn is_found_by_name(arguments: &[PathBuf], session: &Path) -> bool {
     !arguments
         .iter()
         .any(|argument| session.starts_with(argument))
 }
 
-/// Returns an argument that is a name: no existing path, and not in the form of one.
+/// Returns an argument that is a name. `None` if it is an existing path, or in the form of a path.
 pub fn name_argument(argument: &Path) -> Option<&str> {
     let name = argument.to_str()?;
     let exists = argument.symlink_metadata().is_ok();
@@ -423,11 +430,11 @@ pub fn name_argument(argument: &Path) -> Option<&str> {
     Some(name)
 }
 
-/// Removes the range at the end of arguments such as `SESSION RANGE`, and returns it. An argument
-/// that is an existing path is no range.
+/// Removes the range from arguments such as `SESSION RANGE`, and returns it. `None` if the last
+/// argument is not in the form of a range, or is an existing path.
 ///
 /// # Errors
-/// If there is no single session before the range: a range is a part of one session.
+/// If not exactly one session precedes the range: a range is a part of one session.
 pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failure> {
     let [sessions @ .., last] = &arguments[..] else {
         return Ok(None);
@@ -436,7 +443,7 @@ pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failur
         return Ok(None);
     };
     match sessions {
-        // It may be the name of a session.
+        // A single argument may be the name of a session.
         [] => return Ok(None),
         [session] if !session.is_dir() => {}
         _ => {
@@ -450,7 +457,7 @@ pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failur
     Ok(Some(range))
 }
 
-/// Whether an argument can only be a path.
+/// Whether an argument has the form of a path, so that it is never a name.
 fn is_spelled_as_path(name: &str) -> bool {
     let path_prefixes = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
     let has_path_prefix = path_prefixes.iter().any(|start| name.starts_with(start))
@@ -458,8 +465,8 @@ fn is_spelled_as_path(name: &str) -> bool {
     matches!(name, "" | "-" | "." | "..") || has_path_prefix || name.ends_with(".jsonl")
 }
 
-/// Returns the failure for a name that identifies no session, or several: with a row for each of
-/// these, or with a hint if the session is archived.
+/// Returns the failure for a name that identifies no session, or several. It has a row for each of
+/// several sessions. If the session is archived, the hint says so.
 fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
     match error {
@@ -481,10 +488,11 @@ fn name_failure(error: NameError, ui: &Ui) -> Failure {
     }
 }
 
-/// Returns a row for each session that a name may refer to, most recently changed first, and a last
-/// one if there are more than these candidates: `count` in all.
+/// Returns a row for each session that a name may mean, the most recently changed first. `count` is
+/// the number of all such sessions. If it is larger than that of the candidates, a last row says
+/// how many more there are.
 fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
-    // Copies of a session are told apart by their paths.
+    // Copies have the same id, so their rows have paths.
     let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
     let has_copies = ids.len() < candidates.len();
 
@@ -501,7 +509,7 @@ fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Ve
     rows
 }
 
-/// Whether the name or id is that of one archived session.
+/// Whether a name or an id identifies exactly one archived session.
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = SessionStores::locate(ui)
         .find_archives(ArchiveScope::AllProjects)
@@ -512,8 +520,8 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
     choose_session(name, [known.collect()]).is_ok()
 }
 
-/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its
-/// path if requested; and the time by which `list` sorts it.
+/// Returns the time by which `list` sorts a session, and a row for the session. The row has the
+/// facts that `list` shows; with `with_path`, it has the path in place of the title.
 fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
     let home = ui.home();
     let shown_path = abbreviate_home(&path.to_string_lossy(), home.as_deref());
@@ -530,7 +538,8 @@ fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64
     (Some(session.modified_ms), row)
 }
 
-/// Returns a row for a session in a message: its age, `id`, its project, and `last`.
+/// Returns the row of a session in a message: its age, `id`, its project, and `last`, the last
+/// column.
 pub fn session_row(id: &str, session: &ListedSession, last: &str, ui: &Ui) -> String {
     let now_ms = match Ids::new(ui) {
         Ok(ids) => ids.now_ms(ui),
@@ -541,10 +550,10 @@ pub fn session_row(id: &str, session: &ListedSession, last: &str, ui: &Ui) -> St
     format!("{age:>6}  {id}  {project}  {last}")
 }
 
-/// Reads a session as it is listed; `None` if it cannot be read.
+/// Reads the facts that `list` shows of a session; `None` if it cannot be read.
 pub fn read_for_list(path: &Path) -> Option<ListedSession> {
     let file = Glance::open(path).ok()?;
-    // If what was pruned cannot be read, its cost is missing, as in `list`.
+    // If the pruned parts cannot be read, their cost is left out, as in `list`.
     let pruned = load_pruned_beside(path, &file).ok().flatten();
     read_single(path, &file, file.modified_ms(), pruned.as_ref()).ok()
 }
@@ -556,8 +565,8 @@ pub fn shown_title(session: &ListedSession) -> String {
     to_visible(&words.join(" "))
 }
 
-/// Refuses to change all sessions below a directory that is too far up: the root, a home directory,
-/// or any directory above an agent's store.
+/// Refuses to change all sessions below a directory that is suspiciously high: the root, a home
+/// directory, or a directory above an agent's store.
 fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     let resolved = ui.resolve_path(folder);
     let home = ui.home().map(|home| ui.resolve_path(Path::new(&home)));
@@ -589,8 +598,8 @@ fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     .with_hint("list them with -n; name a directory further down, or use --force"))
 }
 
-/// Returns how far a change reaches below the directories in its arguments. Refuses it as
-/// [`refuse_sweep`] does.
+/// Returns how deep a change reaches below the directories in its arguments. With `-r`,
+/// [`refuse_sweep`] may refuse a directory.
 pub fn reach_of_change(
     arguments: &[PathBuf],
     recursive: bool,
@@ -609,10 +618,10 @@ pub fn reach_of_change(
     })
 }
 
-/// Printed if a plan contains sessions that the change itself would leave out.
+/// The warning for a plan with sessions that the same command without `-n` would leave out.
 pub const NEEDS_RECURSION: &str = "some of these are in subdirectories; add -r to change them, too";
 
-/// Whether a session is in a subdirectory of a directory in the arguments.
+/// Whether a session is in a subdirectory of one of the arguments, and not directly in an argument.
 pub fn is_in_subfolder(arguments: &[PathBuf], session: &Path) -> bool {
     for folder in arguments {
         let is_itself = session == folder;

@@ -1,8 +1,9 @@
-//! Moves the leaf to another entry, with or without a summary of the branch that is left, for
-//! several commands.
+//! Moves the leaf to another entry, with or without a summary of the abandoned branch. Several
+//! commands share this.
 //!
-//! A command sets the origin and the target ([`PlannedMove`]). This module evaluates the summary
-//! options, calls the hook, and writes the branch summary, or a mark for a move without one.
+//! A command sets the origin and the target of a [`PlannedMove`]. This module evaluates the summary
+//! options, calls the hook, and appends the summary of the branch; a move without a summary appends
+//! a mark.
 
 use super::hook::{HookEvent, entries_json};
 use super::open::{OpenSession, parse_label};
@@ -38,8 +39,9 @@ pub struct MoveArgs {
     pub write: WriteArgs,
 }
 
-/// Plans the move from `old_leaf` to the entry that a reference names. For `@`, unless it is a
-/// message to edit, the target is the leaf: the labels and settings after it stay on the path.
+/// Plans the move from `old_leaf` to the entry that a reference names. If the reference means `@`,
+/// the target is the leaf, so that the labels and settings after `@` stay on the path. The
+/// exception is a user message at `@`, which is to be edited.
 pub fn navigate_to(
     open: &OpenSession,
     old_leaf: Position,
@@ -53,27 +55,28 @@ pub fn navigate_to(
     Ok(navigation)
 }
 
-/// Where a branch ends that is to be summarized.
+/// The end of a branch that is to be summarized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchEnd {
-    /// At the leaf, which the move leaves.
+    /// The leaf, which the move leaves.
     Leaf,
-    /// At an entry that is not the leaf.
+    /// An entry that is not the leaf.
     OtherEntry,
 }
 
 /// A planned move, and the summary requested for it.
 pub struct PlannedMove<'a> {
     pub open: &'a OpenSession,
-    /// The origin and the target.
+    /// The origin and the target of the move, and the abandoned entries.
     pub navigation: Navigation,
-    /// The options; a hook may change the label and the instructions.
+    /// The options. A hook may replace the label and the instructions.
     pub options: MoveArgs,
+    /// Whether the user requested a summary.
     pub wants_summary: bool,
 }
 
 impl<'a> PlannedMove<'a> {
-    /// Returns a move with a summary.
+    /// Returns a move for which a summary is requested.
     pub fn with_summary(
         open: &'a OpenSession,
         navigation: Navigation,
@@ -87,8 +90,8 @@ impl<'a> PlannedMove<'a> {
         }
     }
 
-    /// Prints the output of `--prepare` or `--prompt`, and returns the exit code of the command,
-    /// which is then at its end; returns `None` if neither is given.
+    /// Prints the output of `--prepare` or `--prompt`, and returns the exit code: the command is
+    /// done then. Returns `None` if neither option is given.
     pub fn print_preview(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {
             ui.print_json(&self.preparation_json()?)?;
@@ -109,9 +112,9 @@ impl<'a> PlannedMove<'a> {
         Ok(None)
     }
 
-    /// Makes the move, with a summary if one is requested and there is something to summarize,
-    /// otherwise with a mark. If the branch contains only the summary of an earlier such move,
-    /// nothing is appended. With `--prepare` or `--prompt`, only prints.
+    /// Makes the move. If a summary is requested and there is something to summarize, appends the
+    /// summary, otherwise a mark. If the abandoned branch contains only the summary of an earlier
+    /// such move, appends nothing. With `--prepare` or `--prompt`, only prints.
     pub fn execute(self, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
@@ -132,9 +135,11 @@ impl<'a> PlannedMove<'a> {
         }
     }
 
-    /// Appends the summary of a branch with this end under the new leaf. If the branch ends at the
-    /// leaf, this fails if another process has appended entries in the meantime: they are not in
-    /// the summary, and would be abandoned unnoticed. With `--prepare` or `--prompt`, only prints.
+    /// Appends the summary of the abandoned branch below the new leaf. With `--prepare` or
+    /// `--prompt`, only prints.
+    ///
+    /// If the branch ends at the leaf, this fails if another process has appended entries
+    /// meanwhile: they are not in the summary, and would be abandoned unnoticed.
     pub fn move_with_summary(
         mut self,
         branch_end: BranchEnd,
@@ -185,7 +190,7 @@ impl<'a> PlannedMove<'a> {
             })
     }
 
-    /// Returns the summary at the leaf if the branch that is left contains nothing else.
+    /// Returns the summary at the leaf, if the abandoned branch contains nothing else.
     fn existing_summary(&self) -> Result<Option<EntryIx>, Failure> {
         let summary_position = self.open.input.map_read_error(skip_marks_and_labels(
             &self.open.entry_reader(),
@@ -200,7 +205,8 @@ impl<'a> PlannedMove<'a> {
         Ok(is_summary.then_some(ix))
     }
 
-    /// Appends no summary, because there is one already; labels it if a label is given.
+    /// Appends no new summary, because `summary` exists already. If a label is given, labels
+    /// `summary`.
     pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
         let mark = LeafMark {
@@ -211,8 +217,8 @@ impl<'a> PlannedMove<'a> {
         self.append_leaf_mark(&mark, None, ui)
     }
 
-    /// Makes the move without a summary, and labels the target if a label is given. Root cannot be
-    /// labelled: it is not an entry.
+    /// Makes the move without a summary. If a label is given, labels the target. The root cannot be
+    /// labelled, because it is not an entry.
     fn move_without_summary(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
         let new_leaf = self.new_leaf_id()?;
         // An invalid label is refused before the hook is asked.
@@ -247,7 +253,7 @@ impl<'a> PlannedMove<'a> {
         self.append_leaf_mark(&mark, hook, ui)
     }
 
-    /// Moves the leaf, and labels an entry if a label is given.
+    /// Moves the leaf as `mark` says, and labels an entry if a label is given.
     fn append_leaf_mark(
         &self,
         mark: &LeafMark,
@@ -287,9 +293,11 @@ impl<'a> PlannedMove<'a> {
             })
     }
 
-    /// Returns the summary: that of an option, else that of the hook, of the summarizer, or the
-    /// built-in one. The hook is called in each case; a label from its reply replaces the given
-    /// one. Fails if the branch that is left has nothing to summarize and no option gives the text.
+    /// Returns the summary of the abandoned branch: that of an option, else that of the hook, else
+    /// one by the summarizer, else the built-in one.
+    ///
+    /// The hook is always called, and a label in its reply replaces the given one. Fails if the
+    /// branch has nothing to summarize, and no option gives the text.
     pub fn prepare_summary(
         &mut self,
         hook: Option<&ShellCommand>,
@@ -308,7 +316,7 @@ impl<'a> PlannedMove<'a> {
         self.choose_summary(given, from_hook, ui)
     }
 
-    /// Returns the text of the target, if the move is to edit it again.
+    /// Returns the text of the target if the move is made to edit it; otherwise `None`.
     pub fn editor_text(&self) -> Result<Option<Text<'static>>, Failure> {
         let Position::Entry(target) = self.navigation.target else {
             return Ok(None);
@@ -321,7 +329,7 @@ impl<'a> PlannedMove<'a> {
         self.open.input.map_read_error(draft).map(Some)
     }
 
-    /// Returns the label, validated.
+    /// Returns the given label after validating it; `None` if no label is given.
     pub fn parse_label(&self) -> Result<Option<Text<'static>>, Failure> {
         match self.options.label.as_deref() {
             Some(label) => Ok(Some(parse_label(label)?.into_owned())),
@@ -329,12 +337,12 @@ impl<'a> PlannedMove<'a> {
         }
     }
 
-    /// Returns the id of the entry that the session continues from, `None` for the root.
+    /// Returns the id of the new leaf, below which the session continues; `None` for the root.
     pub fn new_leaf_id(&self) -> Result<Option<Text<'static>>, Failure> {
         self.open.new_parent_id(self.navigation.new_leaf)
     }
 
-    /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
+    /// Whether the abandoned branch has anything to summarize: an entry that is not bookkeeping.
     pub fn abandons_content(&self) -> bool {
         self.navigation
             .abandoned
@@ -346,8 +354,8 @@ impl<'a> PlannedMove<'a> {
         self.options.summary.hook.hook_command(&self.open.input, ui)
     }
 
-    /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and
-    /// instructions in the reply replace the given ones.
+    /// Calls the hook. Returns the summary in its reply; `None` if there is none, or no hook. A
+    /// label and instructions in the reply replace the given ones.
     pub fn ask_hook(
         &mut self,
         hook: Option<&ShellCommand>,
@@ -368,7 +376,7 @@ impl<'a> PlannedMove<'a> {
         Ok(answer.summary)
     }
 
-    /// Fails if the branch that is left has nothing that a summary could be made of.
+    /// Fails if the abandoned branch has nothing to summarize.
     fn require_abandoned_content(&self) -> Result<(), Failure> {
         if self.abandons_content() {
             return Ok(());
@@ -380,8 +388,8 @@ impl<'a> PlannedMove<'a> {
             .with_hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns the first of these summaries, else makes one: with the summarizer, or without a
-    /// model. One that is made begins with the agent's preamble and ends in the lists of files.
+    /// Returns `given`, else `from_hook`, else a new summary by the summarizer, or without a model.
+    /// A new summary begins with the agent's preamble and ends with the lists of files.
     fn choose_summary(
         &self,
         given: Option<Summary>,
@@ -396,9 +404,11 @@ impl<'a> PlannedMove<'a> {
         resolve_summary(given, from_hook, details(&files), make_text)
     }
 
-    /// Makes the text of a new summary, with the summarizer if there is one, and appends the files
-    /// that the branch read and changed. The built-in summary gets a shorter list than the agents',
-    /// without files that were deleted: the model would only look for them.
+    /// Makes the text of a new summary, with the summarizer if there is one. Appends the lists of
+    /// files that the branch read and changed.
+    ///
+    /// The built-in summary gets a shorter list than those of the agents. Deleted files are left
+    /// out of it, because the model would look for them in vain.
     fn make_summary_text(
         &self,
         file_ops: &FileOps,
@@ -422,7 +432,7 @@ impl<'a> PlannedMove<'a> {
         Ok(file_ops.append_short_list(text, session, is_removed))
     }
 
-    /// Makes the summary of the branch that is left without a model, from what was said there.
+    /// Makes a summary of the abandoned branch without a model, from its messages.
     fn extract_summary(
         &self,
         extent: SummaryExtent,
@@ -439,9 +449,11 @@ impl<'a> PlannedMove<'a> {
         extract_summary(self.open, &material)
     }
 
-    /// Returns the messages of the branch that is left for the built-in summary: those for a
-    /// prompt, with the results of tools, which pi leaves out, after the request that the branch
-    /// continues. Compactions are left out: they repeat messages that are here, or are about what
+    /// Returns the messages of the abandoned branch for the built-in summary. First is the user
+    /// request that the branch continues. Then come the messages as for a prompt, and also tool
+    /// results, which pi leaves out of prompts.
+    ///
+    /// Compactions are left out: they repeat messages that are included here, or summarize what
     /// precedes the branch.
     fn abandoned_messages(&self, reader: &EntryReader) -> Result<Vec<ContextMessage>, Failure> {
         let session = &self.open.session;
@@ -473,6 +485,8 @@ impl<'a> PlannedMove<'a> {
         Ok(messages)
     }
 
+    /// Returns the prompt for the summarizer. Custom instructions that replace the default ones get
+    /// no facts.
     fn build_prompt(&self) -> Result<Vec<u8>, Failure> {
         let reader = self.open.entry_reader();
         let (messages, _) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
@@ -486,8 +500,8 @@ impl<'a> PlannedMove<'a> {
         self.open.input.map_read_error(prompt)
     }
 
-    /// Returns the messages of the branch that is left, as the agent prepares them, and its
-    /// files.
+    /// Returns the messages of the abandoned branch as the agent prepares them for a summary, and
+    /// the files that the branch used.
     fn prepare_branch(
         &self,
         reader: &EntryReader,
@@ -498,8 +512,8 @@ impl<'a> PlannedMove<'a> {
         self.open.input.map_read_error(prepared)
     }
 
-    /// Returns the description of the move before it is made: the output of `--prepare`, and part
-    /// of `session_before_tree`.
+    /// Returns the description of the move before it is made, as JSON. It is the output of
+    /// `--prepare`, and a part of the event `session_before_tree`.
     fn preparation_json(&self) -> Result<Vec<u8>, Failure> {
         let session = &self.open.session;
         let reader = self.open.entry_reader();
@@ -535,8 +549,8 @@ impl<'a> PlannedMove<'a> {
     }
 }
 
-/// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new
-/// entry is the leaf; the first is the summary, if there is one.
+/// Returns the agents' `session_tree` event for a completed move from `old_leaf`. In `change`, the
+/// last entry is the new leaf; if there is a summary, the first entry is the summary.
 pub fn session_tree_event(
     hook: ShellCommand,
     open: &OpenSession,
@@ -570,15 +584,15 @@ pub fn session_tree_event(
     }
 }
 
-/// A mark to be appended, with ids of entries of the session: others may have appended entries
-/// since it was read.
+/// A mark to append. It names entries by their ids, because the session may be read again before
+/// the mark is appended.
 struct LeafMark {
-    /// The entry that the leaf moves to; `None` for the root.
+    /// The entry to which the leaf moves; `None` for the root.
     new_leaf: Option<Text<'static>>,
-    /// The entry that a given label is for.
+    /// The entry that gets the label, if one is given.
     labelled: Option<Text<'static>>,
-    /// Whether `new_leaf` is the leaf already. If it is not any more, another process has appended
-    /// entries, and the move fails.
+    /// Whether `new_leaf` was already the leaf when the session was read. If it no longer is,
+    /// another process has appended entries, and the move fails.
     is_already_leaf: bool,
 }
 
@@ -586,8 +600,8 @@ fn position_id(session: &Session, position: Position) -> Option<Text<'static>> {
     parent_id(session, position).map(Text::into_owned)
 }
 
-/// Returns the position with an id that [`position_id`] returned. An entry that is no longer in the
-/// session counts as the root.
+/// Returns the position with an id from [`position_id`]. If the session no longer has the entry,
+/// that is the root.
 fn find_by_id(session: &Session, id: &Option<Text<'static>>) -> Position {
     match id {
         Some(id) => session.find_entry(id).into(),

@@ -1,4 +1,4 @@
-//! Opening and loading the session named on the command line.
+//! Opens and loads the session that is named on the command line.
 
 use super::counted::CountedSource;
 use super::foreign::{self, convert_file_with_lines, is_foreign_session, resolve_argument_to_read};
@@ -35,33 +35,34 @@ use std::path::{Path, PathBuf};
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
-/// A session file, or a stream that contains a session.
+/// A session file, or a stream that contains a session. It has not been loaded.
 pub struct Input {
+    /// The name of the session in messages: its path, or `standard input`.
     pub name: String,
     opened: CountedSource,
-    /// The bar that shows how much of a large file was read.
+    /// The progress bar, which shows how much of a large file was read.
     progress: Option<Progress>,
-    /// The path that was given, unless it is standard input.
+    /// The given path; `None` for standard input.
     pub path: Option<PathBuf>,
-    /// The copy that is read in place of its bytes.
+    /// The copy that is read instead of the opened bytes: redacted, or a part of the session.
     copy_to_read: Option<Spooled>,
-    /// Whether it was found by a name, so that its path is to be reported.
+    /// Whether the session was found by a name. Then its path is reported when it is changed.
     pub is_found_by_name: bool,
-    /// What the file contains, if another agent wrote it and it was converted to be read.
+    /// The survey of the file, if another agent wrote it. The input is then a converted copy.
     pub survey: Option<Survey>,
 }
 
-/// A session as a command reads it: its bytes, and the session loaded from them.
+/// A loaded session, with the input from which it was loaded.
 pub struct OpenSession {
     pub input: Input,
     pub session: Session,
-    /// The options it was loaded with, to load it again if the file has grown.
+    /// The options of loading, to load the session again if the file has grown.
     options: LoadOptions,
 }
 
 impl Input {
-    /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single
-    /// session open it with this function. Reports an archive that is beside the session.
+    /// Opens a path, a session by its name, or standard input for `-`. This is for commands that
+    /// take a single session. Warns of an archive of a session that also exists itself.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
@@ -71,15 +72,15 @@ impl Input {
         Ok(input.begin(found != path, ui))
     }
 
-    /// Opens a session as [`Input::open`] does, for a command that only reads it. Such commands
-    /// also take a session of another agent, by its path or its id: they read the session that
-    /// `import` would make of it.
+    /// Opens a session as [`Input::open`] does, for a command that only reads it. Such a command
+    /// also accepts a session of another agent, by path or by id, and reads it as `import` would
+    /// convert it.
     pub fn open_to_read(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
-    /// Opens one of several sessions as [`Input::open_to_read`] does. `rollouts` are shared by all
-    /// of them: otherwise, each rollout of Codex would search the whole store.
+    /// Opens one of several sessions as [`Input::open_to_read`] does. All of them share `rollouts`:
+    /// otherwise, the whole store would be searched for each rollout of Codex.
     pub fn open_one_to_read(
         path: &Path,
         rollouts: &Rollouts,
@@ -93,8 +94,8 @@ impl Input {
         Ok(input.begin(found != path, ui))
     }
 
-    /// Reads standard input. A terminal is refused: the user would wait for the command,
-    /// and the command for the user.
+    /// Reads standard input. Refuses a terminal: the user and the command would wait for each
+    /// other.
     fn open_stdin(ui: &mut Ui) -> Result<Input, Failure> {
         if ui.world.terminals.stdin {
             return Err(
@@ -106,7 +107,7 @@ impl Input {
         Ok(Input::new(STDIN.to_owned(), None, opened))
     }
 
-    /// Starts the progress bar, and reports an archive that is beside the session.
+    /// Starts the progress bar, and warns of an archive of a session that also exists itself.
     fn begin(mut self, is_found_by_name: bool, ui: &mut Ui) -> Input {
         self.is_found_by_name = is_found_by_name;
         self.progress = self.start_reading(ui);
@@ -114,7 +115,7 @@ impl Input {
         self
     }
 
-    /// Returns an input of which nothing is known besides its bytes. `path` is `None` for standard
+    /// Returns an input with these bytes, and no further facts. `path` is `None` for standard
     /// input.
     fn new(name: String, path: Option<PathBuf>, opened: Opened) -> Input {
         Input {
@@ -128,8 +129,8 @@ impl Input {
         }
     }
 
-    /// Opens a path; refuses one that is standard output, because a command that prints the session
-    /// would read what it writes, without end.
+    /// Opens a path. Refuses a file to which standard output is redirected: a command that prints
+    /// the session would read its own output, without end.
     pub fn open_path(path: &Path, is_stdout: &dyn Fn(&File) -> bool) -> Result<Input, Failure> {
         let name = to_visible(&path.to_string_lossy());
         let opened = store::open(path, has_header)?;
@@ -139,16 +140,17 @@ impl Input {
         Ok(Input::new(name, Some(path.to_owned()), opened))
     }
 
-    /// Opens a path as [`Input::open_path`] does, for a command that only reads it: also a session
-    /// of another agent. That one is converted here, so that it is read like a stream, and cannot
-    /// be changed.
+    /// Opens a path as [`Input::open_path`] does, for a command that only reads it. A session of
+    /// another agent is accepted and converted. The converted session is read like a stream, and
+    /// cannot be changed.
     pub fn open_path_to_read(
         path: &Path,
         rollouts: &Rollouts,
         is_stdout: &dyn Fn(&File) -> bool,
     ) -> Result<Input, Failure> {
         let input = Input::open_path(path, is_stdout)?;
-        // A pipe can be read only once. A file may be a compressed rollout of Codex.
+        // A pipe is not examined, because it can be read only once. `convert_file_with_lines` opens
+        // the file again: it may be a compressed rollout of Codex.
         let is_foreign =
             path.is_file() && input.map_read_error(is_foreign_session(input.source()))?;
         if !is_foreign {
@@ -164,13 +166,13 @@ impl Input {
         })
     }
 
-    /// Returns the same input with the file as it is now. No progress is shown: what is read again
-    /// is the end of the file.
+    /// Returns the same input with the current state of its file. There is no progress bar, because
+    /// only the end of the file will be read.
     pub fn with_file(&self, file: SessionFile) -> Input {
         self.with_opened(Opened::File(file))
     }
 
-    /// Returns an input with the same name and path, but other bytes.
+    /// Returns an input with the same name and path, but with other bytes.
     fn with_opened(&self, opened: Opened) -> Input {
         Input {
             is_found_by_name: self.is_found_by_name,
@@ -178,13 +180,13 @@ impl Input {
         }
     }
 
-    /// Returns an input with the same name and path, but with content that is in memory or in a
-    /// temporary file. The input cannot be locked or changed.
+    /// Returns an input with the same name and path, but with content in memory or in a temporary
+    /// file. Such an input cannot be locked or changed.
     fn with_content(&self, content: Spooled) -> Input {
         self.with_opened(Opened::Stream(content))
     }
 
-    /// Returns the same input, read from a copy: a redacted one, or a part of the session.
+    /// Returns the same input, but reading from a copy: a redacted one, or a part of the session.
     pub fn with_copy(self, copy: Spooled) -> Input {
         Input {
             copy_to_read: Some(copy),
@@ -192,8 +194,8 @@ impl Input {
         }
     }
 
-    /// Returns a progress bar for what is read of the session from now on; `None` if that takes
-    /// little time, or is not known.
+    /// Returns a progress bar for reading the session from now on. `None` if reading takes little
+    /// time, or if its progress is unknown.
     pub fn start_reading(&self, ui: &Ui) -> Option<Progress> {
         if self.copy_to_read.is_some() {
             return None;
@@ -208,12 +210,12 @@ impl Input {
         }
     }
 
-    /// Returns the source of its bytes before redaction.
+    /// Returns the bytes of the session itself, even if a copy is read in place of them.
     pub fn unredacted_source(&self) -> &dyn ReadAt {
         &self.opened
     }
 
-    /// Returns the file, unless it is a stream.
+    /// Returns the file; `None` for a stream.
     pub fn file(&self) -> Option<&SessionFile> {
         match &self.opened.opened {
             Opened::File(file) => Some(file),
@@ -221,7 +223,7 @@ impl Input {
         }
     }
 
-    /// Reports the path of a changed session that was found by its name.
+    /// After a change, reports the path of a session that was found by its name.
     pub fn report_path(&self, ui: &mut Ui) {
         if self.is_found_by_name {
             ui.print_status(&format!("changed {}", self.name));
@@ -236,7 +238,7 @@ impl Input {
         load(self.source(), options).map_err(|error| self.content_failure(error))
     }
 
-    /// Returns the file of a session that is to be changed in place; fails for a stream.
+    /// Returns the file of a session that is to be changed in place. Fails for a stream.
     pub fn file_to_change(&self) -> Result<&SessionFile, Failure> {
         let Some(file) = self.file() else {
             let failure = self.failure("a stream cannot be changed in place");
@@ -245,30 +247,30 @@ impl Input {
         Ok(file)
     }
 
-    /// Reads the header; fails if the input is not a session.
+    /// Reads the header. Fails if the input is not a session.
     pub fn read_header(&self) -> Result<Header, Failure> {
         read_header(self.source()).map_err(|error| self.content_failure(error))
     }
 
-    /// Returns a failure for this session (exit 2).
+    /// Returns a failure about this session (exit 2).
     pub fn failure(&self, what: impl Display) -> Failure {
         Failure::invalid(format_args!("{}: {what}", self.name)).with_path(&self.name)
     }
 
-    /// Returns a negative answer for this session (exit 1).
+    /// Returns a negative answer about this session (exit 1).
     pub fn negative_answer(&self, what: impl Display) -> Failure {
         Failure::negative(format_args!("{}: {what}", self.name)).with_path(&self.name)
     }
 
-    /// Returns a failure because another process interfered (exit 3).
+    /// Returns a failure for interference by another process (exit 3).
     pub fn busy_failure(&self, what: impl Display) -> Failure {
         Failure::busy(format_args!("{}: {what}", self.name))
             .with_path(&self.name)
             .with_hint("run the command again")
     }
 
-    /// Returns the failure for a session that an agent may have open, because it runs in one of
-    /// these directories.
+    /// Returns the failure if an agent runs in one of these directories, and so may have the
+    /// session open. `None` if no agent does.
     pub fn running_agent_failure(&self, folders: &[&Path]) -> Option<Failure> {
         let pid = store::agent_in(folders)?;
         Some(self.busy_failure(format_args!(
@@ -276,8 +278,8 @@ impl Input {
         )))
     }
 
-    /// Refuses a session that an agent may have open, because it runs in one of these directories,
-    /// unless `force` is set.
+    /// Fails if an agent runs in one of these directories, and so may have the session open. Does
+    /// not fail if `force` is set.
     pub fn refuse_running_agent(&self, folders: &[&Path], force: bool) -> Result<(), Failure> {
         match self.running_agent_failure(folders) {
             Some(failure) if !force => {
@@ -287,13 +289,14 @@ impl Input {
         }
     }
 
-    /// Returns the archive of a session that is in its place, if any: a run of `archive` was
-    /// killed, and files of the session may be in the archive only.
+    /// Returns the archive of a session that also exists itself; `None` if there is none. Such an
+    /// archive is left by a run of `archive` that was killed. Some files of the session may be only
+    /// in the archive.
     pub fn find_leftover_archive(&self) -> Option<PathBuf> {
         find_archive_beside(self.file()?.resolved())
     }
 
-    /// Warns that a session has both a file and an archive, of which only the file is used.
+    /// Warns that a session exists both as a file and in an archive. Only the file is used.
     fn warn_leftover_archive(&self, ui: &mut Ui) {
         let Some(archive) = self.find_leftover_archive() else {
             return;
@@ -304,7 +307,7 @@ impl Input {
         ));
     }
 
-    /// Returns what was read of this session, or why it could not be.
+    /// Returns the result of reading this session, with an error as a failure.
     pub fn map_read_error<T>(&self, read: io::Result<T>) -> Result<T, Failure> {
         read.map_err(|error| self.read_failure(error))
     }
@@ -313,7 +316,7 @@ impl Input {
         Failure::from_read_error(&self.name, error)
     }
 
-    /// Returns the failure for content that cannot be loaded as a session.
+    /// Returns the failure for content that is not a session, or cannot be loaded.
     fn content_failure(&self, error: LoadError) -> Failure {
         let is_empty = matches!(
             error,
@@ -322,7 +325,7 @@ impl Input {
                 ..
             }
         );
-        // An empty stream usually comes from a command that failed.
+        // An empty stream usually comes from a command that failed before the pipe.
         if is_empty && self.is_stream() {
             return self
                 .failure("it is empty")
@@ -332,8 +335,8 @@ impl Input {
     }
 }
 
-/// Fails if standard output goes to the session that is to be read: what is
-/// printed would become part of it.
+/// Fails if standard output is redirected to the session that is read: the output would become part
+/// of the session. `is_stdout` is whether it is.
 pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
     if !is_stdout {
         return Ok(());
@@ -346,13 +349,13 @@ pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
 }
 
 impl OpenSession {
-    /// Opens and loads the session that an argument names; warns about its problems.
+    /// Opens and loads the session that an argument names. Warns of its problems.
     pub fn open(path: &Path, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let input = Input::open(path, ui)?;
         OpenSession::from_input(input, options, ui)
     }
 
-    /// Opens and loads a session that is only read: see [`Input::open_to_read`].
+    /// Opens and loads a session for a command that only reads it. See [`Input::open_to_read`].
     pub fn open_to_read(
         path: &Path,
         options: LoadOptions,
@@ -362,7 +365,7 @@ impl OpenSession {
         OpenSession::from_input(input, options, ui)
     }
 
-    /// Loads a session from an open input; warns about its problems.
+    /// Loads a session from an open input. Warns of its problems.
     pub fn from_input(
         input: Input,
         options: LoadOptions,
@@ -390,7 +393,8 @@ impl OpenSession {
         })
     }
 
-    /// Adds the rows of a few entries, in file order, to a session that was opened without rows.
+    /// Adds rows to a session that was loaded without them, for a few entries in file order. If
+    /// `options` have no rows, does nothing.
     pub fn add_rows(&mut self, entries: &[EntryIx], options: LoadOptions) -> Result<(), Failure> {
         let options = LoadOptions {
             workers: self.options.workers,
@@ -401,23 +405,26 @@ impl OpenSession {
         };
         let added = add_rows(&mut self.session, self.input.source(), entries, row_options);
         let is_added = self.input.map_read_error(added)?;
-        // The row of a tool result depends on calls in other entries: then all are read again.
+        // The row of a tool result may depend on a call in another entry: then everything is read
+        // again.
         if !is_added {
             self.session = self.input.load(&options)?;
         }
         Ok(())
     }
 
-    /// Returns the session as it would be after a change, which is not written.
+    /// Returns the session as it would be after a change. The change is not written to the
+    /// session's file.
     pub fn after_change(&self, change: &Change) -> Result<OpenSession, Failure> {
         let source = self.input.source();
         let content = store::spool_written(&mut |out| change.write(&self.session, source, out))?;
         self.reload_from(self.input.with_content(content))
     }
 
-    /// Adds a change to a session that [`OpenSession::after_change`] returned. Only the new lines
-    /// are read, if that is enough.
+    /// Adds a further change to a session from [`OpenSession::after_change`]. If possible, only the
+    /// appended lines are read.
     pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
+        // A copy in memory can be extended only by complete lines after a complete line.
         let is_append = change.action(&self.session) == Action::Append;
         if is_append
             && self.session.ends_with_newline
@@ -435,12 +442,13 @@ impl OpenSession {
         Ok(())
     }
 
-    /// Loads the same session from the file as it is now.
+    /// Loads the session again, with the same options, from the current content in `input`.
     pub fn reload_from(&self, input: Input) -> Result<OpenSession, Failure> {
         OpenSession::load(input, self.options.clone())
     }
 
-    /// Adds what was appended to the file. Returns `false` if the session must be loaded again.
+    /// Adds the entries that were appended to the file. Returns false if the session must be loaded
+    /// again.
     pub fn append_new_entries(&mut self, input: &Input) -> Result<bool, Failure> {
         load_appended(&mut self.session, input.source(), &self.options)
             .map_err(|error| input.content_failure(error))
@@ -450,12 +458,13 @@ impl OpenSession {
         EntryReader::new(&self.session, self.input.source())
     }
 
-    /// Returns the number of threads to read with.
+    /// Returns the number of threads that read the session.
     pub fn worker_count(&self) -> usize {
         self.options.workers
     }
 
-    /// Returns what a reference names. `-` is the leaf before its last move.
+    /// Returns the position that a reference names, and whether the reference means `@`. `-` is the
+    /// leaf before its last move.
     pub fn resolve_reference(&self, reference: &str) -> Result<ResolvedReference, Failure> {
         if reference == PREVIOUS_REFERENCE {
             let position = self.previous_leaf()?;
@@ -472,8 +481,8 @@ impl OpenSession {
         Ok(self.resolve_reference(reference)?.position)
     }
 
-    /// Returns the position to append below, for a reference to the entry to continue from. For `@`
-    /// it is the leaf: the labels and settings after the entry of `@` stay on the path.
+    /// Returns the position below which to append, for a reference to the entry to continue from.
+    /// For `@`, that is the leaf, so that labels and settings after the entry stay on the path.
     pub fn resolve_parent(&self, reference: &str) -> Result<Position, Failure> {
         let resolved = self.resolve_reference(reference)?;
         Ok(if resolved.is_current {
@@ -483,8 +492,7 @@ impl OpenSession {
         })
     }
 
-    /// Returns what an argument selects: the entry that a reference names, or the entries of a
-    /// range.
+    /// Returns what an argument selects: one entry, or the entries of a range.
     pub fn resolve_selection(&self, argument: &str) -> Result<Selection, Failure> {
         if argument == PREVIOUS_REFERENCE {
             return Ok(Selection::Entry(self.previous_leaf()?));
@@ -492,8 +500,9 @@ impl OpenSession {
         resolve_selection(&self.session, argument).map_err(|error| self.reference_failure(&error))
     }
 
-    /// Returns the entries that a command reads: those of a range, the last `last_count` of the
-    /// conversation, or the path to an entry. Without an argument, it is the path to the leaf.
+    /// Returns the range that a command reads: the range in `argument`, the last `last_count`
+    /// entries of the conversation, or the path to the entry in `argument`. Without both, that is
+    /// the path to the leaf.
     pub fn resolve_range(
         &self,
         argument: Option<&str>,
@@ -506,7 +515,7 @@ impl OpenSession {
             .map_err(|error| self.reference_failure(&error))
     }
 
-    /// Returns the leaf before its last move.
+    /// Returns the leaf before its last move. Fails if the leaf has never moved.
     fn previous_leaf(&self) -> Result<Position, Failure> {
         let previous = previous_leaf(&self.entry_reader());
         self.input.map_read_error(previous)?.ok_or_else(|| {
@@ -524,7 +533,8 @@ impl OpenSession {
         reference_failure(&self.input.name, error)
     }
 
-    /// Returns the entries that would be edited or omitted if this were the leaf.
+    /// Returns the entries that are edited or omitted on the path to `leaf`, as a model would see
+    /// them.
     pub fn find_edits(
         &self,
         leaf: Option<EntryIx>,
@@ -533,8 +543,8 @@ impl OpenSession {
             .map_read_error(find_edits(&self.entry_reader(), leaf))
     }
 
-    /// Fails if an entry other than `target` has the label; `None` is an entry that is not written
-    /// yet.
+    /// Fails if another entry than `target` has the label `name`. `target` is `None` for an entry
+    /// that is not written yet.
     pub fn check_label_is_free(
         &self,
         target: Option<EntryIx>,
@@ -554,10 +564,10 @@ impl OpenSession {
         }
     }
 
-    /// Returns the entry at a position.
+    /// Returns the entry at a position. `reference` is the argument that named it.
     ///
     /// # Errors
-    /// If the position is the root, which `reference` named.
+    /// If the position is the root.
     pub fn require_entry(&self, position: Position, reference: &str) -> Result<EntryIx, Failure> {
         position.entry().ok_or_else(|| {
             let failure = self
@@ -567,12 +577,13 @@ impl OpenSession {
         })
     }
 
-    /// Returns the entry that a reference names.
+    /// Returns the entry that a reference names. Fails for the root.
     pub fn find_entry(&self, reference: &str) -> Result<EntryIx, Failure> {
         self.require_entry(self.resolve_position(reference)?, reference)
     }
 
-    /// Returns the entries of a range that belong to the conversation. `argument` gave the range.
+    /// Returns the entries of a range that belong to the conversation. `argument` is the argument
+    /// that gave the range.
     ///
     /// # Errors
     /// If there are none.
@@ -590,7 +601,7 @@ impl OpenSession {
         Ok(entries)
     }
 
-    /// Returns the entries that references name.
+    /// Returns the entries that the references name. Fails for the root.
     pub fn find_entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references
             .iter()
@@ -598,8 +609,8 @@ impl OpenSession {
             .collect()
     }
 
-    /// Returns the id by which new entries can name a position as their parent, `None` for the
-    /// root.
+    /// Returns the id by which new entries name a position as their parent; `None` for the root.
+    /// Fails if no id names the entry.
     pub fn new_parent_id(&self, position: Position) -> Result<Option<Text<'static>>, Failure> {
         let Position::Entry(parent) = position else {
             return Ok(None);
@@ -608,8 +619,8 @@ impl OpenSession {
         Ok(Some(self.session.id(parent).into_owned()))
     }
 
-    /// Fails if a new entry cannot refer to this one by its id: the entry has no id, or a later
-    /// entry has the same id. `what` completes the error "so it cannot …".
+    /// Fails if a new entry cannot refer to `entry` by its id: `entry` has no id, or a later entry
+    /// has the same id. `what` completes the error, "so it cannot be a parent".
     pub fn check_referable(&self, entry: EntryIx, what: &str) -> Result<(), Failure> {
         let id = self.session.id(entry);
         let line = self.session.shown_line(entry).0;
@@ -630,8 +641,8 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns one line that lists the problems of the file, one for each kind: how many there are,
-    /// and the line of the first. `None` if there are none.
+    /// Returns a line about the problems of the file: for each kind, their number and the line of
+    /// the first. `None` if there are no problems.
     fn summarize_problems(&self) -> Option<String> {
         struct ProblemCount {
             kind: FindingKind,
@@ -639,7 +650,7 @@ impl OpenSession {
             first_line: LineNo,
         }
 
-        // In the order in which the kinds first occur.
+        // The kinds, in the order of their first occurrence.
         let mut counts: Vec<ProblemCount> = Vec::new();
         for problem in &self.session.problems {
             match counts
@@ -677,11 +688,11 @@ impl OpenSession {
 /// The hint for a session with damaged lines. It follows the path of the session.
 pub const CHECK_HINT: &str = "(hint: `pisess check` explains it)";
 
-/// The note on a session without entries, which has nothing to print.
+/// The warning for a session without entries.
 pub const NO_ENTRIES: &str = "the session has no entries (hint: `pisess list --all` lists others)";
 
-/// Returns the failure for a reference or a range that cannot be resolved in the session with this
-/// name (exit 2). That a range contains no entry is a negative answer (exit 1).
+/// Returns the failure for a reference or a range that cannot be resolved in the session `name`
+/// (exit 2). A range without entries is a negative answer (exit 1).
 pub fn reference_failure(name: &str, error: &ReferenceError) -> Failure {
     let exit = match error {
         ReferenceError::EmptyRange { .. } => Exit::Found,
@@ -696,13 +707,14 @@ pub fn reference_failure(name: &str, error: &ReferenceError) -> Failure {
     .with_hint(error.hint())
 }
 
-/// Returns the label given by an argument.
+/// Parses the label in an argument. Fails if it is not a valid label.
 pub fn parse_label(given: &str) -> Result<Text<'_>, Failure> {
     label::parse_label(given)
         .map_err(|refusal| failure_with_hint(&refusal, |what| Failure::invalid(what)))
 }
 
-/// Returns a failure with the reason and the hint of a refusal.
+/// Returns the failure for a refusal, with the hint of the refusal. `failure` makes it from the
+/// reason.
 pub fn failure_with_hint(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
     match refusal {
         Refusal::Impossible {

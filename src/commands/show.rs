@@ -209,8 +209,8 @@ pub enum ShowFormat {
     Markdown,
 }
 
-/// Prints entries as JSON, in full, or as quotations; or a row for each of their children. JSON
-/// takes precedence, then `--children`.
+/// Prints entries in full, as JSON, or as quotations. With `--children`, prints a row for each
+/// child of the entries. `--json` takes precedence over `--children`.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.file.is_some() || args.files {
         return files::show_files(args, ui);
@@ -250,8 +250,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Adds the entries around each entry, if they are requested; all are then in file order, and
-    /// each is there once.
+    /// Adds the entries around each entry, if `-A`, `-B` or `-C` requests them. Then all entries
+    /// are in the order of the file, without duplicates.
     fn with_entries_around(&self, session: &Session, entries: Vec<EntryIx>) -> Vec<EntryIx> {
         // -A and -B override -C.
         let default_count = self.around.unwrap_or(0);
@@ -272,15 +272,15 @@ impl Args {
     }
 }
 
-/// The entries to show, and the session that has them.
+/// The entries to show, and the session that contains them.
 struct ShownEntries {
     open: OpenSession,
     entries: Vec<EntryIx>,
 }
 
-/// Opens the session, and finds the entries to show. If one is not found, it may have been pruned:
-/// then the session is opened as it was before, with a note. If it is not found there either,
-/// returns the failure for the session as it is.
+/// Opens the session, and finds the entries to show. An entry that is not found may have been
+/// pruned: then the session is opened as it was before, with a note. If the entry is not found
+/// there either, returns the first failure.
 fn open_and_resolve(
     args: &Args,
     options: LoadOptions,
@@ -308,7 +308,7 @@ fn open_and_resolve(
     })
 }
 
-/// Prints entries as quotations in Markdown, without thinking, and with an empty line between two.
+/// Prints entries as quotations in Markdown, without thinking. An empty line separates them.
 fn print_quotations(
     args: &Args,
     open: &OpenSession,
@@ -340,8 +340,8 @@ fn print_quotations(
 }
 
 /// Returns the entries to show: those that the arguments select, or with `--children` their
-/// children. Without an argument, it is the last entry of the conversation; with `--code`, the last
-/// answer; with `--images`, the whole conversation.
+/// children. Without an argument, this is the last entry of the conversation; with `--code`, the
+/// last answer; with `--images`, the whole conversation.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     if args.last.entry_count.is_some() {
         let range = open.resolve_range(None, args.last.entry_count)?;
@@ -372,7 +372,7 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     Ok(entries)
 }
 
-/// Returns the children of the entries that references name. The root has children, but is not an
+/// Returns the children of the referenced entries. The root has children, although it is not an
 /// entry itself.
 fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<EntryIx>, Failure> {
     let tree = Tree::new(&open.session);
@@ -392,7 +392,7 @@ fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<Entry
     Ok(children)
 }
 
-/// Returns the entry at a position. Fails at the root, where there is nothing to show.
+/// Returns the entry at a position. Fails at the root, where there is no entry to show.
 fn require_shown(
     open: &OpenSession,
     position: Position,
@@ -405,8 +405,8 @@ fn require_shown(
     })
 }
 
-/// Prints entries in full, with an empty line between two. If a renderer made a text of an entry,
-/// it replaces the entry's own.
+/// Prints entries in full, with an empty line between two. A text that a renderer made of an entry
+/// replaces the entry's own text.
 fn print_in_full(
     args: &Args,
     open: &OpenSession,
@@ -463,8 +463,8 @@ fn print_in_full(
     Ok(())
 }
 
-/// Returns the block of the call that a tool result answers. Replies above the result are searched
-/// for it. `None` if none has the call, and for any other entry.
+/// Returns the block of the tool call that a tool result answers. The call is searched for in the
+/// replies above the result. `None` if no reply has it, and for any other entry.
 fn find_answered_call(reader: &EntryReader, ix: EntryIx, line: Raw) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
     let message = line.get("message").unwrap_or(Raw::NULL);

@@ -129,7 +129,8 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Prints the sums of all sessions or of groups, or with `--by entry` each billed entry.
+/// Prints the sums over all sessions or over groups. With `--by entry`, prints each billed entry
+/// instead.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     require_valid_keys(&args.by)?;
     let period = args.period.parse_period(ui)?;
@@ -145,8 +146,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Prints each billed entry of the period, for `--by entry`. Every copy of an entry is printed, and
-/// also the usage of sub-agents that a tool result records, even if their sessions are read, too.
+/// Prints each billed entry of the period, for `--by entry`. Unlike sums, this includes every copy
+/// of an entry, and the usage of sub-agents that a tool result records even if their own sessions
+/// are read.
 fn print_entries(
     args: &Args,
     sessions: SessionsToRead,
@@ -180,9 +182,10 @@ fn print_entries(
     Ok(exit)
 }
 
-/// Prints the sums of all entries in the period, or of each group of them. An entry is not counted
-/// if it is a copy of one in a session that was read before. Nor is the usage of sub-agents that a
-/// tool result records, if their sessions are read, too.
+/// Prints the sums of all entries in the period, or the sums of each group.
+///
+/// Two kinds of usage are not counted twice: an entry that is a copy of one in a session read
+/// before; and the usage of sub-agents that a tool result records, if their own sessions are read.
 fn print_sums(
     args: &Args,
     mut sessions: SessionsToRead,
@@ -191,7 +194,7 @@ fn print_sums(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let found_none = sessions.found_none;
-    // Of several copies, the one that is read first is counted.
+    // Of several copies, the first one read is counted.
     sessions.sort_agents_first();
     let options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
@@ -220,7 +223,7 @@ fn print_sums(
         },
     )?;
 
-    // Zeros could be mistaken for a result.
+    // Without a session, sums of 0 could be mistaken for a result.
     let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
     if is_answer && args.lists_times() {
         times::print_times(&groups, args.json, ui)?;
@@ -233,7 +236,8 @@ fn print_sums(
     Ok(exit)
 }
 
-/// Notes that only the sessions of the current directory are counted, which a sum does not show.
+/// Notes that only the sessions of the current directory are counted. The sums themselves do not
+/// show that.
 fn note_scope(args: &Args, ui: &mut Ui) {
     let is_of_directory = args.sessions.paths.is_empty() && !args.sessions.all;
     if is_of_directory && !args.json {
@@ -241,18 +245,18 @@ fn note_scope(args: &Args, ui: &mut Ui) {
     }
 }
 
-/// What was collected from a session.
+/// The statistics of one session.
 struct StatsOfFile {
     stats: SessionStats,
     /// The session's name in messages.
     name: String,
-    /// Why what was pruned from the session could not be read.
+    /// The failure to read what was pruned from the session.
     pruned_failure: Option<Failure>,
 }
 
 impl StatsOfFile {
-    /// Collects the entries of a session, with what was pruned from it. `agents` are the sub-agents
-    /// whose usage is not counted in this session, because their own sessions are read.
+    /// Collects the entries of a session, including pruned ones. The usage of `agents` is not
+    /// counted in this session, because these sub-agents have sessions of their own that are read.
     fn read(
         path: &Path,
         input: &Input,
@@ -270,7 +274,7 @@ impl StatsOfFile {
         })
     }
 
-    /// Reports what could not be counted: what was pruned, and lines that are not JSON.
+    /// Warns of parts that are not counted: unreadable pruned ones, and lines that are not JSON.
     fn warn_of_damage(&self, ui: &mut Ui) {
         if let Some(failure) = &self.pruned_failure {
             warn_uncounted(failure, ui);
@@ -283,7 +287,7 @@ impl StatsOfFile {
 }
 
 impl Args {
-    /// Finds the sessions: of the agents of pi, of other agents, or of all.
+    /// Finds the sessions of pi and oh-my-pi, of another agent, or of all agents.
     fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         let Some(source) = self.source else {
             return self.sessions.find_sessions(period, ui);
@@ -299,7 +303,8 @@ impl Args {
         };
         let of_others = find_sessions_of(source.origins(), folder, ui);
         if source == SourceChoice::All {
-            // Those of pi are read first: an import counts, and not once more its source.
+            // Sessions of pi are read first: then an import is counted, and its source is a copy of
+            // it.
             let mut sessions = self.sessions.find_sessions(period, ui)?;
             sessions.add_files(of_others);
             return Ok(sessions);
@@ -317,7 +322,7 @@ impl Args {
         Ok(SessionsToRead::from_files(of_others))
     }
 
-    /// Finds the sessions of an agent that are given, also in directories.
+    /// Finds the given sessions of an agent, and its sessions in the given directories.
     fn find_given_sessions(
         &self,
         source: SourceChoice,
@@ -335,8 +340,7 @@ impl Args {
         Ok(SessionsToRead::from_files(files))
     }
 
-    /// Returns the date of the prices for estimates; `None` for those of `--prices`, whose date is
-    /// not known.
+    /// Returns the date of the built-in prices; `None` with `--prices`, whose date is unknown.
     fn prices_date(&self) -> Option<&'static str> {
         if self.prices.is_some() {
             None
@@ -345,24 +349,24 @@ impl Args {
         }
     }
 
-    /// Whether each billed entry is printed, in place of sums.
+    /// Whether each billed entry is printed, instead of sums.
     fn lists_entries(&self) -> bool {
         self.by == [GroupKey::Entry]
     }
 
-    /// Whether sessions have rows of their own.
+    /// Whether the rows of the output are for sessions.
     fn shows_sessions(&self) -> bool {
         self.by.contains(&GroupKey::Session) || self.lists_times()
     }
 
-    /// Whether the times of each session are printed, in place of other sums.
+    /// Whether the times of each session are printed, instead of other sums.
     fn lists_times(&self) -> bool {
         self.by == [GroupKey::Time]
     }
 }
 
-/// Returns what to collect from each session. The keys of entries, by which copies in other
-/// sessions are recognized, are needed only for the sums of several sessions.
+/// Returns the options for loading a session. The keys of entries identify copies in other
+/// sessions. So they are needed only for the sums of several sessions.
 fn load_options(
     args: &Args,
     is_single: bool,
@@ -384,8 +388,8 @@ fn load_options(
     }
 }
 
-/// Refuses more than two keys of `--by`, two equal keys, and `entry` or `time` together with
-/// another key.
+/// Refuses invalid keys of `--by`: more than two, two equal ones, and `entry` or `time` together
+/// with another key.
 fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     let is_valid = match by {
         [] | [_] => true,
@@ -404,7 +408,7 @@ fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     )
 }
 
-/// Warns that the sessions have nothing to count. Without the warning, an empty table could be
+/// Warns that the sessions contain nothing to count. Without the warning, empty output could be
 /// taken for a failure.
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     let counted = if args.by.contains(&GroupKey::File) {

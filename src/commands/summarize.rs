@@ -66,8 +66,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Makes the summary of a move from one entry to another, and moves there with it. Without the
-/// entry to move to, or with `--print`, the summary is only printed.
+/// Makes the summary of a move from one entry to another, and moves there with it. With `--print`,
+/// or if no entry to move to is given, only prints the summary.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let load = LoadOptions {
         message_spans: true,
@@ -94,7 +94,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Refuses options that only make sense if the session is changed.
+    /// Refuses options that have an effect only if the session is changed.
     fn refuse_options_of_moves(&self) -> Result<(), Failure> {
         let option = if self.options.label.is_some() {
             "--label"
@@ -108,7 +108,7 @@ impl Args {
     }
 }
 
-/// Prints the summary of a move without making it.
+/// Prints the summary of a move, without moving.
 fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);

@@ -68,8 +68,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Moves the leaf, and reports on standard error where it is then. Nothing is reported if the
-/// command only prints a plan or a prompt, or if the session is on standard output.
+/// Moves the leaf, and reports its new position on standard error. Nothing is reported if only a
+/// plan or a prompt is printed, with `--json`, or if the session is written to standard output.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let target = open.resolve_parent(&args.to)?;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let wants_summary = args.summarize || summary.wants_summary();
     let is_only_shown =
         summary.prepare || summary.prompt || write.change.dry_run || write.change.json;
-    // With the session on standard output, standard error has the id.
+    // If the session is on standard output, its new leaf is known from there.
     let to_stdout = match &write.output {
         Some(output) => output == Path::new("-"),
         None => open.input.file().is_none(),
@@ -97,9 +97,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Plans the move to `target`, the position that `reference` names. The leaf stays where it is if
-/// it is the target, even if it is a user message: in pi, too, selecting the current leaf does
-/// nothing. `-` returns to the leaf before, also without going above a user message.
+/// Plans the move to `target`, the position that `reference` names. A move to a user message
+/// usually goes above it. There are two exceptions: if `target` is the leaf, the leaf stays,
+/// because selecting the current leaf does nothing in pi, either; and `-` returns exactly to the
+/// previous leaf.
 fn plan_navigation(
     open: &OpenSession,
     reference: &str,
@@ -121,8 +122,8 @@ fn plan_navigation(
 /// The maximum width of the text of an entry in a message.
 const MAX_TEXT_WIDTH: usize = 60;
 
-/// Returns the id and the text of the entry at a position; if that is not part of the conversation,
-/// of the nearest entry above that is.
+/// Returns the id and the text of the entry at a position. If that entry is not part of the
+/// conversation, describes the nearest entry above that is.
 fn describe_position(
     open: &mut OpenSession,
     position: Position,

@@ -154,27 +154,28 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether several rows become one. Searches, and filters that look for single entries, show
-    /// every row.
+    /// Whether several rows may be folded into one. A search, and a filter that looks for single
+    /// entries, show every row.
     fn folds_rows(&self) -> bool {
         let shows_every_row = matches!(self.filter, Filter::All | Filter::Failed | Filter::Images);
         !self.unfold && !shows_every_row && self.search.trim().is_empty()
     }
 
-    /// Whether rows are looked for, so that finding none is a negative answer.
+    /// Whether particular entries are searched for. Then a tree without rows is a negative answer.
     fn is_search(&self) -> bool {
         let looks_for_entries = matches!(self.filter, Filter::Failed | Filter::Images);
         looks_for_entries || !self.search.trim().is_empty()
     }
 
-    /// Returns how the rows are laid out. JSON has the order and the depths of the agents.
+    /// Returns the layout of the rows. JSON always has the order and the depths of the agents'
+    /// tree.
     fn effective_layout(&self) -> Layout {
         if self.json { Layout::Pi } else { self.layout }
     }
 }
 
-/// Prints the tree of a session, or with `--follow` also the entries that are added later. A pager
-/// would wait for an end that never comes, so there is none then.
+/// Prints the tree of a session; with `--follow`, also the entries that are added later. There is
+/// no pager with `--follow`, because it would wait for an end that never comes.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.disable_pager();
@@ -188,9 +189,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     print_tree(args, &open, range, ui)
 }
 
-/// Prints the tree as it is now, as if a range that is a whole path ended at the leaf; of any other
-/// range, only its entries. On a terminal, a heading with the usage precedes the tree. A search
-/// that finds nothing is a negative answer.
+/// Prints the tree as it is now. If `range` is a whole path, the whole tree is printed as if its
+/// end were the leaf; otherwise, only the entries of the range. On a terminal, a heading with the
+/// usage precedes the tree. A search without a result is a negative answer.
 fn print_tree(
     args: &Args,
     open: &OpenSession,
@@ -226,7 +227,7 @@ fn print_tree(
     })
 }
 
-/// Returns why there are no rows, and what to try next.
+/// Returns the reason why there are no rows, and what to try next.
 fn no_rows_note(args: &Args, open: &OpenSession) -> String {
     if open.session.entries.is_empty() {
         return NO_ENTRIES.to_owned();
@@ -244,8 +245,8 @@ fn no_rows_note(args: &Args, open: &OpenSession) -> String {
     format!("{what} (hint: {hint})")
 }
 
-/// Prints the tree, and then the entries that other programs write, until standard output is closed
-/// or another failure occurs.
+/// Prints the tree, and then the entries that other programs append. Returns only on failure, for
+/// example if standard output is closed.
 fn follow_session(
     args: &Args,
     mut followed: FollowedSession,
@@ -256,8 +257,8 @@ fn follow_session(
     ui.print_notes_at_once();
     let mut wait = watch_files(std::slice::from_ref(&followed.path));
     let mut changed = ChangedFiles::default();
-    // The watcher reports only files with the extension of sessions, and for a link the name of the
-    // file that it leads to. Otherwise, the session is read after each wait.
+    // The watcher reports only files with the extension of sessions, and a link by the name of its
+    // target. For other files, the session is read after each wait.
     let is_reported =
         !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
     loop {
@@ -271,9 +272,9 @@ fn follow_session(
     }
 }
 
-/// Prints the rows of a drawing, as JSON or as text; text below a heading if the usage for that is
-/// given. Of a live drawing, all rows are printed as they are; otherwise, rows show what was
-/// undone, edited and pruned.
+/// Prints the rows of a drawing, as JSON or as text. Text is below a heading if `usage` is given. A
+/// live drawing has only new entries: all its rows are printed, without folds. In other drawings,
+/// rows show what was undone, edited and pruned.
 fn print_drawing(
     args: &Args,
     open: &OpenSession,
@@ -282,7 +283,7 @@ fn print_drawing(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let is_live = drawing.is_live();
-    // New entries are all printed, however far from the leaf.
+    // New entries are printed however far they are from the leaf.
     let around = if is_live { None } else { args.around };
     if args.json {
         let entries = drawing.tree_rows.iter().map(|row| row.entry);
@@ -327,7 +328,7 @@ fn print_drawing(
     };
     let painter = TreePainter::new(entry_painter, row_args, ui)?;
     painter.print_tree(usage, around, pruned_count, ui)?;
-    // If rows go to another program, nobody looks for what is folded.
+    // In the output for a program, nobody needs a hint about folded rows.
     let is_for_people = ui.stdout_is_terminal() && ui.stderr_is_terminal();
     if is_for_people && !args.follow {
         painter.note_folds(around, ui);
@@ -335,7 +336,7 @@ fn print_drawing(
     Ok(())
 }
 
-/// Returns the usage of a session, with that of what was pruned from it.
+/// Returns the usage of a session, including its pruned requests.
 fn usage_with_pruned(open: &OpenSession) -> UsageSums {
     match requests_with_pruned(open, RequestScope::AllBranches) {
         Some(requests) => requests.iter().map(|(_, usage)| usage).collect(),
@@ -343,7 +344,8 @@ fn usage_with_pruned(open: &OpenSession) -> UsageSums {
     }
 }
 
-/// What is loaded of the session: texts of rows, and what the search and the heading need.
+/// Returns the options for loading the session: texts of rows, and what the search and the heading
+/// need.
 fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     let mut options = row_options_for(args.json, ui);
     options.search = SearchWords::new(&args.search);
@@ -353,8 +355,8 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options
 }
 
-/// Returns a row as JSON. `targetId` is present for labels, `branched` with `--follow`, and `match`
-/// with `--search`.
+/// Returns a row as JSON. `targetId` is present only for labels, `branched` only with `--follow`,
+/// and `match` only with `--search`.
 fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8> {
     let ix = tree_row.entry;
     let entry = session.entry(ix);
@@ -389,8 +391,8 @@ fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8
     row.finish()
 }
 
-/// Returns the position of the search words in a row; `null` if only the agent's own search matches
-/// it.
+/// Returns the position of the search words in a row. `null` if the agent's own search matches the
+/// row, but no field contains one of the words.
 fn match_json(drawing: &TreeView, ix: EntryIx) -> Vec<u8> {
     let Some(hit) = drawing.find_hit(ix) else {
         return b"null".to_vec();

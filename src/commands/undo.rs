@@ -1,4 +1,4 @@
-//! `pisess undo`: takes back the last operation.
+//! `pisess undo`: undoes the last operations.
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
@@ -76,7 +76,7 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Parses a number of operations, 1 or more.
+/// Parses a number of operations, which is at least 1.
 fn parse_operation_count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count > 0 => Ok(count),
@@ -87,15 +87,16 @@ fn parse_operation_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Whether an argument reads as a number of operations, which comes after the session.
+/// Whether an argument in place of the session looks like a number of operations, as in `pisess
+/// undo 3`.
 fn is_count(session: &Path) -> bool {
     session
         .to_str()
         .is_some_and(|text| text.len() <= 3 && text.parse::<usize>().is_ok())
 }
 
-/// Lists operations, or undoes the last ones by entries that are appended. The leaf goes back to
-/// where it was before, unless an operation only annotated the session.
+/// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
+/// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui).map_err(|failure| {
         if failure.is_missing_file && is_count(&args.session) {
@@ -136,11 +137,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What undoes one or more operations.
+/// The change that undoes several operations, and their descriptions.
 #[derive(Default)]
 struct UndoneOperations {
     change: Change,
-    /// What is said of each operation, in the order in which they are undone.
+    /// The description of each operation, in the order in which they are undone.
     descriptions: Vec<String>,
 }
 
@@ -161,17 +162,18 @@ struct UndoneOperation {
     description: String,
 }
 
-/// Returns one change that undoes the last `count` operations, of which there is at least one. It
-/// appends the same entries as `count` runs of `pisess undo`: each operation is undone in the
-/// session that undoing the one before would leave.
+/// Returns one change that undoes the last `count` operations; `count` is at least 1. The change
+/// appends the same entries as `count` runs of `pisess undo`. Each operation is undone in the
+/// session as it would be after the previous one is undone.
 fn undo_operations(
     open: &OpenSession,
     count: usize,
     id_source: &mut IdSource,
 ) -> Result<UndoneOperations, Failure> {
     let mut undone = UndoneOperations::default();
-    // If even this one fails, nothing can be undone, and its failure says why.
+    // If this one cannot be undone, nothing can: then its failure is the failure of the command.
     let first = undo_operation(open, id_source)?;
+    // With a single operation, the session after the change is not needed.
     if count == 1 {
         // The session after the change need not be read.
         undone.add(first);
@@ -189,8 +191,8 @@ fn undo_operations(
     Ok(undone)
 }
 
-/// Returns the failure if only this number of operations can be undone. A failure of another kind
-/// stays as it is.
+/// Returns the failure if only `undone_count` operations can be undone. Replaces a negative answer
+/// only: any other failure is returned unchanged.
 fn too_few_failure(open: &OpenSession, undone_count: usize, failure: Failure) -> Failure {
     if failure.exit() != Exit::Found {
         return failure;
@@ -213,7 +215,7 @@ fn undo_operation(
         refusal => failure_with_hint(&refusal, |what| input.negative_answer(what)),
     })?;
 
-    // `None` if the operation only annotated the session: then the leaf stays.
+    // `None` if the operation only annotated the session. Then the leaf does not move.
     let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
     // Fails if the entries that undo the operation cannot name their parent.
     open.new_parent_id(leaf_before.unwrap_or(open.session.leaf.into()))?;
@@ -226,8 +228,8 @@ fn undo_operation(
     })
 }
 
-/// Prints the operations that can be undone, in the order in which they are. A note says what ends
-/// the list, and whether `undo` is refused.
+/// Prints the operations that can be undone, the last one first. Warns if `undo` would be refused.
+/// Fails if there are none.
 fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = &open.input;
     let now_ms = Ids::new(ui)?.now_ms(ui);
@@ -287,11 +289,11 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Returns the failure of an `undo` after `prune` or `check --repair` rewrote the session: then the
-/// newest entry is not the last operation. `None` if the newest entry was appended later, and for
-/// input without a file.
+/// Returns the failure of `undo` after `prune` or `check --repair` rewrote the session: then the
+/// newest entry does not belong to the last operation. `None` if an entry was appended later, and
+/// for input without a file.
 ///
-/// Both commands leave a file beside the session, whose time shows when they ran.
+/// Both commands leave a file beside the session. Its modification time shows when they ran.
 fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     let path = open.input.file().map(SessionFile::path)?;
     let last_entry_ms = open
@@ -301,7 +303,7 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
         .map(|entry| entry.time_ms)
         .max()
         .unwrap_or(Entry::NO_TIME);
-    // An equal time counts: a mark that `prune` added may be of the same millisecond.
+    // An equal time counts, too: `prune` may have appended a mark in the same millisecond.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
     let name = &open.input.name;
     if is_newer(&pruned_file(path)) {
@@ -317,19 +319,20 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     None
 }
 
-/// Returns the failure if the last operation rewrote the file. `way_back` is what to do instead.
+/// Returns the failure for a session that the last operation rewrote. `way_back` is what to do
+/// instead.
 fn rewritten_failure(open: &OpenSession, operation: &str, way_back: &str) -> Failure {
     let what = format!("the last operation was `{operation}`, which rewrote the file");
     let hint = format!("{way_back}; --force undoes what was appended before");
     open.input.negative_answer(what).with_hint(hint)
 }
 
-/// The maximum number of undone entries that are each described. Of more, only the first and the
-/// last are named.
+/// The maximum number of undone entries that are described one by one. If there are more, only the
+/// first and the last are named.
 const MAX_DESCRIBED: usize = 3;
 
-/// Describes the entries of an operation that is undone, and the position to which the leaf goes
-/// back. `leaf_before` is `None` if the leaf stays.
+/// Describes the entries of an undone operation, and the position to which the leaf goes back.
+/// `leaf_before` is `None` if the leaf does not move.
 fn describe_operation(
     open: &OpenSession,
     entries: &[EntryIx],
@@ -359,8 +362,8 @@ fn describe_operation(
     Ok(description)
 }
 
-/// Describes an entry that is taken back: by what it changed if it is an annotation or a move of
-/// the leaf, otherwise by its role, its kind and its id.
+/// Describes an undone entry. An annotation or a move of the leaf is described by its effect, any
+/// other entry by its role, its kind and its id.
 fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let session = &open.session;
     let reader = open.entry_reader();
@@ -395,7 +398,7 @@ fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     })
 }
 
-/// Describes a change of a label or name, which an empty one clears.
+/// Describes a change of a label or a name. An empty `name` means that it was cleared.
 fn describe_name(what: &str, name: &Text) -> String {
     if name.is_empty() {
         format!("the clearing of the {what}")

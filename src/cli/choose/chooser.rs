@@ -1,9 +1,9 @@
-//! Choosing one of several rows: with the program in `PISESS_CHOOSER`, with fzf, or from a numbered
-//! list.
+//! Lets the user choose one of several rows: with the program in `PISESS_CHOOSER`, with fzf, or
+//! from a numbered list.
 //!
 //! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is
-//! read back, and it must be one of those that were offered. So no text in a session can change
-//! what is chosen, and none reaches a shell.
+//! read back, and it must be one of the offered names. So no text in a session can change what is
+//! chosen, and none reaches a shell.
 
 use crate::cli::output::{Failure, Ui, to_visible, truncate_end};
 use crate::cli::process::command_line::parse_command;
@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
-/// The variable that names the program. If it is empty, the list is numbered.
+/// The environment variable with the command of the chooser. If it is empty, the list is numbered.
 const CHOOSER_VARIABLE: &str = "PISESS_CHOOSER";
-/// The variables that a program can use for a preview: how pisess was called, and the session whose
-/// entries are offered.
+/// Environment variables that a chooser can use for a preview: the program that runs pisess, and
+/// the session whose entries are offered.
 const PROGRAM_VARIABLE: &str = "PISESS_PROGRAM";
 const SESSION_VARIABLE: &str = "PISESS_SESSION";
 
@@ -27,27 +27,27 @@ const SESSION_VARIABLE: &str = "PISESS_SESSION";
 pub const ROW_WIDTH: usize = 120;
 /// The maximum number of rows in a numbered list.
 const MOST_NUMBERED: usize = 20;
-/// The width of a terminal that does not report it.
+/// The assumed width of a terminal that does not report its width.
 const DEFAULT_WIDTH: usize = 80;
-/// The maximum number of bytes of a program's output that are searched for the choice.
+/// The maximum number of bytes of a program's output in which the choice is searched for.
 const MOST_OUTPUT_BYTES: u64 = 1 << 20;
-/// The exit code of a program in which nothing was chosen.
+/// The exit code of a chooser in which the user chose nothing. It is that of fzf without a match.
 const NO_CHOICE: i32 = 1;
 
-/// What the user is asked for.
+/// The question that a chooser asks the user.
 #[derive(Clone, Copy)]
 pub struct Question<'q> {
     /// The noun for a row: `session` or `entry`.
     pub noun: &'static str,
-    /// The session whose entries are offered, if they are entries.
+    /// The session whose entries are offered; `None` if sessions are offered.
     pub session: Option<&'q Path>,
-    /// The program that runs pisess, as it was called.
+    /// The program that runs pisess, as it was called: a preview calls it again.
     pub program: &'q OsStr,
 }
 
-/// Why nothing was chosen.
+/// The reason why a choice ended without a row.
 pub enum Stop {
-    /// The user cancelled the program, which ended with this exit code.
+    /// The user cancelled the chooser, which exited with this code.
     Cancelled(u8),
     Failed(Failure),
 }
@@ -58,19 +58,19 @@ impl From<Failure> for Stop {
     }
 }
 
-/// A choice in progress: rows are offered one by one, then one is chosen.
+/// A choice in progress. Rows are offered one by one; then the user chooses one.
 pub struct Chooser {
     noun: &'static str,
-    /// The indexes of the rows, by the names that programs read.
+    /// The index of each row, by the name that a program reads.
     offered: HashMap<String, usize>,
-    /// The number of rows.
+    /// The number of rows offered so far.
     count: usize,
     kind: Kind,
 }
 
 enum Kind {
     Program(RunningProgram),
-    /// The texts of the rows.
+    /// A numbered list, with the texts of its rows.
     Numbered(Vec<String>),
 }
 
@@ -78,19 +78,20 @@ struct RunningProgram {
     /// The name of the program, for messages.
     name: String,
     child: Child,
-    /// Closed after the last row.
+    /// The input of the program. It is closed after the last row.
     stdin: Option<ChildStdin>,
     output: JoinHandle<Vec<u8>>,
-    /// Ctrl-C is for the program, which uses the terminal until it exits.
+    /// Keeps Ctrl-C from ending pisess: it is for the program, which uses the terminal until it
+    /// exits.
     waiting: SignalGuard,
 }
 
 impl Chooser {
-    /// Starts the program, if there is one.
+    /// Starts the program for the choice, if there is one. Otherwise the list will be numbered.
     ///
     /// # Errors
-    /// If the program in the environment cannot be started, or there is no program and no terminal
-    /// for a list.
+    /// If the program in `PISESS_CHOOSER` cannot be started, or if there is neither a program nor a
+    /// terminal for a list.
     pub fn start(question: &Question, ui: &mut Ui) -> Result<Chooser, Failure> {
         let configured = ui.env_var(CHOOSER_VARIABLE);
         let configured = configured.as_deref().map(str::trim);
@@ -114,7 +115,7 @@ impl Chooser {
                     ));
                     return Err(failure.with_hint(format!("it is set by {CHOOSER_VARIABLE}")));
                 }
-                // fzf is not installed.
+                // fzf is not installed, so the list is numbered.
                 Err(_) => {}
             }
         }
@@ -133,7 +134,7 @@ impl Chooser {
         })
     }
 
-    /// Offers a row. Returns whether more are wanted.
+    /// Offers a row to the user. Returns whether more rows are wanted.
     pub fn offer(&mut self, name: &OsStr, text: &str) -> bool {
         let index = self.count;
         self.count += 1;
@@ -141,7 +142,8 @@ impl Chooser {
             Some(name) if !name.contains(char::is_control) && !self.offered.contains_key(name) => {
                 name.to_owned()
             }
-            // The program would not print this name as it is. The number makes it distinct.
+            // A program would not print this name unchanged, or another row has it. The number
+            // makes it unique.
             _ => format!("{index}:{}", to_visible(&name.to_string_lossy())),
         };
         let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");
@@ -156,7 +158,7 @@ impl Chooser {
         }
     }
 
-    /// Returns the index of the chosen row, in the order in which they were offered.
+    /// Lets the user choose, and returns the index of the chosen row in the order of the offers.
     pub fn finish(self, ui: &mut Ui) -> Result<usize, Stop> {
         let chosen = match self.kind {
             Kind::Program(program) => program.finish(&self.offered)?,
@@ -170,7 +172,7 @@ impl Chooser {
     }
 }
 
-/// Refuses to ask where nobody can answer.
+/// Fails if no user can answer, because standard input or standard error is not a terminal.
 fn require_terminal(noun: &str, ui: &Ui) -> Result<(), Failure> {
     let terminals = &ui.world.terminals;
     if terminals.stdin && terminals.stderr {
@@ -187,8 +189,8 @@ fn require_terminal(noun: &str, ui: &Ui) -> Result<(), Failure> {
     Err(failure.with_hint(format!("give it as an argument, or set {CHOOSER_VARIABLE}")))
 }
 
-/// Returns the command that runs fzf. Its preview is what `show` prints. The shell of the preview
-/// gets the name of a row, which fzf quotes, and never the text.
+/// Returns the command that runs fzf. Its preview is the output of `show`. The shell that runs the
+/// preview gets only the name of a row, quoted by fzf, and never the text.
 fn fzf_command(question: &Question, ui: &Ui) -> Command {
     let color = if ui.wants_colour() { "always" } else { "never" };
     let program = shell_variable(PROGRAM_VARIABLE);
@@ -202,14 +204,14 @@ fn fzf_command(question: &Question, ui: &Ui) -> Command {
     command.args(["--delimiter", "\t", "--with-nth", "2..", "--no-multi"]);
     command.args(["--prompt", &format!("{}> ", question.noun)]);
     command.args(["--preview", &preview, "--preview-window", "down:60%:wrap"]);
-    // fzf quotes for this shell. Others, such as fish, read these quotes differently.
+    // fzf quotes for this shell. Other shells, such as fish, interpret these quotes differently.
     if !cfg!(windows) {
         command.env("SHELL", "/bin/sh");
     }
     command
 }
 
-/// Returns a variable as the shell of a preview expands it, in quotes.
+/// Returns a variable in quotes, in the syntax of the shell that runs a preview.
 fn shell_variable(name: &str) -> String {
     if cfg!(windows) {
         format!("\"%{name}%\"")
@@ -236,7 +238,7 @@ impl RunningProgram {
         let mut child = ui.spawn(command)?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take();
-        // A program may print while it still reads.
+        // The thread is needed because a program may print while it still reads rows.
         let output = std::thread::Builder::new().spawn(move || read_output(stdout))?;
         Ok(RunningProgram {
             name: name.to_owned(),
@@ -247,7 +249,7 @@ impl RunningProgram {
         })
     }
 
-    /// Writes a row. Returns `false` if the program reads no more.
+    /// Writes a row. Returns `false` if the program reads no more rows.
     fn write_row(&mut self, row: &str) -> bool {
         match &mut self.stdin {
             Some(stdin) => stdin.write_all(row.as_bytes()).is_ok(),
@@ -255,7 +257,8 @@ impl RunningProgram {
         }
     }
 
-    /// Waits until the program exits. Returns the index of the chosen row, `None` if there is none.
+    /// Waits until the program exits. Returns the index of the chosen row; `None` if none was
+    /// chosen.
     fn finish(self, offered: &HashMap<String, usize>) -> Result<Option<usize>, Stop> {
         let RunningProgram {
             name,
@@ -267,7 +270,7 @@ impl RunningProgram {
         drop(stdin);
         let output = output.join().unwrap_or_default();
         let waited = child.wait();
-        // A signal that arrived in the meantime ends pisess here.
+        // If a signal arrived in the meantime, it ends pisess here.
         drop(waiting);
 
         let status = match waited {
@@ -277,7 +280,8 @@ impl RunningProgram {
         match shell_exit_code(status) {
             0 => {}
             NO_CHOICE => return Ok(None),
-            // A cancelled program exits with 128 plus the number of a signal, even without one.
+            // A cancelled program exits with 128 plus the number of a signal, even if it received
+            // none.
             code @ 129..=255 => return Err(Stop::Cancelled(code as u8)),
             _ => return Err(chooser_failure(&name, status)),
         }
@@ -304,11 +308,12 @@ fn chooser_failure(name: &str, what: impl Display) -> Stop {
     )))
 }
 
-/// Returns the start of a program's output. The rest is read as well, so that the program can end.
+/// Returns the first [`MOST_OUTPUT_BYTES`] of a program's output. The rest is read and discarded,
+/// so that the program can exit.
 fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
     let mut start = Vec::new();
     if let Some(mut stdout) = stdout {
-        // If reading fails, what was read until then is the output.
+        // If reading fails, the bytes read so far are the output.
         let _ = stdout
             .by_ref()
             .take(MOST_OUTPUT_BYTES)
@@ -318,8 +323,8 @@ fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
     start
 }
 
-/// Prints the rows with numbers, and asks for a number. Returns the index of its row, `None` for an
-/// empty answer.
+/// Prints the rows with numbers, and asks for a number. Returns the index of the chosen row; `None`
+/// for an empty answer.
 fn choose_number(noun: &str, texts: &[String], ui: &mut Ui) -> Result<Option<usize>, Failure> {
     let number_width = texts.len().to_string().len();
     let width = ui.row_width().unwrap_or(DEFAULT_WIDTH);

@@ -1,4 +1,4 @@
-//! Choosing an entry of a session.
+//! Lets the user choose an entry of a session.
 
 use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
 use crate::cli::foreign::resolve_argument_to_read;
@@ -20,10 +20,11 @@ use std::path::Path;
 /// The width of the age of an entry, in columns.
 const AGE_WIDTH: usize = 5;
 
-/// Asks for one of the entries that `tree` draws, and returns a reference to it. The last entry of
-/// the file is offered first.
+/// Lets the user choose one of the entries that `tree` draws, and returns a reference to it. The
+/// last entry of the file is offered first.
 ///
-/// If `only_reads` is set, the session may be given as the command accepts it: also by its title.
+/// If `only_reads` is set, the command only reads the session. Then the session may also be given
+/// by its title.
 pub fn choose_entry(
     session: &Path,
     only_reads: bool,
@@ -44,7 +45,7 @@ pub fn choose_entry(
         workers: ui.processor_count(),
         ..row_options(ui)
     };
-    // The command itself reports problems of the file.
+    // Standard output is no concern here; the command itself will report problems of the file.
     let input = Input::open_path_to_read(&path, &Rollouts::default(), &|_| false)?;
     let open = OpenSession::load(input, options)?;
     let leaf = open.session.leaf;
@@ -81,8 +82,8 @@ pub fn choose_entry(
     Ok(exact_reference(&open, entries[index])?)
 }
 
-/// Returns the row of an entry: its age, whether it is on the path to the leaf, and what `tree`
-/// shows of it.
+/// Returns the row of an entry: its age, a dot if the entry is on the path to the leaf, and its
+/// text as in `tree`.
 fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
     let entry = painter.drawing.session.entry(ix);
     let age = format_age(now_ms, entry.time_ms);
@@ -100,8 +101,9 @@ fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
     String::from_utf8_lossy(&rows.text).trim_end().to_owned()
 }
 
-/// Returns a reference to an entry in which no character is special in a shell: its id, or its line
-/// if its id has such characters or is that of a later entry.
+/// Returns a reference to an entry, without characters that are special in a shell. This is the
+/// entry's id. It is the entry's line if the id has such characters, or if a later entry has the
+/// same id.
 fn plain_reference(open: &OpenSession, ix: EntryIx) -> String {
     let id = open.session.id(ix);
     let is_own = open.session.find_entry(&id) == Some(ix);
@@ -121,7 +123,7 @@ fn line_reference(open: &OpenSession, ix: EntryIx) -> String {
     format!(":{}", open.session.shown_line(ix).0)
 }
 
-/// Returns a reference that resolves to this entry and no other. A label, or the id of a later
+/// Returns a reference that resolves to this entry and to no other. A label, or the id of a later
 /// entry, may have the same text as a reference.
 fn exact_reference(open: &OpenSession, ix: EntryIx) -> Result<String, Failure> {
     for reference in [plain_reference(open, ix), line_reference(open, ix)] {

@@ -1,8 +1,11 @@
-//! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or
-//! for the entry if the session is given. Words of titles in place of the session limit the list.
-//! On a terminal, a command that only reads takes `last`, and one that writes asks for the session.
+//! Completes a command line that lacks a session or an entry.
 //!
-//! A missing word is inserted into the command line, which is then run as if the word was typed.
+//! With `--choose`, the user is asked for the session; if the session is given, for the entry.
+//! Words of titles in place of the session limit the list. Without `--choose`, on a terminal, a
+//! command that only reads takes `last`, and a command that writes asks for the session.
+//!
+//! The missing word is inserted into the command line. The line is then run as if the user had
+//! typed it.
 
 mod chooser;
 mod entries;
@@ -23,7 +26,7 @@ use sessions::choose_session;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// How command lines are parsed, which `commands/mod.rs` defines.
+/// The functions that parse command lines. They are defined in `commands/mod.rs`.
 pub struct LineParser {
     /// Returns the error of a command line, if it has one.
     pub check: fn(&[OsString]) -> Result<(), clap::Error>,
@@ -31,18 +34,18 @@ pub struct LineParser {
     pub parse_partly: fn(&[OsString]) -> Option<PartialLine>,
 }
 
-/// A command line that may lack arguments.
+/// A command line, from which arguments may be missing.
 pub struct PartialLine {
     /// The definition of its command.
     pub command: Command,
-    /// The arguments of the command that are there.
+    /// The given arguments of the command.
     pub matches: ArgMatches,
 }
 
-/// Returns the command line with the session or the entry that the user chooses.
+/// Completes a command line with the session or the entry that the user chooses, and returns it.
 ///
 /// # Errors
-/// If the command takes neither, if both are given already, or if none is chosen.
+/// If the command takes neither, if both are given already, or if the user chooses none.
 pub fn choose_missing(
     args: &[OsString],
     parser: &LineParser,
@@ -73,8 +76,9 @@ pub fn choose_missing(
     };
     let args = &without_words[..];
 
-    // Before anything is asked, the command line is checked with other words in the place of the
-    // missing ones. If the rest of it is invalid, it is returned so, and its parser reports why.
+    // Before the user is asked anything, the command line is checked with placeholders for the
+    // missing words. If the rest of the line is invalid, the line is returned with them: parsing it
+    // again reports the error.
     let mut trial = args.to_vec();
     if !slots.has_session() {
         trial = insert_word(&trial, slots.session_place, "last".into(), parser)?;
@@ -112,15 +116,15 @@ pub fn choose_missing(
     Ok(completed)
 }
 
-/// Returns the command line with the newest session of the current directory, and reports which one
-/// that is. `None` if it lacks something else, if standard input or output is not a terminal, or if
-/// the command writes.
+/// Completes a command line with the newest session of the current directory, reports the session,
+/// and returns the line. `None` if the line lacks something else, if standard input or output is
+/// not a terminal, or if the command writes.
 pub fn take_last(
     args: &[OsString],
     parser: &LineParser,
     ui: &mut Ui,
 ) -> Result<Option<Vec<OsString>>, Failure> {
-    // What is piped in may be the intended session.
+    // The session may be intended to come from a pipe.
     let terminals = &ui.world.terminals;
     if !terminals.stdin || !terminals.stdout {
         return Ok(None);
@@ -143,8 +147,8 @@ pub fn take_last(
     insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
 }
 
-/// Whether the user is to be asked for the session of a command line: on a terminal, if the command
-/// writes one session and lacks nothing else.
+/// Whether to ask the user for the session of a command line. This is done on a terminal, if the
+/// command writes one session, and lacks nothing else.
 pub fn must_ask_for_session(
     args: &[OsString],
     parser: &LineParser,
@@ -160,7 +164,7 @@ pub fn must_ask_for_session(
     let Some(slots) = Slots::find(&partial) else {
         return Ok(false);
     };
-    // `prune` takes several sessions, but is mostly for one.
+    // `prune` accepts several sessions, but is usually given one.
     let writes_one =
         writes_files(&partial.command) && (!slots.takes_several || slots.command == "prune");
     if slots.has_session() || !writes_one {
@@ -169,7 +173,7 @@ pub fn must_ask_for_session(
     lacks_session_only(args, &slots, parser)
 }
 
-/// Whether a command line is complete with a session.
+/// Whether a command line needs only a session to be complete.
 fn lacks_session_only(
     args: &[OsString],
     slots: &Slots,
@@ -179,7 +183,7 @@ fn lacks_session_only(
     Ok((parser.check)(&trial).is_ok())
 }
 
-/// Whether a command line lacks a required argument.
+/// Whether checking a command line has found a missing required argument.
 fn lacks_argument(checked: &Result<(), clap::Error>) -> bool {
     match checked {
         Ok(()) => false,
@@ -187,8 +191,8 @@ fn lacks_argument(checked: &Result<(), clap::Error>) -> bool {
     }
 }
 
-/// Where the session and an entry belong in a command line. A word, here and below, is an argument
-/// that is neither an option nor its value.
+/// The places of the session and of an entry in a command line. In this module, a word is an
+/// argument that is neither an option nor the value of one.
 struct Slots {
     /// The name of the command.
     command: String,
@@ -198,29 +202,29 @@ struct Slots {
     takes_several: bool,
     /// Whether SESSION names an archived session.
     takes_archives: bool,
-    /// The number of words before the session.
+    /// The number of words that precede the session.
     session_place: usize,
-    /// The session, if it is given.
+    /// The session; `None` if it is missing.
     session: Option<OsString>,
-    /// The number of words that are given.
+    /// The number of given words.
     word_count: usize,
 }
 
 impl Slots {
-    /// Returns the places in a command line; `None` if its command takes no session.
+    /// Finds the places in a command line; `None` if its command takes no session.
     fn find(partial: &PartialLine) -> Option<Slots> {
         let words = given_words(partial);
         let arguments: Vec<&Arg> = partial.command.get_positionals().collect();
         let session_index = arguments.iter().position(|arg| is_named(arg, "SESSION"))?;
         let command = partial.command.get_name().to_owned();
 
-        // `grep` takes a pattern before the sessions, unless it is given with -e.
+        // `grep` takes a pattern before the sessions, unless -e gives the pattern.
         let words_before = if command == "grep" && partial.matches.contains_id("regexp") {
             0
         } else {
             session_index
         };
-        // `relocate` takes a directory after the sessions, which clap counts among them.
+        // `relocate` takes a directory after the sessions; clap counts it among them.
         let words_after = usize::from(command == "relocate");
         let session = if words.len() > words_before + words_after {
             Some(words[words_before].clone())
@@ -244,9 +248,9 @@ impl Slots {
         self.session.is_some()
     }
 
-    /// Returns the words in the place of the session, if the user is to choose among the sessions
-    /// whose titles have them. `None` if there are none, or if they name one session in which the
-    /// user is to choose the entry.
+    /// Returns the words in place of the session, if they limit the sessions among which the user
+    /// chooses. `None` if no title has them. Also `None` if they already name a session: by its id
+    /// or name, or because it is the only one and the user is to choose an entry in it.
     fn words_of_titles(&self, only_reads: bool, ui: &Ui) -> Option<TitleWords> {
         let argument = Path::new(self.session.as_ref()?);
         let words = name_argument(argument)?;
@@ -264,7 +268,7 @@ impl Slots {
     /// Returns the places of the entry, once there is a session.
     ///
     /// # Errors
-    /// If the command takes no entry, or if it is given already.
+    /// If the command takes no entry, or if an entry is given already.
     fn entry_places(&self) -> Result<EntryPlaces, Failure> {
         if !self.takes_entry {
             let failure = Failure::usage_error(format_args!(
@@ -279,7 +283,7 @@ impl Slots {
             1
         };
         let places = match (&*self.command, count) {
-            // Two entries are compared: the chosen one with the leaf, or with the given one.
+            // `diff` compares two entries: the chosen one with the leaf, or with the given one.
             ("diff", 1) => EntryPlaces {
                 chosen: Some(1),
                 leaf: Some(2),
@@ -288,7 +292,7 @@ impl Slots {
                 chosen: Some(2),
                 leaf: None,
             },
-            // The word after the session is the name.
+            // For `label`, a second word is the name of the label.
             (_, 1) | ("label", 2) => EntryPlaces {
                 chosen: Some(1),
                 leaf: None,
@@ -302,17 +306,17 @@ impl Slots {
     }
 }
 
-/// Where references to entries are inserted: the number of words before each.
+/// The places at which references to entries are inserted: for each, the number of words before it.
 #[derive(Default)]
 struct EntryPlaces {
     /// The place of the chosen entry.
     chosen: Option<usize>,
-    /// The place of the leaf, if it is inserted, too.
+    /// The place of the leaf; `None` if it is not inserted.
     leaf: Option<usize>,
 }
 
 impl EntryPlaces {
-    /// Returns the arguments with the chosen reference at its place, and `@` at that of the leaf.
+    /// Inserts the chosen reference and, for the leaf, `@`. Returns the resulting arguments.
     fn fill(
         &self,
         args: &[OsString],
@@ -330,17 +334,17 @@ impl EntryPlaces {
     }
 }
 
-/// Whether the help has this name for the value of an argument; `SESSION|REF` are two names.
+/// Whether an argument's value has this name in the help. `SESSION|REF` are two names.
 fn is_named(arg: &Arg, name: &str) -> bool {
     value_name(arg).split('|').any(|part| part == name)
 }
 
-/// Returns the words of a command line, in order.
+/// Returns the given words of a command line, in order.
 fn given_words(partial: &PartialLine) -> Vec<OsString> {
     let mut words = Vec::new();
     for arg in partial.command.get_positionals() {
         let id = arg.get_id().as_str();
-        // A default value is not given.
+        // A default value was not typed by the user.
         if partial.matches.value_source(id) == Some(ValueSource::CommandLine) {
             let values = partial.matches.get_raw(id).into_iter().flatten();
             words.extend(values.map(OsStr::to_owned));
@@ -349,8 +353,9 @@ fn given_words(partial: &PartialLine) -> Vec<OsString> {
     words
 }
 
-/// Returns the command line without the word that this number of other words precede. An option may
-/// have the same value as the word, so that the line without either is parsed.
+/// Removes the word at `place`, and returns the resulting command line. `place` is the number of
+/// words before that word. The value of an option may be equal to the word. So every equal argument
+/// is tried, until the parser finds the wanted words.
 fn remove_word(
     args: &[OsString],
     place: usize,
@@ -379,8 +384,9 @@ fn remove_word(
     Err(cannot_complete())
 }
 
-/// Returns the command line with a word inserted after this number of other words. The place is
-/// found by parsing, because only the parser knows which arguments are values of options.
+/// Inserts a word after `place` other words, and returns the resulting command line. Every position
+/// is tried until the parser finds the wanted words, because only the parser knows which arguments
+/// are values of options.
 fn insert_word(
     args: &[OsString],
     place: usize,

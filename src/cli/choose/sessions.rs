@@ -1,4 +1,4 @@
-//! Choosing a session of any project.
+//! Lets the user choose a session of any project.
 
 use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
 use crate::cli::ids::Ids;
@@ -15,16 +15,16 @@ use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The widths of the columns, in columns of the terminal.
+/// The widths of the columns of a row, in terminal columns.
 const AGE_WIDTH: usize = 5;
 const PROJECT_WIDTH: usize = 24;
 const COST_WIDTH: usize = 7;
-/// The width of the project on a terminal that is narrower than [`ROW_WIDTH`].
+/// The width of the project on a terminal narrower than [`ROW_WIDTH`].
 const NARROW_PROJECT_WIDTH: usize = 16;
 
-/// Asks for one of the sessions in the stores of both agents: of those whose titles have the words,
-/// if words are given. The session that changed last is offered first; sessions of sub-agents are
-/// not offered.
+/// Lets the user choose one of the sessions in the stores of both agents. If words are given, only
+/// sessions whose titles have them are offered. The session whose file changed last is offered
+/// first. Sessions of sub-agents are not offered.
 pub fn choose_session(
     title_words: Option<&TitleWords>,
     program: &OsStr,
@@ -35,7 +35,7 @@ pub fn choose_session(
     files.sort_by_cached_key(|file| Reverse(modified_ms(&file.path)));
     let mut files = files.into_iter();
 
-    // Not every file is a session. If none is, nothing is asked.
+    // Not every file is a session. The chooser is not started before a session is found.
     let painter = RowPainter::new(title_words, ui)?;
     let first_row = files.find_map(|file| painter.read_row(file.path));
     let Some(first_row) = first_row else {
@@ -45,7 +45,7 @@ pub fn choose_session(
             .into());
     };
 
-    // The rows are offered while the other sessions are read.
+    // Rows are offered while further sessions are read.
     let question = Question {
         noun: "session",
         session: None,
@@ -72,10 +72,10 @@ pub fn choose_session(
     Ok(paths.swap_remove(index))
 }
 
-/// No more rows are wanted.
+/// The error by which a choice ends the search: no more rows are wanted.
 struct Full;
 
-/// A session that can be chosen.
+/// A session that the user can choose.
 struct SessionRow {
     path: PathBuf,
     text: String,
@@ -83,7 +83,7 @@ struct SessionRow {
 
 /// Formats sessions as rows: age, project, cost and title.
 struct RowPainter<'w> {
-    /// The words that the titles of the rows have, if any are given.
+    /// The words that a title must have to be offered; `None` for all titles.
     title_words: Option<&'w TitleWords>,
     now_ms: i64,
     home: Option<String>,
@@ -91,7 +91,7 @@ struct RowPainter<'w> {
 }
 
 impl<'w> RowPainter<'w> {
-    /// Prepares to draw rows. In a narrow terminal, the column of the project is narrower.
+    /// Prepares to format rows. The project column is narrower on a narrow terminal.
     fn new(title_words: Option<&'w TitleWords>, ui: &Ui) -> Result<RowPainter<'w>, Failure> {
         let is_narrow = ui.row_width().is_some_and(|width| width < ROW_WIDTH);
         Ok(RowPainter {
@@ -106,8 +106,8 @@ impl<'w> RowPainter<'w> {
         })
     }
 
-    /// Reads the row of a session. `None` if the file is not a session, or cannot be read, or if
-    /// its title does not have the words.
+    /// Reads a session, and returns its row. `None` if the file is not a session, if it cannot be
+    /// read, or if the title lacks the words.
     fn read_row(&self, path: PathBuf) -> Option<SessionRow> {
         let session = read_for_list(&path)?;
         if let Some(words) = self.title_words
@@ -119,7 +119,7 @@ impl<'w> RowPainter<'w> {
         Some(SessionRow { path, text })
     }
 
-    /// Returns the row of a session: age, project, cost and title, in columns.
+    /// Returns the columns of a row: age, project, cost and title.
     fn format_row(&self, session: &ListedSession) -> String {
         let age = format_age(self.now_ms, session.modified_ms);
         let cwd = session.cwd.to_string_lossy();

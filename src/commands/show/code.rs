@@ -1,4 +1,4 @@
-//! `show --code`: the fenced code blocks of entries, as they are.
+//! `show --code`: prints the fenced code blocks of entries, without their fences.
 
 use super::Args;
 use crate::cli::open::OpenSession;
@@ -10,7 +10,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the last answer, which `@^{answer}` names.
+/// Returns the last answer, the same entry as `@^{answer}`.
 pub fn find_last_answer(open: &OpenSession) -> Result<EntryIx, Failure> {
     let session = &open.session;
     for ix in session.ancestors(session.leaf) {
@@ -25,7 +25,7 @@ pub fn find_last_answer(open: &OpenSession) -> Result<EntryIx, Failure> {
 }
 
 /// Prints the code blocks of entries, with an empty line between two; as JSON, an object for each.
-/// Finding none is a negative answer.
+/// Fails with a negative answer if there are none.
 pub fn print_code_blocks(
     args: &Args,
     open: &OpenSession,
@@ -64,7 +64,7 @@ pub fn print_code_blocks(
     Ok(())
 }
 
-/// A code block, and the entry that has it.
+/// A code block, and the entry that contains it.
 struct EntryCode {
     entry: EntryIx,
     block: CodeBlock,
@@ -80,7 +80,7 @@ impl EntryCode {
     }
 }
 
-/// Returns the code blocks of the texts of an entry: the blocks of a message, or a summary.
+/// Returns the code blocks in the texts of an entry: of a message, or of a summary.
 fn read_code_blocks(open: &OpenSession, ix: EntryIx) -> Result<Vec<CodeBlock>, Failure> {
     let reader = open.entry_reader();
     let texts = open
@@ -94,7 +94,7 @@ fn read_code_blocks(open: &OpenSession, ix: EntryIx) -> Result<Vec<CodeBlock>, F
 }
 
 /// Returns the texts of an entry: of a message, whose content is a string or blocks, or of a
-/// summary. What the model thought and what it gave to tools are not among them.
+/// summary. Thinking and the arguments of tool calls are left out.
 fn read_texts(line: Raw) -> Vec<String> {
     let message = line.get("message").unwrap_or(line);
     let mut texts = Vec::new();
@@ -107,8 +107,8 @@ fn read_texts(line: Raw) -> Vec<String> {
     texts
 }
 
-/// Returns the failure if the entries have no code block. Without arguments, only the last answer
-/// was searched, which the user has not named, so the failure says which that is.
+/// Returns the failure for entries without a code block. Without arguments, only the last answer
+/// was searched; the failure names it, because the user has not.
 fn no_code_failure(
     args: &Args,
     open: &OpenSession,

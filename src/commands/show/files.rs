@@ -1,4 +1,4 @@
-//! `show --file` and `show --files`: files as the conversation left them.
+//! `show --file` and `show --files`: prints files as the conversation left them.
 
 use super::Args;
 use crate::agents::readable::{Folders, shorten_path};
@@ -17,7 +17,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prints the content of the file that `--file` names, or a row for each file.
+/// Prints the content of the file given by `--file`, or a row for each file.
 pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         file_calls: true,
@@ -49,7 +49,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// The files that the calls on a path name.
+/// The files named by tool calls on a path.
 struct ShownFiles<'a> {
     open: &'a OpenSession,
     /// The entries from the root to REF.
@@ -64,8 +64,8 @@ impl ShownFiles<'_> {
         }
     }
 
-    /// Prints what is known of a file. If that is not all of it, the exit code is that of a
-    /// negative answer.
+    /// Prints the known content of a file. If that is incomplete, a warning says why, and the exit
+    /// code is [`Exit::Found`].
     fn print_content(&self, named: &str, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let file = self.find_file(named, ui)?;
         let operations = self.list_operations(&|path| path == file)?;
@@ -117,8 +117,8 @@ impl ShownFiles<'_> {
         Ok(if is_complete { Exit::Done } else { Exit::Found })
     }
 
-    /// Prints a row for each file: how it is known, the number of calls, the last one, and the
-    /// path.
+    /// Prints a row for each file: how much of it is known, the number of calls, the last call, and
+    /// the path.
     fn print_list(&self, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut by_path: BTreeMap<String, Vec<FileOperation>> = BTreeMap::new();
         for operation in self.list_operations(&|_| true)? {
@@ -169,6 +169,7 @@ impl ShownFiles<'_> {
         Ok(Exit::Done)
     }
 
+    /// Returns the operations on the wanted files, in the order of the path.
     fn list_operations(
         &self,
         is_wanted: &dyn Fn(&str) -> bool,
@@ -178,7 +179,8 @@ impl ShownFiles<'_> {
         self.open.input.map_read_error(listed)
     }
 
-    /// Returns what is known of a file after these operations on it, in the order of the path.
+    /// Returns the known content of a file after these operations on it, which are in the order of
+    /// the path.
     fn read_content(&self, operations: &[FileOperation]) -> Result<FileContent, Failure> {
         let reader = self.open.entry_reader();
         let mut content = FileContent::default();
@@ -192,14 +194,15 @@ impl ShownFiles<'_> {
         Ok(content)
     }
 
-    /// Returns a path as `tree` shows it: relative to the directory of the session, or with `~`.
+    /// Returns a path as `tree` shows it: relative to the session's directory, or with `~`.
     fn shown_path(&self, path: &str) -> String {
         let path = shorten_path(&Text::from(path), self.folders);
         to_visible(&path.to_string_lossy())
     }
 
-    /// Returns the file that an argument names: relative to the directory of the session or to the
-    /// current one, or by the end of its path.
+    /// Returns the path of the file that an argument names. The argument is relative to the
+    /// session's directory, or to the current directory, or it is a suffix of the path that only
+    /// one file has.
     fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
         let session = &self.open.session;
         let paths = self.recorded_paths();
@@ -247,7 +250,7 @@ impl ShownFiles<'_> {
     }
 }
 
-/// Returns the known text: all of it, or its parts with an empty line between two.
+/// Returns the known text: the whole text, or its known parts with an empty line between two.
 fn known_text(known: &Known) -> String {
     match known {
         Known::Nothing => String::new(),
@@ -268,7 +271,7 @@ fn known_text(known: &Known) -> String {
     }
 }
 
-/// Returns how a file is known, in a word.
+/// Returns in one word how much of a file is known.
 fn known_name(content: &FileContent) -> &'static str {
     match content.known() {
         Known::Nothing => "nothing",
@@ -278,8 +281,8 @@ fn known_name(content: &FileContent) -> &'static str {
     }
 }
 
-/// Describes the known parts of a file: ranges of lines, lines that edits may have moved, and texts
-/// of edits.
+/// Describes the known parts of a file: ranges of lines; the number of lines whose position is
+/// unknown, because edits may have moved them; and the number of texts from edits.
 fn describe_parts(content: &FileContent) -> String {
     let Known::Parts(parts) = content.known() else {
         return String::new();
@@ -291,6 +294,7 @@ fn describe_parts(content: &FileContent) -> String {
         match (part.first_line, part.last_line()) {
             (Some(first), Some(last)) => described.push(format!("lines {first}-{last}")),
             _ if part.is_of_edit => edit_count += 1,
+            // Lines that were read, and whose numbers an edit may have changed since.
             _ => moved_count += part.count(),
         }
     }
@@ -308,8 +312,8 @@ fn describe_parts(content: &FileContent) -> String {
     described.join(", ")
 }
 
-/// Returns what is known of a file as JSON: the whole of it (`text`) or some parts. `unknownFrom`
-/// is the entry from which on nothing is certain.
+/// Returns the known content of a file as JSON: the whole `text`, or some `parts`. After the entry
+/// `unknownFrom`, the content is uncertain.
 fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
     let mut parts = Vec::new();
     if let Known::Parts(known) = content.known() {

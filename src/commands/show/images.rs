@@ -1,4 +1,4 @@
-//! `show --images`: the images of entries as files.
+//! `show --images`: writes the images of entries to files.
 
 use crate::cli::locate::SessionStores;
 use crate::cli::open::OpenSession;
@@ -10,9 +10,9 @@ use pisess_store::{self as store, Glance, NewFolder, ReadAt};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the images of entries to a directory, which is made if it is missing, and prints the path
-/// of each. An image whose bytes are not there is skipped, with a note. Writing none is a negative
-/// answer.
+/// Writes the images of entries to a directory, and prints the path of each. The directory is made
+/// if it is missing. An image whose bytes are not available is skipped with a warning. Fails with a
+/// negative answer if no image was written.
 pub fn write_images(
     open: &OpenSession,
     entries: &[EntryIx],
@@ -22,7 +22,7 @@ pub fn write_images(
 ) -> Result<(), Failure> {
     let reader = open.entry_reader();
     let blobs = SessionStores::locate(ui).blobs;
-    // Removed again if nothing is written into it.
+    // The new directory. Dropping it removes the directory, unless an image was written.
     let mut new_folder = None;
     let mut is_any_found = false;
     let mut is_any_written = false;
@@ -73,8 +73,9 @@ pub fn write_images(
     Ok(())
 }
 
-/// Returns the start of the names of an entry's files: its id, or its line if the id is not safe as
-/// a name, or is that of a later entry, too.
+/// Returns the start of the names of an entry's files, for example `1a2b3c4d`. This is the entry's
+/// id. It is the entry's line if the id is unsafe in a file name, or if a later entry has the same
+/// id.
 fn file_stem(open: &OpenSession, ix: EntryIx) -> String {
     let entry = open.session.entry(ix);
     let id = open.session.id(ix).to_string_lossy().into_owned();
@@ -90,7 +91,7 @@ fn is_plain_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
-/// Returns the bytes of an image, or why there are none.
+/// Returns the bytes of an image, or the reason why they are not available.
 fn load_bytes(data: ImageData, blobs: Option<&Path>) -> Result<Vec<u8>, String> {
     let hash = match data {
         ImageData::Stored(bytes) => return Ok(bytes),
@@ -111,7 +112,7 @@ fn read_blob(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Creates the file of an image. A file with the same content stays as it is.
+/// Creates the file of an image. An existing file with the same content is left as it is.
 fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Result<(), Failure> {
     let path: PathBuf = ui.resolve_path(path);
     let mut write = |out: &mut dyn Write| out.write_all(bytes);
@@ -132,7 +133,7 @@ fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Re
     }
 }
 
-/// An image that is in its file.
+/// An image that was written to a file.
 struct WrittenImage<'a> {
     entry: EntryIx,
     path: &'a Path,
@@ -141,7 +142,7 @@ struct WrittenImage<'a> {
 }
 
 impl WrittenImage<'_> {
-    /// Prints the path of the image, so that other commands can read it, or JSON.
+    /// Prints the path of the image, so that other commands can read it; or its facts as JSON.
     fn print(&self, open: &OpenSession, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         if !json {

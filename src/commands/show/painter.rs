@@ -21,10 +21,10 @@ use pisess_json::text::Text;
 
 /// The maximum width of prose, in columns.
 const MAX_PROSE_COLUMNS: usize = 100;
-/// The columns that a command or path keeps in a heading, however narrow the terminal is.
+/// The minimum width of a command or path in a heading, however narrow the terminal is.
 const MIN_SUBJECT_COLUMNS: usize = 16;
-/// Facts and names are indented further than headings, and text further than both, so that no text
-/// looks like either.
+/// Facts and names are indented further than headings, and text further than both. So no text can
+/// be mistaken for a heading or a fact.
 const FACT_INDENT: usize = 2;
 const TEXT_INDENT: usize = 4;
 
@@ -32,20 +32,20 @@ const TEXT_INDENT: usize = 4;
 pub struct ShownPainter<'a> {
     pub session: &'a Session,
     pub labels: Labels<'a>,
-    /// The entries that are marked as edited.
+    /// The entries to mark as edited.
     pub edits: &'a HashMap<EntryIx, ContextEdit>,
     pub ids: IdPainter<'a>,
     pub links: Option<PathLinks>,
     pub clock: Clock,
     pub styles: Styles,
-    /// The width of the terminal; `None` if lines are not broken.
+    /// The width of the terminal; `None` if lines are not wrapped.
     pub width: Option<usize>,
-    /// Whether fields that are neither facts nor text are shown.
+    /// Whether fields are shown that are neither facts nor text.
     pub shows_all_fields: bool,
 }
 
 impl ShownPainter<'_> {
-    /// Appends an entry: a heading, a line of facts, and its text.
+    /// Appends an entry: its heading, a line of facts, and its text.
     pub fn push_entry(&self, ix: EntryIx, shown: ShownEntry, out: &mut String) {
         self.push_heading(ix, &shown, out);
         self.push_facts(ix, &shown, out);
@@ -68,8 +68,8 @@ impl ShownPainter<'_> {
         }
     }
 
-    /// Appends the heading of an entry: its id, its name, what its tool worked on, and its remarks.
-    /// If the line is too long, the command or path that the tool worked on is cut.
+    /// Appends the heading of an entry: its id, its name, the subject of its tool call, and its
+    /// remarks. The subject is a command or a path. It is truncated if the line is too long.
     fn push_heading(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let id = self.heading_id(ix);
         let name = visible_text(&shown.name);
@@ -105,8 +105,8 @@ impl ShownPainter<'_> {
         self.ids.text_cell(&id)
     }
 
-    /// Returns the style of an entry's name, which is that of its row in the tree. A tool, which is
-    /// dimmed there, is bold.
+    /// Returns the style of an entry's name: that of its row in the tree. The name of a tool, which
+    /// is dimmed in the tree, is bold.
     fn name_style(&self, ix: EntryIx) -> Style {
         let entry = self.session.entry(ix);
         if entry.role == Role::ToolResult {
@@ -116,8 +116,8 @@ impl ShownPainter<'_> {
         }
     }
 
-    /// Returns the end of a heading: the time of the entry, how it ended, its label, and whether it
-    /// was edited.
+    /// Returns the end of a heading: the time of the entry, whether it failed or was aborted, its
+    /// label, and whether it was edited.
     fn heading_remarks(&self, ix: EntryIx) -> Cell {
         let styles = &self.styles;
         let entry = self.session.entry(ix);
@@ -136,8 +136,8 @@ impl ShownPainter<'_> {
         remarks
     }
 
-    /// Returns what a tool worked on, cut to the columns that the rest of the line leaves. A path
-    /// is cut in its middle.
+    /// Returns the subject of a tool call, truncated to the columns that the rest of the line
+    /// leaves. A path is truncated in its middle.
     fn format_subject(&self, subject: &CallDescription, width_of_others: usize) -> String {
         let whole = subject.text.to_string_lossy();
         let shown = to_visible(&whole);
@@ -147,7 +147,7 @@ impl ShownPainter<'_> {
         let room = width
             .saturating_sub(width_of_others)
             .max(MIN_SUBJECT_COLUMNS);
-        // The range of the path is valid only if the text was not changed.
+        // `to_visible` may have changed the text: then the range of the path no longer applies.
         if shown == whole && !subject.path.is_empty() {
             truncate_path(&shown, subject.path.clone(), room, "…")
         } else {
@@ -155,8 +155,8 @@ impl ShownPainter<'_> {
         }
     }
 
-    /// Returns the address of the file that a tool worked on, if it names one and links are
-    /// enabled.
+    /// Returns the address of the file that is the subject of a tool call. `None` if the subject
+    /// has no path, or if links are disabled.
     fn subject_address(&self, subject: &CallDescription) -> Option<String> {
         let text = subject.text.to_string_lossy();
         self.links
@@ -164,8 +164,8 @@ impl ShownPainter<'_> {
             .address_of(text.get(subject.path.clone())?)
     }
 
-    /// Appends a line of facts: those of the entry, its line and its parent. If the line is
-    /// broken, the prefix of the parent's id does not stand out.
+    /// Appends a line of facts: those of the entry, its line, and its parent. If the line has to be
+    /// wrapped, the prefix of the parent's id is not highlighted.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
         facts.push(format!("line {}", self.session.shown_line(ix).0));
@@ -192,7 +192,7 @@ impl ShownPainter<'_> {
         out.push('\n');
     }
 
-    /// Appends one part of an entry; a title is in this style.
+    /// Appends one part of an entry. `title_style` is the style of a part that is a title.
     fn push_part(&self, part: &ShownPart, title_style: Style, out: &mut String) {
         let styles = &self.styles;
         match part {
@@ -222,7 +222,7 @@ impl ShownPainter<'_> {
         }
     }
 
-    /// Appends a text. Lines of a diff in it are coloured.
+    /// Appends a text. Lines of diffs in it are coloured.
     fn push_text(&self, text: &Text, width: Option<usize>, out: &mut String) {
         let mut diff = DiffFinder::default();
         for line in to_visible_lines(&text.to_string_lossy()).lines() {
@@ -244,8 +244,8 @@ impl ShownPainter<'_> {
 /// Separates facts, and the remarks of a heading.
 const DOT: &str = Glyphs::UNICODE.dot;
 
-/// Finds the lines of diffs in a text: lines of a hunk, and of a fenced block with the language
-/// `diff`.
+/// Finds the lines of diffs in a text: in hunks that begin with `@@ -`, and in fenced blocks with
+/// the language `diff`.
 #[derive(Default)]
 struct DiffFinder {
     is_in_hunk: bool,
@@ -253,7 +253,8 @@ struct DiffFinder {
 }
 
 impl DiffFinder {
-    /// Returns the side of the next line.
+    /// Returns the sign of the next line of the text. Lines have to be given in order, because the
+    /// sign depends on the lines above.
     fn next_sign(&mut self, line: &str) -> DiffSign {
         if line.trim_start().starts_with("```") {
             self.is_in_block = line.trim_start().starts_with("```diff");

@@ -1,4 +1,4 @@
-//! `show --patch`: what the calls of a range changed in files, as a unified diff.
+//! `show --patch`: prints what the tool calls of a range changed in files, as a unified diff.
 
 use super::Args;
 use crate::agents::readable::Folders;
@@ -14,7 +14,7 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeMap;
 
-/// Prints a diff for each file that the calls of a range changed, sorted by path.
+/// Prints a diff for each file that the tool calls of a range changed, sorted by path.
 pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         file_calls: true,
@@ -76,7 +76,7 @@ pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns what the calls of a range changed, by the absolute path of the file.
+/// Returns the change of each file by the tool calls of a range, by the file's absolute path.
 fn compare_files(
     open: &OpenSession,
     range: EntryRange,
@@ -91,6 +91,8 @@ fn compare_files(
         },
     };
     let reader = open.entry_reader();
+    // Operations before the range are needed as well: they make the content known with which it
+    // begins.
     let path_to_end = session.path(range.end.entry());
     let is_in_range = range.mask(session);
     let listed = list_operations(&reader, &path_to_end, paths, &|_| true);
@@ -101,7 +103,7 @@ fn compare_files(
         let change = open
             .input
             .map_read_error(read_change(&reader, &operation))?;
-        // A call takes effect where its result is.
+        // A call takes effect at its result, so that decides whether it is in the range.
         let effect = operation.result.unwrap_or(operation.entry);
         let comparison = comparisons.entry(operation.path).or_default();
         comparison.apply(operation.entry, change, is_in_range[effect.index()]);
@@ -117,7 +119,7 @@ fn compare_files(
     Ok(differences)
 }
 
-/// Returns why a file is not in the patch; `None` if it is.
+/// Returns the reason why a file is left out of the patch; `None` if it is in the patch.
 fn omission_reason(difference: &FileDifference) -> Option<&'static str> {
     match difference {
         FileDifference::UnknownBefore => {
@@ -132,8 +134,8 @@ fn omission_reason(difference: &FileDifference) -> Option<&'static str> {
     }
 }
 
-/// Returns the diffs of a file as git writes them, with their headers. `inside` is its path in the
-/// session's directory; `None` if it is outside.
+/// Returns the diffs of a file in git's format, with their headers. `inside` is the path relative
+/// to the session's directory; `None` if the file is outside it.
 fn format_patch(path: &str, inside: Option<&str>, difference: &FileDifference) -> String {
     let (old_name, new_name) = match inside {
         Some(inside) => (
@@ -150,7 +152,7 @@ fn format_patch(path: &str, inside: Option<&str>, difference: &FileDifference) -
             out += "new file mode 100644\n";
         }
         if hunks.is_empty() {
-            // An empty new file.
+            // An empty new file has a header, but no hunks.
             continue;
         }
         let old_name = if is_new { "/dev/null" } else { &old_name };
@@ -161,8 +163,8 @@ fn format_patch(path: &str, inside: Option<&str>, difference: &FileDifference) -
     out
 }
 
-/// Returns a name as git quotes it: in double quotes if it has a quote, a backslash or a control
-/// character.
+/// Returns a name as git quotes it. It is in double quotes if it contains a quote, a backslash or a
+/// control character.
 fn quote_name(name: &str) -> String {
     let is_plain = |c: char| c != '"' && c != '\\' && !c.is_ascii_control();
     if name.chars().all(is_plain) {
@@ -183,8 +185,8 @@ fn quote_name(name: &str) -> String {
     quoted
 }
 
-/// Returns a name for the line of a file. As in git, a tab ends one with a blank, or a reader would
-/// take what follows the blank for a time.
+/// Returns a name for a `---` or `+++` line. As in git, a tab follows a name with a space:
+/// otherwise, a reader would take the text after the space for a time.
 fn end_name(name: &str) -> String {
     if name.contains(' ') {
         format!("{name}\t")
@@ -193,8 +195,8 @@ fn end_name(name: &str) -> String {
     }
 }
 
-/// Returns a difference as JSON. `source` is what the patch was made from; `null`, as the patch, if
-/// there is none.
+/// Returns a difference as JSON. `source` is what the patch was made from: `contents` or recorded
+/// `edits`. Without a patch, `source` and `patch` are `null`.
 fn difference_json(path: &str, difference: &FileDifference, patch: &str) -> Vec<u8> {
     let source = match difference {
         FileDifference::Contents { .. } => Some("contents"),

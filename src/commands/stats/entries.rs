@@ -11,7 +11,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, text_array};
 use std::path::Path;
 
-/// Returns the table of billed entries, without rows.
+/// Returns an empty table for billed entries.
 pub fn new_table() -> Table {
     let [input, output, read, write] =
         ["input", "output", "cache r", "cache w"].map(Column::number);
@@ -30,8 +30,8 @@ pub fn new_table() -> Table {
     ])
 }
 
-/// Adds a row for each entry, which begins with the path of its session if that is given. Whenever
-/// the table has enough rows to fix its widths, they are printed.
+/// Adds a row for each entry. The row begins with the path of the session, if `path` is given. Rows
+/// are printed as soon as there are enough of them to determine the column widths.
 pub fn add_rows<'h>(
     table: &mut Table,
     path: Option<&Path>,
@@ -52,8 +52,8 @@ pub fn add_rows<'h>(
     Ok(())
 }
 
-/// Returns the first cell of a row: the path of the session if it is given, and the id of the
-/// entry. An entry without an id has its line in place of it.
+/// Returns the first cell of a row: `path_prefix`, and the id of the entry. If the entry has no id,
+/// its line replaces it, as in `:12`.
 fn id_cell(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry, ids: &IdPainter) -> Cell {
     let ix = entry.attribution.entry;
     let mut cell = plain_cell(to_visible(path_prefix));
@@ -68,8 +68,8 @@ fn id_cell(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry, ids: &
     cell
 }
 
-/// Returns the other cells of a row, in the order of [`new_table`]. A cost that is estimated
-/// is marked with `~`.
+/// Returns the other cells of a row, in the order of [`new_table`]. An estimated cost is marked
+/// with `~`.
 fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();
@@ -97,8 +97,8 @@ fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
     ]
 }
 
-/// Returns an entry as JSON. `agentSessions` has the ends of the paths that the sessions of its
-/// sub-agents may have; `subAgents` says whether the usage is that of sub-agents.
+/// Returns an entry as JSON. `subAgents` is true if the entry has the usage of sub-agents. Then
+/// `agentSessions` has suffixes of paths: those that the sub-agents' sessions may have.
 pub fn entry_json(
     path: &Path,
     stats: &SessionStats,
@@ -153,7 +153,7 @@ pub fn entry_json(
     row.finish()
 }
 
-/// Returns the role of the message of an entry, or its type.
+/// Returns the role of an entry's message; for an entry without one, the type of the entry.
 fn role_or_kind(session: &Session, entry: &CountedEntry) -> String {
     let ix = entry.attribution.entry;
     session

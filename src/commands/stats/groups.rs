@@ -1,4 +1,4 @@
-//! Sums for each key of `--by`.
+//! Groups counted entries by the keys of `--by`, and sums them up.
 
 use crate::cli::output::{Clock, Links, Ui, truncate_end};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
@@ -42,32 +42,32 @@ pub enum GroupKey {
     Time,
 }
 
-/// The maximum width of the title of a session, in columns: figures follow it.
+/// The maximum width of a session's title, in columns. It is limited because numbers follow it.
 const MAX_TITLE_WIDTH: usize = 40;
 
-/// The entries with the same keys, and their sums.
+/// The entries with the same values of the keys, and their sums.
 pub(super) struct StatsGroup {
-    /// The keys, in the order of `--by`; `None` for one that is missing, as for a summary without a
-    /// model.
+    /// The values of the keys, in the order of `--by`. `None` for a missing value, such as the
+    /// model of a summary that no model wrote.
     pub keys: Vec<Option<String>>,
-    /// The path of the session, if it is a key, and its name for people.
+    /// If sessions are a key, the path of the session, and (`name`) its name for people.
     pub path: Option<String>,
     pub name: Option<String>,
-    /// With `--by file`, the sessions that read or wrote the file.
+    /// With `--by file` alone, the sessions that read or wrote the file.
     pub sessions: Vec<GroupSession>,
     pub totals: Totals,
 }
 
-/// A session of a group.
+/// A session in which a file was read or written.
 pub(super) struct GroupSession {
     pub path: String,
-    /// The end of the session's id.
+    /// The last characters of the session's id.
     pub id_suffix: String,
 }
 
 impl StatsGroup {
-    /// Returns what two groups have in common if they have the same value of a key. Sessions with
-    /// the same id in two files are two values, so the path belongs to the value.
+    /// Returns the value of a key for this group. The value of a session includes its path, because
+    /// two files may contain a session with the same id.
     fn key_value(&self, by: GroupKey, key_index: usize) -> (Option<String>, Option<String>) {
         let path = if by == GroupKey::Session {
             self.path.clone()
@@ -77,8 +77,8 @@ impl StatsGroup {
         (self.keys[key_index].clone(), path)
     }
 
-    /// Adds a session, unless it was the last that was added: the entries of a session follow each
-    /// other.
+    /// Adds a session, unless it was the last one added. That suffices to add each session once,
+    /// because the entries of a session are counted one after another.
     fn add_session(&mut self, path: &Path, header: &Header) {
         let path = path.to_string_lossy();
         if self.sessions.last().is_some_and(|last| last.path == path) {
@@ -92,19 +92,19 @@ impl StatsGroup {
     }
 }
 
-/// The sums of all groups that have the same value of a key. Groups are sorted by these, the
+/// The sum over all groups with the same value of a key. The groups are sorted by these sums, the
 /// largest first.
 struct GroupSum {
-    /// Calls, or dollars.
+    /// The number of calls; or the cost in dollars.
     primary: f64,
-    /// Tokens, which decide between equal sums of dollars.
+    /// The number of tokens, which decides between equal costs.
     secondary: f64,
-    /// The position of the first of these groups before sorting, which decides if all is equal.
+    /// The position of the first of these groups before sorting. It decides if the sums are equal.
     first_position: usize,
 }
 
 impl GroupSum {
-    /// Orders the larger sum first. Of equal sums, the one whose group was found first comes first.
+    /// Orders the larger sum first. Of equal sums, the one whose group was found first precedes.
     fn compare_descending(&self, other: &GroupSum) -> Ordering {
         let own_sums = (self.primary, self.secondary);
         let other_sums = (other.primary, other.secondary);
@@ -114,27 +114,28 @@ impl GroupSum {
     }
 }
 
+/// The sums of all entries, and of the entries of each group.
 pub struct StatsGroups {
     pub(super) by: Vec<GroupKey>,
     clock: Clock,
     pub(super) home: Option<String>,
     pub(super) links: Links,
-    /// The groups, in the order of their first entries until they are sorted.
+    /// The groups. Before they are sorted, they are in the order of their first entries.
     pub(super) groups: Vec<StatsGroup>,
-    /// The position of each group, by its keys. If sessions are a key, the number of the file is
-    /// added, because two files may contain the same session.
+    /// The position of each group, by its values of the keys. If sessions are a key, the number of
+    /// the file is part of it, because two files may contain the same session.
     positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
-    /// The sum of all groups.
+    /// The sum over all groups.
     pub total: Totals,
     session_count: usize,
     /// The number of sessions with requests that record neither tokens nor a cost.
     pub(super) unrecorded_count: usize,
-    /// The date of the prices for estimates; `None` for those of `--prices`.
+    /// The date of the built-in prices; `None` with `--prices`, whose date is unknown.
     pub(super) prices_date: Option<&'static str>,
 }
 
 impl StatsGroups {
-    /// Returns no groups yet; entries will be grouped by these keys.
+    /// Returns an empty collection. Entries will be grouped by the keys `by`.
     pub fn new(by: Vec<GroupKey>, prices_date: Option<&'static str>, ui: &Ui) -> StatsGroups {
         StatsGroups {
             by,
@@ -152,8 +153,9 @@ impl StatsGroups {
 
     /// Adds entries of one session to their groups.
     ///
-    /// If tools or files are a key, the calls of an entry are counted in place of the entry: by
-    /// file only calls that name one, by tool also the results, which belong to the same tool.
+    /// If tools or files are a key, not the entries are counted but their tool calls. By file, only
+    /// calls that name a file are counted. By tool, tool results are counted as well, which belong
+    /// to the tool of their call.
     pub fn add_session<'e>(
         &mut self,
         path: &Path,
@@ -198,7 +200,7 @@ impl StatsGroups {
         }
     }
 
-    /// Adds an entry, or one of its calls, to the sums of its group and to those of all groups:
+    /// Adds an entry, or one of its calls, to two sums: that of its group, and that of all groups.
     /// `add` is called with each of the two.
     fn add_to_group(
         &mut self,
@@ -227,8 +229,8 @@ impl StatsGroups {
         }
     }
 
-    /// Returns the group with these keys, which is added if there is none. If sessions are a key,
-    /// the session that is being counted, with its path, names the group.
+    /// Returns the group with these values of the keys, adding it if it is missing. If sessions are
+    /// a key, the group belongs to the session that is being counted, whose path and name it gets.
     fn find_or_add_group(
         &mut self,
         keys: Vec<Option<String>>,
@@ -254,8 +256,8 @@ impl StatsGroups {
         &mut self.groups[position]
     }
 
-    /// Returns what people know a session by: the end of its id, the local day of its start, and
-    /// its title as in `list`. What the session does not record is left out.
+    /// Returns a name by which people recognize a session: the suffix of its id, the local day of
+    /// its start, and its title as in `list`. Unrecorded parts are left out.
     fn session_name(&self, session: &Session) -> String {
         let header = &session.header;
         let id = header.id.to_string_lossy();
@@ -274,8 +276,8 @@ impl StatsGroups {
             .join("  ")
     }
 
-    /// Returns the value of a key for an entry, or for one of its calls. `None` if it has none, or
-    /// if the value is empty.
+    /// Returns the value of a key for an entry, or for one of its calls. `None` if there is no
+    /// value, or if it is empty.
     fn key_of_entry(
         &self,
         by: GroupKey,
@@ -300,12 +302,12 @@ impl StatsGroups {
         key.filter(|key| !key.is_empty())
     }
 
-    /// Returns the local day of a time as `YYYY-MM-DD`, or the Monday of its week; for months,
-    /// `YYYY-MM`. Days are counted from 1970-01-01.
+    /// Returns the local day of a time, as in `2026-03-14`. For weeks, that is their Monday; for
+    /// months, only the month, as in `2026-03`. `None` if the time is unknown.
     fn date_key(&self, by: GroupKey, time_ms: i64) -> Option<String> {
         let mut day = self.clock.local_day(time_ms)?;
         if by == GroupKey::Week {
-            // Day 0 was a Thursday, three days after a Monday.
+            // Days are counted from 1970-01-01, a Thursday, which is three days after a Monday.
             let days_since_monday = (day + 3).rem_euclid(7);
             day -= days_since_monday;
         }
@@ -317,17 +319,18 @@ impl StatsGroups {
         }
     }
 
-    /// Sorts the groups: by the first key of `--by`, then by the second. Dates ascend; tools and
-    /// files are sorted by their calls, all other keys by their cost, the largest first.
+    /// Sorts the groups by the first key of `--by`, and groups with the same first key by the
+    /// second. Dates ascend. Tools and files are sorted by their number of calls, other keys by
+    /// their cost, the largest first.
     pub(super) fn sort(&mut self) {
-        // The first key is sorted by last: each sort keeps the order of groups that it finds equal.
+        // The last sort decides first, so the first key comes last. Each sort is stable.
         for key_index in (0..self.by.len()).rev() {
             self.sort_by_key(key_index);
         }
     }
 
-    /// Sorts by one of the keys: dates in their order, other keys by the sums of all groups that
-    /// have the same value of the key, so that these stay together.
+    /// Sorts the groups by one of the keys. Dates are in order. Other keys are ordered by the sums
+    /// of all groups with the same value, so that these groups stay together.
     fn sort_by_key(&mut self, key_index: usize) {
         let by = self.by[key_index];
         if matches!(by, GroupKey::Day | GroupKey::Week | GroupKey::Month) {
@@ -360,8 +363,8 @@ impl StatsGroups {
 }
 
 /// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums.
-/// By file, there are also the numbers of reads and writes; if files are the only key, the paths of
-/// their sessions.
+/// If files are a key, it also has the numbers of reads and writes; if they are the only key, also
+/// the paths of the sessions.
 pub(super) fn group_json(
     by: &[GroupKey],
     group: &StatsGroup,
@@ -411,7 +414,7 @@ pub(super) fn totals_json(object: Object, totals: &Totals, prices_date: Option<&
         .finish()
 }
 
-/// Returns the name of a key, for JSON and for the column title.
+/// Returns the name of a key, in JSON and as a column title.
 pub(super) fn key_name(by: GroupKey) -> &'static str {
     match by {
         GroupKey::Session => "session",

@@ -1,4 +1,4 @@
-//! The tables for people: grouped digits, a total, small bars on a terminal.
+//! Prints sums as tables for people: with grouped digits, a total, and on a terminal small bars.
 
 use super::groups::{GroupKey, StatsGroup, StatsGroups, group_json, key_name, totals_json};
 use crate::cli::output::{
@@ -12,19 +12,20 @@ use owo_colors::Style;
 use pisess_json::write::Object;
 use std::path::Path;
 
-/// The maximum width of a bar, and the minimum.
+/// The maximum width of a bar and, below, the minimum, in columns.
 const MAX_BAR_WIDTH: usize = 20;
 const MIN_BAR_WIDTH: usize = 6;
-/// The maximum width of a key if there is space, and of all keys if there is not.
+/// The maximum width of a key, in columns; and, below, the minimum width of all keys together.
 const MAX_KEY_WIDTH: usize = 48;
 const MIN_KEY_WIDTH: usize = 24;
-/// Figures that are more expendable than this leave their space to keys.
+/// Figures that are at most this expendable are the main ones. The others leave their space to
+/// keys.
 const MAX_MAIN_EXPENDABILITY: u8 = 2;
-/// The width of the columns beside a file, with the end of one id.
+/// The width of the columns beside a file, including the suffix of one id.
 const WIDTH_BESIDE_FILE: usize = 43;
 
-/// Prints the sums of all entries, one on each line, as pi's `/session` does, and then the notes.
-/// The number of sessions is left out if there is one.
+/// Prints the sums of all entries, each on a line, as pi's `/session` does; then the notes. The
+/// number of sessions is left out if it is 1.
 fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.add_text_row([name.to_owned(), text]);
@@ -65,44 +66,45 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     ui.print(notes)
 }
 
-/// A column of the table with a figure of each group.
+/// A column with one figure of each group.
 #[derive(Clone, Copy)]
 struct FigureColumn {
     kind: FigureKind,
     title: &'static str,
-    /// The title in a table whose tokens are shortened.
+    /// The title if numbers of tokens are abbreviated.
     short_title: &'static str,
     format_cell: fn(&Totals, &TableLayout) -> String,
-    /// The higher, the earlier the figure is removed if space is scarce.
+    /// The rank by which the figure is removed if space is scarce, the highest first.
     expendability: u8,
 }
 
-/// What a figure counts. This decides for which keys it is shown.
+/// What a figure counts. Each kind is shown only for some keys.
 #[derive(Clone, Copy)]
 enum FigureKind {
     Sessions,
     Messages,
     /// Reads and writes of a file.
     FileAccess,
-    /// Calls of tools, and what they took and changed.
+    /// Tool calls, with the time they took and the files they changed.
     Work,
     /// Tokens and cost of requests.
     Usage,
 }
 
+/// The columns of a table, and the format of their numbers.
 struct TableLayout {
     key_widths: Vec<usize>,
     figures: Vec<FigureColumn>,
-    /// Whether tokens are shortened, as in `12.3k`, to save space.
+    /// Whether numbers of tokens are abbreviated to save space, as in `12.3k`.
     shortens_tokens: bool,
-    /// Whether costs have four digits, because all are small.
+    /// Whether costs have four decimal digits, because all of them are small.
     shows_small_costs: bool,
-    /// Whether each key has the width that it would have on a wide terminal.
+    /// Whether every key has the width that it would have on a wide terminal.
     shows_whole_keys: bool,
 }
 
-/// A table shows more digits of each cost if one is below the first, in dollars, and none above the
-/// second.
+/// Costs are printed with four decimal digits if one of them is below `SMALL_COST`, and none is
+/// above `MAX_COST_WITH_DIGITS`, both in dollars.
 const SMALL_COST: f64 = 0.1;
 const MAX_COST_WITH_DIGITS: f64 = 1.0;
 
@@ -124,8 +126,7 @@ impl TableLayout {
     }
 }
 
-/// Returns the column of a figure, with its title and the shorter one for tables whose tokens are
-/// shortened.
+/// Returns the column of a figure. The second title is for tables with abbreviated numbers.
 const fn new_figure(
     kind: FigureKind,
     [title, short_title]: [&'static str; 2],
@@ -206,7 +207,7 @@ const FIGURES: [FigureColumn; 15] = [
 ];
 
 impl StatsGroups {
-    /// Prints the sums of each group, or without `--by` of all entries.
+    /// Prints the sums of each group; without `--by`, the sums of all entries.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         self.sort();
         let is_grouped = !self.by.is_empty();
@@ -227,7 +228,7 @@ impl StatsGroups {
         Ok(())
     }
 
-    /// Returns notes on the parts of the cost that are estimated or unknown.
+    /// Returns notes about the parts of the cost that are estimated or unknown.
     fn cost_notes(&self) -> String {
         let usage = &self.total.usage;
         let mut notes = String::new();
@@ -256,8 +257,8 @@ impl StatsGroups {
         notes
     }
 
-    /// If there are several keys, drops the groups that have no model and no usage, as those of the
-    /// messages of the user: such a row for each day is of no use.
+    /// With several keys, drops the groups without a model and without usage, such as those of user
+    /// messages: a row of these for each day would be useless.
     fn drop_groups_without_model(&mut self) {
         if self.by.len() < 2 {
             return;
@@ -270,8 +271,8 @@ impl StatsGroups {
         });
     }
 
-    /// Prints the table, without figures for which there is no space. On a terminal, bars compare
-    /// several groups, if the keys need not be shortened for them.
+    /// Prints the table, leaving out figures for which there is no space. On a terminal, bars
+    /// compare several groups, unless keys would have to be shortened for the bars.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.by == [GroupKey::File] {
             return self.build_file_table(ui.row_width()).print(ui);
@@ -307,10 +308,11 @@ impl StatsGroups {
     }
 
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
-    /// they fit, else with short numbers, else fewer figures.
+    /// they fit, else with abbreviated numbers, else fewer figures.
     ///
-    /// Keys get at least two fifths of the room. They get more if figures with short numbers leave
-    /// it: all figures, or in a table without bars only the main ones.
+    /// Keys get at least two fifths of the room. They get more if figures with abbreviated numbers
+    /// leave more. In a table with bars, these are all figures; without bars, they are only the
+    /// main ones.
     fn choose_layout(&self, room: usize, has_bars: bool) -> TableLayout {
         let mut wanted_widths = Vec::new();
         for key_index in 0..self.by.len() {
@@ -324,13 +326,13 @@ impl StatsGroups {
             shows_whole_keys: true,
         };
         if room == usize::MAX {
-            // In a pipe, no key is cut.
+            // In a pipe, no key is truncated.
             layout.key_widths = vec![room; wanted_widths.len()];
             layout.shortens_tokens = false;
             return layout;
         }
 
-        // The keys take what figures with short numbers leave.
+        // First, the keys get the width that figures with abbreviated numbers leave.
         if !has_bars {
             layout
                 .figures
@@ -346,7 +348,7 @@ impl StatsGroups {
             .zip(&wanted_widths)
             .all(|(width, wanted)| width >= wanted);
 
-        // The figures take the rest. `layout` is measured with whole numbers first.
+        // Then the figures get the rest. The layout is first measured with whole numbers.
         layout.figures = self.relevant_figures();
         layout.shortens_tokens = false;
         layout.shortens_tokens = self.build_table(&layout, None).natural_width() > room;
@@ -364,15 +366,15 @@ impl StatsGroups {
         layout
     }
 
-    /// Whether costs are so small that cents do not show their differences.
+    /// Whether costs are so small that whole cents would hide their differences.
     fn compares_small_costs(&self) -> bool {
         let costs = || self.groups.iter().map(|group| group.totals.usage.cost);
         let has_small = costs().any(|cost| cost > 0.0 && cost < SMALL_COST);
         has_small && costs().all(|cost| cost <= MAX_COST_WITH_DIGITS)
     }
 
-    /// Returns the width of the widest value of a key, and of the title of the last row, in
-    /// columns; at most [`MAX_KEY_WIDTH`].
+    /// Returns the width of the widest value of a key, in columns, at most [`MAX_KEY_WIDTH`]. The
+    /// title `total` of the last row is included.
     fn widest_key(&self, key_index: usize) -> usize {
         let keys = self
             .groups
@@ -384,8 +386,8 @@ impl StatsGroups {
             .min(MAX_KEY_WIDTH)
     }
 
-    /// Returns the table: a row for each group, and below several groups one for their total. If
-    /// `bar` is given, each group has a bar; the longest is that of the group with the most.
+    /// Returns the table: a row for each group and, if there are several, a row for the total. If
+    /// `bar` is given, each group has a bar; the group with the highest value has the longest.
     fn build_table(&self, layout: &TableLayout, bar: Option<Bar>) -> Table {
         let mut columns = Vec::new();
         for (&by, &max_width) in self.by.iter().zip(&layout.key_widths) {
@@ -429,9 +431,9 @@ impl StatsGroups {
         table
     }
 
-    /// Returns the table for `--by file`: each file with the ends of the ids of its sessions. In a
-    /// table of `width` columns, paths leave space for the other columns; without a width, no path
-    /// is cut.
+    /// Returns the table for `--by file`: each file, with the suffixes of its sessions' ids. In a
+    /// table of `width` columns, paths are shortened to leave space for the other columns. Without
+    /// a width, no path is shortened.
     fn build_file_table(&self, width: Option<usize>) -> Table {
         let longest_path = match width {
             Some(width) => width
@@ -466,9 +468,9 @@ impl StatsGroups {
         table
     }
 
-    /// Returns a key, shortened if it is wider than `max_width` columns: a model without its
-    /// provider, a path without some of its directories. A model may still be too wide; other keys
-    /// are not shortened here. The table truncates these at their end.
+    /// Returns a key, shortened if it is wider than `max_width` columns. A model loses its
+    /// provider; a path loses directories in its middle. Other keys, and models that are still too
+    /// wide, are left to the table, which truncates them at their end.
     fn fit_key(&self, group: &StatsGroup, key_index: usize, max_width: usize) -> String {
         let key = self.key_text(group, key_index);
         if display_width(&key) <= max_width {
@@ -484,7 +486,8 @@ impl StatsGroups {
         }
     }
 
-    /// Returns the address of the file or directory that a key names, if links are enabled.
+    /// Returns the address of the file or directory that a key names; `None` if links are disabled,
+    /// or if the key names neither.
     fn address_of_key(&self, group: &StatsGroup, key_index: usize) -> Option<String> {
         let path = match self.by[key_index] {
             GroupKey::Session => group.path.as_ref()?,
@@ -494,8 +497,8 @@ impl StatsGroups {
         self.links.address_of(Path::new(path))
     }
 
-    /// Returns a key as the table shows it: a session by its name, a path with `~` for the home
-    /// directory. A key that the group lacks is a note in parentheses.
+    /// Returns the value of a key as the table shows it: a session by its name, a path with `~` for
+    /// the home directory. A missing value is replaced by a note in parentheses.
     fn key_text(&self, group: &StatsGroup, key_index: usize) -> String {
         let by = self.by[key_index];
         let key = match (by, &group.keys[key_index]) {
@@ -513,18 +516,18 @@ impl StatsGroups {
             GroupKey::Model => "(not by a model)",
             GroupKey::Tool => "(no name)",
             GroupKey::Project => "(no project)",
-            // A day, a week or a month.
+            // The key is a day, a week or a month.
             _ => "(no time)",
         };
         note.to_owned()
     }
 
-    /// Returns the figures that these groups have, from left to right.
+    /// Returns the figures that apply to the keys of these groups, from left to right.
     fn relevant_figures(&self) -> Vec<FigureColumn> {
         let by_session = self.by.contains(&GroupKey::Session);
         let by_tool = self.by.contains(&GroupKey::Tool);
         let by_file = self.by.contains(&GroupKey::File);
-        // Tools have usage only if they made requests of their own; files have none.
+        // Tools have usage only if they made requests themselves. Files have none.
         let has_usage = !by_file && (!by_tool || self.total.usage.request_count > 0);
 
         let mut figures = Vec::new();
@@ -543,8 +546,8 @@ impl StatsGroups {
         figures
     }
 
-    /// Returns the amount that the bar of a group shows: its calls for tools and files, else its
-    /// cost, or its tokens if no group has a cost.
+    /// Returns the value that a group's bar shows. For tools and files, that is the number of
+    /// calls; otherwise the cost, or the number of tokens if no group has a cost.
     fn bar_value(&self, totals: &Totals) -> f64 {
         let counts_calls = self.by.contains(&GroupKey::Tool) || self.by.contains(&GroupKey::File);
         if counts_calls {
@@ -557,16 +560,16 @@ impl StatsGroups {
     }
 }
 
-/// Adds the cells of the figures of these totals to a row.
+/// Adds the cells with the figures of `totals` to a row.
 fn push_figures(row: &mut Vec<Cell>, layout: &TableLayout, totals: &Totals) {
     for figure in &layout.figures {
         row.push(plain_cell((figure.format_cell)(totals, layout)));
     }
 }
 
-/// Returns the widths that columns get if they want `wanted_widths` and have `room` together. Each
-/// gets at most what it wants, and at least an equal share of the room: more if the others, with
-/// all that they want, leave more.
+/// Divides `room` among columns, and returns their widths. No column gets more than it wants. Each
+/// may have an equal share of the room, or all that the others leave when these get what they want,
+/// whichever is more.
 fn share_width(wanted_widths: &[usize], room: usize) -> Vec<usize> {
     let wanted_sum: usize = wanted_widths.iter().sum();
     let equal_share = room / wanted_widths.len().max(1);
@@ -578,7 +581,7 @@ fn share_width(wanted_widths: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// The size and colour of bars.
+/// The size and the style of bars.
 #[derive(Clone, Copy)]
 struct Bar {
     /// The width of the longest bar, in columns.
@@ -586,8 +589,8 @@ struct Bar {
     style: Style,
 }
 
-/// Returns a bar whose length is this fraction of `columns`, in eighths of a column. Empty if the
-/// fraction is not a positive number, as 0/0.
+/// Returns a bar of `fraction` of `columns`, in steps of an eighth of a column. The bar is empty if
+/// the fraction is not a positive number, as for 0/0.
 fn draw_bar(fraction: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if !fraction.is_finite() || fraction <= 0.0 {
@@ -597,8 +600,8 @@ fn draw_bar(fraction: f64, columns: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are
-/// billed requests, but none with a price, and `-` if no usage is recorded.
+/// Returns a cost in dollars, with `~` before it if a part of it is estimated. Returns `unpriced`
+/// if there are billed requests, but none has a price; and `-` if no usage is recorded.
 fn format_cost(totals: &Totals, format: fn(f64) -> String) -> String {
     let usage = &totals.usage;
     if !usage.is_recorded() {
@@ -611,7 +614,7 @@ fn format_cost(totals: &Totals, format: fn(f64) -> String) -> String {
     format!("{estimate_mark}{}", format(usage.cost))
 }
 
-/// Returns a duration in its two largest units.
+/// Returns a duration in its two largest units: `45s`, `3m05s` or `2h10m`.
 pub(super) fn format_duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

@@ -1,4 +1,4 @@
-//! `stats --by time`: how long the agent worked, its tools ran, and it waited for the user.
+//! `stats --by time`: prints how long the agent worked, its tools ran, and it waited for the user.
 
 use super::groups::{StatsGroup, StatsGroups};
 use super::table::format_duration;
@@ -6,7 +6,7 @@ use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visibl
 use crate::ops::stats::Totals;
 use pisess_json::write::Object;
 
-/// The times of one or several sessions, in milliseconds. The wall time is the sum of the others.
+/// The times of one or several sessions, in milliseconds. `wall_ms` is the sum of the other three.
 #[derive(Clone, Copy, Default)]
 struct Times {
     agent_ms: i64,
@@ -16,7 +16,7 @@ struct Times {
 }
 
 impl Times {
-    /// Divides the time of a session among the agent, its tools and waiting for the user.
+    /// Divides the time of a session into the agent's work, its tools, and waiting for the user.
     fn of_session(totals: &Totals) -> Times {
         let wall_ms = match (totals.first_ms, totals.last_ms) {
             (Some(first), Some(last)) => last - first,
@@ -24,7 +24,7 @@ impl Times {
         };
         let tools_ms = totals.tools_took_ms;
         let agent_ms = totals.took_ms - tools_ms;
-        // A reply may have begun before the first entry that is counted.
+        // The first counted reply may have begun before the first counted entry.
         let wall_ms = wall_ms.max(totals.took_ms);
         Times {
             agent_ms,
@@ -54,8 +54,8 @@ impl Times {
     }
 }
 
-/// Prints a row for each session, the longest first, and the sum of several. The groups are those
-/// of sessions.
+/// Prints a row for each session, the longest first, and for several sessions their sum. Each group
+/// in `groups` has to be one session.
 pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
     let mut sessions: Vec<(&StatsGroup, Times)> = Vec::new();
     for group in &groups.groups {

@@ -1,4 +1,4 @@
-//! The rows of the tree, for people.
+//! Draws the rows of the tree for people.
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{
@@ -24,23 +24,24 @@ use crate::session::usage::UsageSums;
 use owo_colors::Style;
 use std::ops::Range;
 
-/// The maximum number of levels that a row is indented.
+/// The maximum number of levels that are indented. Deeper rows have the same indentation.
 const MAX_LEVELS: usize = 24;
 
-/// The width of a level, in columns: that of a bar or a connector.
+/// The width of a level, in columns: the width of a bar or a connector.
 const LEVEL_COLUMNS: usize = 3;
 
-/// The minimum width that is left for the text of a row, in columns, as in oh-my-pi.
+/// The minimum number of columns for the text of a row, as in oh-my-pi.
 const MIN_TEXT_COLUMNS: usize = 24;
 
-/// The number of columns that neither levels nor the text are given.
+/// The number of columns that are reserved for neither levels nor text.
 const SPARE_COLUMNS: usize = 4;
 
-/// The minimum length of a rule, on either side of its text.
+/// The minimum length of a rule on each side of its text.
 const MIN_RULE_LENGTH: usize = 2;
 
 /// Prints the heading above a tree: the session's name, its project, its size and its usage. If the
-/// line is too long, the name is cut first, to a third of the line, and then the rest.
+/// line is too long, the name is truncated first, to not less than a third of the line; then the
+/// rest is.
 fn print_heading(
     session: &Session,
     usage: UsageSums,
@@ -86,16 +87,16 @@ fn print_heading(
     ))
 }
 
-/// Returns the bars that are drawn beside a row, as a bit mask: bit N is set if level N has a bar.
-/// `bars` are those that reach the row. Bars of deeper levels than the row's end above it. Levels
-/// that do not fit into the mask have no bars: only the first [`MAX_LEVELS`] are ever drawn.
+/// Returns the bars beside a row, as a bit mask: bit N is set if level N has a bar. `bars` are
+/// those that reach the row from above. Bars of deeper levels than the row end above it. Levels
+/// beyond the mask have no bars, which is no loss: at most [`MAX_LEVELS`] levels are drawn.
 fn bars_beside_row(bars: u32, tree_row: &TreeRow) -> u32 {
     let levels = tree_row.level - u32::from(tree_row.has_connector);
     let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
     bars & !deeper_levels
 }
 
-/// Returns the bars that reach the next row, given those beside a row. If the row has a next
+/// Returns the bars that reach the next row, given the bars beside this row. If this row has a next
 /// sibling, a bar at the level of its connector leads there.
 fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
     let has_next_sibling = tree_row.has_connector && !tree_row.is_last;
@@ -107,41 +108,41 @@ fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
     bars | bar_to_sibling
 }
 
-/// How the rows are drawn.
+/// The options for drawing rows.
 pub struct RowArgs {
-    /// Whether consecutive tool results become one row. In the layout of the trunk, so does a long
-    /// branch that was left.
+    /// Whether consecutive tool results are folded into one row. In the layout of the trunk, a long
+    /// branch that was left is folded, too.
     pub folds_rows: bool,
     pub shows_ids: bool,
-    /// The clock for the time of each row, if times are shown.
+    /// The clock that formats the time of each row; `None` if times are not shown.
     pub clock: Option<Clock>,
 }
 
-/// Draws rows, one after the other.
+/// Draws rows, one after another.
 pub struct TreePainter<'a> {
-    /// Draws the text of an entry, and has the drawing.
+    /// Draws the text of an entry. It also has the drawing.
     entry_painter: EntryPainter<'a>,
-    /// The rows of the drawing that each printed row stands for.
+    /// The printed rows, each with the rows of the drawing that it represents.
     groups: Vec<RowGroup>,
-    /// The size and age of the branch below each entry; empty if no branch is drawn.
+    /// The size and age of the branch below each entry. Empty if no branch is drawn.
     branch_extents: Vec<SubtreeExtent>,
     now_ms: i64,
     /// The number of levels that are drawn, at most [`MAX_LEVELS`].
     max_levels: usize,
-    /// The ids, if rows have them.
+    /// The column of ids; `None` if ids are not shown.
     id_column: Option<IdColumn<'a>>,
     clock: Option<Clock>,
-    /// The entry with the mark of the leaf.
+    /// The entry that has the mark of the leaf.
     marked_entry: Option<EntryIx>,
 }
 
-/// The ids before the rows, and the width of the longest.
+/// The column of ids before the rows. Its width is that of the longest id.
 struct IdColumn<'a> {
     ids: IdPainter<'a>,
     width: usize,
 }
 
-/// A remark at the end of a row.
+/// A mark at the end of a row.
 struct RowMark {
     text: String,
     style: Style,
@@ -153,21 +154,21 @@ impl RowMark {
     }
 }
 
-/// Returns the number of levels that fit into a terminal, at least 1. Half of the width, but at
-/// least [`MIN_TEXT_COLUMNS`], is left for the text, as in oh-my-pi.
+/// Returns the number of levels that fit into a terminal, at least 1. As in oh-my-pi, half of the
+/// width is left for the text, and at least [`MIN_TEXT_COLUMNS`].
 fn levels_that_fit(width: usize) -> usize {
     let text_columns = (width / 2).max(MIN_TEXT_COLUMNS);
     let levels = width.saturating_sub(text_columns + SPARE_COLUMNS) / LEVEL_COLUMNS;
     levels.max(1)
 }
 
-/// Returns the size of a branch, as pages do.
+/// Returns the size of a branch in the words that pages use, too.
 fn describe_size(extent: &SubtreeExtent) -> String {
     format_count(extent.entry_count as usize, "message", "messages")
 }
 
 impl<'a> TreePainter<'a> {
-    /// Returns a painter for the rows of the drawing that `entry_painter` has.
+    /// Returns a painter for all rows of the drawing in `entry_painter`.
     pub fn new(entry_painter: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
         let drawing = entry_painter.drawing;
         let session = drawing.session;
@@ -217,9 +218,12 @@ impl<'a> TreePainter<'a> {
         })
     }
 
-    /// Prints a heading if the usage for it is given, then how many entries were pruned, then the
-    /// rows. If `around` is given, only the rows within that distance from the leaf are printed,
-    /// and how many are left out above and below them. After a heading, a pager opens at the leaf.
+    /// Prints the rows. Above them are a heading, if `usage` is given, and the number of pruned
+    /// entries.
+    ///
+    /// If `around` is given, only rows within that distance from the leaf are printed, together
+    /// with the numbers of rows left out above and below. With a heading, a pager opens at the
+    /// leaf.
     pub fn print_tree(
         &self,
         usage: Option<UsageSums>,
@@ -239,7 +243,7 @@ impl<'a> TreePainter<'a> {
                 .unwrap_or(0);
             let lines_before = usize::from(rows_above > 0) + usize::from(pruned_count > 0);
             let lines_after = usize::from(rows_below > 0);
-            // The heading is line 1, so without lines between, the first row is line 2.
+            // The heading is line 1. Without lines in between, the first row is line 2.
             let leaf_line = 2 + lines_before + leaf_row - shown.start;
             let line_count = 1 + lines_before + shown.len() + lines_after;
             ui.set_pager_line(leaf_line, line_count);
@@ -268,7 +272,7 @@ impl<'a> TreePainter<'a> {
         Ok(())
     }
 
-    /// Notes how to see what folded rows stand for, if any of the printed rows is folded.
+    /// If a printed row is folded, notes how to unfold it.
     pub fn note_folds(&self, around: Option<usize>, ui: &mut Ui) {
         let mut folded_branch = None;
         let mut has_tools = false;
@@ -290,30 +294,31 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the groups to print: those within a distance from the leaf, or all.
+    /// Returns the range of groups to print: those within `around` rows from the leaf, or all
+    /// groups.
     fn rows_around_leaf(&self, around: Option<usize>) -> Range<usize> {
         let entries = self.groups.iter().map(|group| self.shown_entry(group));
         self.entry_painter.drawing.rows_around_leaf(entries, around)
     }
 
-    /// Returns the first row of the drawing that a printed row stands for: it has the level and the
-    /// connector.
+    /// Returns the first row of the drawing that a printed row represents. It determines the level
+    /// and the connector.
     fn first_tree_row(&self, group: &RowGroup) -> &TreeRow {
         &self.entry_painter.drawing.tree_rows[group.rows.start]
     }
 
-    /// Returns the entry whose id and time a printed row has: the last of those it stands for.
+    /// Returns the entry whose id and time a printed row has: the last one that the row represents.
     fn shown_entry(&self, group: &RowGroup) -> EntryIx {
         self.entry_painter.drawing.tree_rows[group.rows.end - 1].entry
     }
 
-    /// Prints a line about rows that are not drawn.
+    /// Prints a dimmed line, for rows that are not drawn.
     fn print_dim_line(&self, line: &str, ui: &mut Ui) -> Result<(), Failure> {
         ui.print(&(apply_style(line, self.entry_painter.styles.dim) + "\n"))
     }
 
-    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch
-    /// follow from all rows before it, even those that are not shown, so they are computed first.
+    /// Prints rows in batches, which are drawn in parallel. The bars at the start of a batch depend
+    /// on all rows above it, even on rows that are not shown. So they are computed first.
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let mut bars = 0;
         let mut bars_at_starts = Vec::new();
@@ -340,7 +345,7 @@ impl<'a> TreePainter<'a> {
         draw_batches(&empty_rows, groups.len(), draw, ui)
     }
 
-    /// Draws one batch of rows, given the bars before its first row.
+    /// Draws one batch of rows. `bars_at_start` are the bars that reach its first row.
     fn draw_batch(
         &self,
         groups: &[RowGroup],
@@ -349,7 +354,7 @@ impl<'a> TreePainter<'a> {
         rows: &mut RowBuffer,
     ) {
         let drawing = self.entry_painter.drawing;
-        // The date is shown where it differs from that of the row before.
+        // A row shows its date only if the row above has another date.
         let index_before = batch.start.checked_sub(1);
         let time_before = index_before.map(|index| {
             let entry_before = self.shown_entry(&groups[index]);
@@ -359,7 +364,7 @@ impl<'a> TreePainter<'a> {
 
         let mut bars = bars_at_start;
         for group in &groups[batch] {
-            // While a session is followed, each row has its date.
+            // While a session is followed, each row shows its date.
             if drawing.is_live() {
                 rows.set_previous_time(None);
             }
@@ -371,10 +376,10 @@ impl<'a> TreePainter<'a> {
     }
 
     /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its
-    /// marks. A compaction or reset is drawn as a rule, which the text interrupts.
+    /// marks. A compaction or a reset is drawn as a rule, with the text inside.
     ///
-    /// If the text is cut, the marks and the end of a rule stay visible, unless there is room for
-    /// nothing else.
+    /// If the text has to be truncated, the marks and the end of the rule stay visible, as long as
+    /// there is space for any text.
     fn draw_row(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let ix = self.shown_entry(group);
         let EntryPainter {
@@ -418,7 +423,7 @@ impl<'a> TreePainter<'a> {
         }
 
         if fits {
-            // The width was limited for the text only.
+            // The width was limited only for the text, so the rest of it is available again.
             let unused = rows.columns_left.take().unwrap_or(0);
             if is_rule {
                 let rule = glyphs.rule.repeat(MIN_RULE_LENGTH + unused);
@@ -431,8 +436,8 @@ impl<'a> TreePainter<'a> {
         rows.end_row();
     }
 
-    /// Draws what precedes the text of a row: its id and its time if they are shown, its bars, and
-    /// the dot of the active path.
+    /// Draws the part of a row before its text: its id and its time if they are shown, its bars,
+    /// and the dot of the active path.
     fn draw_row_start(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let ix = self.shown_entry(group);
         let EntryPainter {
@@ -457,9 +462,9 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the mark of the entry that is drawn as the leaf, or of the nearest shown entry above
-    /// it. Only the entry that the agent continues from is called active: with a REF, another one
-    /// may be drawn as the leaf.
+    /// Returns the mark of the drawn leaf, or of the nearest shown entry above it. With a REF, the
+    /// drawn leaf may be another entry than the one from which the agent continues. Only the latter
+    /// gets the mark of the active leaf.
     fn leaf_mark(&self, ix: EntryIx) -> RowMark {
         let EntryPainter {
             drawing,
@@ -468,8 +473,8 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         let session = drawing.session;
-        // The leaf may be a label or the mark of a switch after the conversation, which is no part
-        // of it.
+        // The leaf may be a label, or the mark of a switch, below the last entry of the
+        // conversation.
         let drawn_end = session.conversation_end(drawing.leaf);
         if !drawing.is_leaf(ix) && drawn_end != Some(ix) {
             return RowMark::new("  (the leaf is below, not shown)".to_owned(), styles.dim);
@@ -484,9 +489,11 @@ impl<'a> TreePainter<'a> {
         RowMark::new(format!("  {glyph}"), styles.active)
     }
 
-    /// Returns the marks at the end of a row: that it is the leaf, undone, hidden, or in a cycle of
-    /// parents; the entry that a label is on; of a new entry on another branch, the entry that it
-    /// follows; and the size of the branch that begins with the row.
+    /// Returns the marks at the end of a row.
+    ///
+    /// A mark says that the entry is the leaf, undone, hidden, or in a cycle of parents. A label
+    /// has the entry that it is on. A new entry on another branch has the entry that it follows.
+    /// The first row of a branch has the size of the branch.
     fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let ix = self.shown_entry(group);
         let EntryPainter {
@@ -530,8 +537,8 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Returns the size of the branch below an entry and the age of its newest entry; `None` if it
-    /// has only labels and other bookkeeping.
+    /// Returns the size of the branch below an entry, and the age of its newest entry, as in `(8
+    /// messages, 2h)`. `None` if the branch has only bookkeeping.
     fn branch_extent(&self, ix: EntryIx) -> Option<String> {
         let extent = self.branch_extents[ix.index()];
         let size = describe_size(&extent);
@@ -542,8 +549,8 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the marks at the end of a row that stands for a branch: whether its last entry was
-    /// undone, and the age of its newest entry.
+    /// Returns the marks at the end of a folded branch: whether its last entry was undone, and the
+    /// age of its newest entry.
     fn branch_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let styles = &self.entry_painter.styles;
         let mut marks = Vec::new();
@@ -559,8 +566,8 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Draws the text of a folded branch, such as `8 messages · [label] Just add`: the size, the
-    /// last label, and the first user message.
+    /// Draws the text of a folded branch, such as `8 messages · [label] Just add`: its size, its
+    /// last label, and its first user message.
     fn draw_branch(&self, branch_rows: &Range<usize>, rows: &mut RowBuffer) {
         let EntryPainter {
             drawing,
@@ -589,8 +596,8 @@ impl<'a> TreePainter<'a> {
         rows.finish_part(styles.dim);
     }
 
-    /// Draws the text of a row that stands for several tool results, as in
-    /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`.
+    /// Draws the text of folded tool results, such as `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1
+    /// failed`.
     fn draw_tools(&self, tool_rows: &Range<usize>, rows: &mut RowBuffer, is_dim: bool) {
         let EntryPainter {
             drawing,
@@ -626,9 +633,9 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars and the connector of a row, a level for each. `bars` has a bit for each
-    /// level at which a later row continues. If there are more than `max_levels`, an ellipsis
-    /// replaces the others.
+    /// Appends the bars and the connector of a row. Each takes a level. `bars` has a bit for each
+    /// level at which a later row continues. If there are more levels than `max_levels`, an
+    /// ellipsis replaces the deeper ones.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
