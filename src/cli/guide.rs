@@ -76,7 +76,7 @@ pub const REFERENCES: [GuideRow; 15] = [
 ];
 
 /// The environment variables that pisess reads.
-pub const ENVIRONMENT: [GuideRow; 18] = [
+pub const ENVIRONMENT: [GuideRow; 19] = [
     (
         "NO_COLOR",
         "if not empty, `--color auto` does not use colour",
@@ -122,8 +122,12 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
         "directory of both agents' own files, which contains `sessions`; see SESSIONS for the agents' other variables",
     ),
     (
-        "CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME",
-        "directories of Claude Code and Codex, whose sessions `import` finds by name, replacing `~/.claude` and `~/.codex`; directory that contains `.gemini`, replacing `~`",
+        "CLAUDE_CONFIG_DIR, CODEX_HOME",
+        "directories of Claude Code and of Codex, in place of `~/.claude` and `~/.codex`",
+    ),
+    (
+        "GEMINI_CLI_HOME",
+        "directory that contains `.gemini`, in place of `~`",
     ),
     (
         "PATH",

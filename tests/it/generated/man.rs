@@ -105,7 +105,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.paragraph(if guide::writes_files(command) {
         "`pisess(1)` describes how files are written, and what to do while an agent is running."
     } else {
-        "This command writes no file. Older formats are read as if they were migrated."
+        "This command does not change a session. Older formats are read as if they were migrated."
     });
     let others = pisess::command_guides().filter(|(other, _)| related(verb, other));
     let others = others.map(|(other, _)| format!("pisess-{other}"));
@@ -317,7 +317,7 @@ impl Page {
             self.line(&format!(
                 ".TP 14\n\\fB{}\\fR\n{}",
                 escaped(value.get_name()),
-                marked(&lowercase(&meaning))
+                marked(&meaning)
             ));
         }
         self.line(".RE");
