@@ -1,9 +1,9 @@
-//! Formats how long ago something was.
+//! Formats ages: how long ago something was.
 
 use crate::session::entry::Entry;
 
-/// The units of ages, in seconds, the largest first. A year has 365.25 days, a month is a twelfth
-/// of it.
+/// The units of ages with their lengths in seconds, the largest first. A year has 365.25 days, and
+/// a month is a twelfth of a year.
 pub const AGE_UNITS: [(&str, i64); 6] = [
     ("y", 31_557_600),
     ("mo", 2_629_800),
@@ -13,9 +13,9 @@ pub const AGE_UNITS: [(&str, i64); 6] = [
     ("min", 60),
 ];
 
-/// Returns how long ago a time was, rounded down to the largest unit of which it has at least one:
-/// `5min`, `12h`, `8mo`. Less than a minute ago, and the future, are `now`; an entry without a time
-/// has the age `?`.
+/// Formats the age of a time in the largest unit that it reaches, rounded down: `5min`, `12h`,
+/// `8mo`. An age of less than a minute, and a time in the future, are `now`. [`Entry::NO_TIME`] is
+/// `?`.
 ///
 /// Both times are in milliseconds since 1970.
 pub fn format_age(now_ms: i64, time_ms: i64) -> String {

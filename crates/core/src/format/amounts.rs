@@ -1,12 +1,13 @@
-//! Numbers of tokens and bytes, prices, counts, ids.
+//! Formats numbers of tokens and bytes, prices, counts and ids.
 
 use crate::session::usage::built_in_prices_date;
 use pisess_json::js;
 
-/// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. The unit is decimal; a
-/// value below 100 units has one decimal place.
+/// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. Units are decimal. A
+/// value below 100 `k` or `M` has one decimal place.
 pub fn format_tokens(count: f64) -> String {
-    // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
+    // The limits are below 1000 and 1,000,000, so that values round up to the next unit: `1.0k`,
+    // not `1000`.
     if count < 999.5 {
         return format!("{count:.0}");
     }
@@ -23,13 +24,12 @@ pub fn format_tokens(count: f64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// Formats a number of tokens that is shown in place of a count: `~12.3k`.
+/// Formats an estimated number of tokens: `~12.3k`.
 pub fn format_estimate(tokens: f64) -> String {
     format!("~{}", format_tokens(tokens))
 }
 
-/// Returns a price in dollars and cents. Less than a cent is not rounded to nothing: it is
-/// `<$0.01`.
+/// Formats a price in dollars and cents: `$12.40`. A price between 0 and a cent is `<$0.01`.
 pub fn format_dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 {
         return "<$0.01".to_owned();
@@ -37,7 +37,7 @@ pub fn format_dollars(cost: f64) -> String {
     format!("${cost:.2}")
 }
 
-/// Returns a cost as [`format_dollars`] does, after `~` if it is estimated: `~$12.40`.
+/// Formats a cost as [`format_dollars`] does, with the prefix `~` if it is estimated: `~$12.40`.
 pub fn format_cost(cost: f64, is_estimated: bool) -> String {
     let dollars = format_dollars(cost);
     if is_estimated {
@@ -47,7 +47,7 @@ pub fn format_cost(cost: f64, is_estimated: bool) -> String {
     }
 }
 
-/// Returns a cost as [`format_cost`] does. The date of the prices follows an estimate:
+/// Formats a cost as [`format_cost`] does. An estimate is followed by the date of the prices:
 /// `~$12.40, prices of 2026-11-29`.
 pub fn format_dated_cost(cost: f64, is_estimated: bool) -> String {
     let text = format_cost(cost, is_estimated);
@@ -58,7 +58,7 @@ pub fn format_dated_cost(cost: f64, is_estimated: bool) -> String {
     }
 }
 
-/// Returns a price in dollars and hundredths of a cent, to compare small ones: `$0.0594`.
+/// Formats a price with four decimal places, so that small prices can be compared: `$0.0594`.
 pub fn format_small_dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.0001 {
         return "<$0.0001".to_owned();
@@ -66,19 +66,19 @@ pub fn format_small_dollars(cost: f64) -> String {
     format!("${cost:.4}")
 }
 
-/// Returns a number and the noun for what it counts.
+/// Formats a number with its noun, such as `1 entry` or `3 entries`.
 pub fn format_count(count: usize, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
     format!("{count} {noun}")
 }
 
-/// Returns a whole number with its digits in groups of three.
+/// Formats a number, rounded to a whole one, with its digits in groups of three.
 pub fn group_digits(number: f64) -> String {
     js::group_digits(number.round())
 }
 
-/// Formats a number of bytes for people and models: `999 B`, `1.0 kB`, `12 MB`. Units are decimal;
-/// a value below 10 units has one decimal place.
+/// Formats a number of bytes for people and models: `999 B`, `1.0 kB`, `12 MB`. Units are decimal.
+/// A value below 10 `kB` or `MB` has one decimal place.
 pub fn format_bytes(bytes: usize) -> String {
     if bytes < 1_000 {
         return format!("{bytes} B");
@@ -95,11 +95,11 @@ pub fn format_bytes(bytes: usize) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The number of characters that are shown of the end of a session's id.
+/// The number of characters in the shown suffix of a session id.
 pub const ID_SUFFIX_LEN: usize = 8;
 
-/// Returns the last characters of a session's id. Ids begin with a time, so their ends tell them
-/// apart.
+/// Returns the last `length` characters of a session id. Ids begin with a time, so only their ends
+/// distinguish sessions of about the same time.
 pub fn id_suffix(id: &str, length: usize) -> &str {
     id.char_indices()
         .rev()

@@ -1,10 +1,10 @@
-//! What differs between two texts: by lines, and within changed lines by words.
+//! Compares two texts line by line, and changed lines word by word.
 
 use gix_imara_diff::{Algorithm, Diff, InternedInput, Interner};
 use std::hash::Hash;
 use std::ops::Range;
 
-/// What a line of a diff is.
+/// The side of a diff that has a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffSign {
     /// On both sides.
@@ -16,7 +16,7 @@ pub enum DiffSign {
 }
 
 impl DiffSign {
-    /// Returns the first character of such a line in a unified diff.
+    /// Returns the character with which such a line begins in a unified diff.
     pub fn as_str(self) -> &'static str {
         match self {
             DiffSign::Common => " ",
@@ -26,8 +26,8 @@ impl DiffSign {
     }
 }
 
-/// Returns the sign with which a line of a diff begins. The headers of files, `---` and `+++`,
-/// count as common lines.
+/// Returns the sign of a line in a diff, by its first character. The headers of files, `---` and
+/// `+++`, count as common lines.
 pub fn classify_diff_line(line: &str) -> DiffSign {
     if line.starts_with('+') && !line.starts_with("+++") {
         DiffSign::Added
@@ -47,8 +47,7 @@ pub struct ChangedRanges {
     pub added: Range<usize>,
 }
 
-/// Returns the changes between two lists, in order. Each has the range that it removes from the old
-/// list and the range that it adds in the new one, of which one may be empty.
+/// Returns the changes between two lists, in order.
 pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
@@ -59,8 +58,8 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     input.update_before(old.iter());
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
-    // Moves changes to where they are easier to read. The library's heuristic for that is one for
-    // indented lines, and the items need not be lines.
+    // Moves changes to places where they are easier to read. The heuristic of the library is made
+    // for indented lines, and the items here need not be lines, so it is not used.
     diff.postprocess_no_heuristic(&input);
 
     let mut changes = Vec::new();
@@ -73,8 +72,8 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     changes
 }
 
-/// Returns the lines of both texts, with their ends: those in common once, and of each change first
-/// the removed and then the added ones.
+/// Returns the lines of a diff of two texts, with their line ends. Each change has first its
+/// removed and then its added lines.
 pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     let old_lines = split_lines(old);
     let new_lines = split_lines(new);
@@ -88,13 +87,13 @@ pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     )
 }
 
-/// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
+/// Splits a text into lines, each with its line end: `\n`, `\r\n` or `\r`.
 fn split_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut start = 0;
     for (at, _) in text.match_indices(['\n', '\r']) {
         if text[at..].starts_with("\r\n") {
-            // The line feed is the next match, and ends the line.
+            // The line ends at the line feed, which is the next match.
             continue;
         }
         lines.push(&text[start..=at]);
@@ -140,17 +139,18 @@ pub fn sign_lines<'t>(
 /// The number of unchanged lines around a change in a hunk.
 pub const CONTEXT_LINES: usize = 3;
 
-/// Whether two changes, one after the other, are in one hunk: the lines around them touch.
+/// Whether two consecutive changes belong to the same hunk, because the context lines around them
+/// touch or overlap.
 pub fn share_hunk(change: &ChangedRanges, next: &ChangedRanges) -> bool {
     next.removed.start - change.removed.end <= 2 * CONTEXT_LINES
 }
 
-/// Returns the lines of the hunk with these changes, with up to [`CONTEXT_LINES`] before and after
-/// them. `changes` must not be empty.
+/// Returns the ranges of lines of the hunk with these changes, on both sides, including up to
+/// [`CONTEXT_LINES`] lines before and after. `changes` must not be empty.
 pub fn hunk_ranges(changes: &[ChangedRanges], old_line_count: usize) -> ChangedRanges {
     let first = &changes[0];
     let last = &changes[changes.len() - 1];
-    // Lines around changes are common, so there are as many on both sides.
+    // Context lines are common, so both sides have the same number of them.
     let before = CONTEXT_LINES.min(first.removed.start);
     let after = CONTEXT_LINES.min(old_line_count - last.removed.end);
     ChangedRanges {
@@ -159,13 +159,13 @@ pub fn hunk_ranges(changes: &[ChangedRanges], old_line_count: usize) -> ChangedR
     }
 }
 
-/// Returns the heading of a hunk with these lines.
+/// Returns the heading of a hunk with these ranges of lines, such as `@@ -1,3 +1,4 @@`.
 pub fn hunk_heading(old: &Range<usize>, new: &Range<usize>) -> String {
     format!("@@ -{} +{} @@", format_range(old), format_range(new))
 }
 
-/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line
-/// before it.
+/// Formats a range of lines as in a unified diff: `FIRST,COUNT`, with lines counted from 1. An
+/// empty range has the number of the line before it.
 fn format_range(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -193,7 +193,8 @@ pub fn unified_hunks(old: &str, new: &str) -> String {
         for (sign, line) in signed {
             out += sign.as_str();
             out += line;
-            // As `diff` and `git` write it. Only the last line of a text can lack its newline.
+            // `diff` and `git` write the same notice. Only the last line of a text can lack its
+            // newline.
             if !line.ends_with('\n') {
                 out += "\n\\ No newline at end of file\n";
             }
@@ -202,16 +203,16 @@ pub fn unified_hunks(old: &str, new: &str) -> String {
     out
 }
 
-/// A part of a line: words that all changed, or none of which did, and the spaces between them.
+/// A part of a line: consecutive words that all changed, or that all stayed the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePart<'t> {
-    /// Whether its words are only in this text, not in the other.
+    /// Whether the words are only in this text, not in the other.
     pub is_changed: bool,
     /// The text of the part.
     pub text: &'t str,
 }
 
-/// The lines of a change on both sides, in parts.
+/// The lines of a change on both sides, divided into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkedLines<'t> {
     /// The removed lines.
@@ -220,8 +221,8 @@ pub struct MarkedLines<'t> {
     pub new: Vec<Vec<LinePart<'t>>>,
 }
 
-/// Returns the old and the new lines of a change, with the words marked that only one side has.
-/// Returns `None` if most words differ: marks would then not help the reader.
+/// Marks the words of a change that only one side has. Returns `None` if most words differ, because
+/// marks would not help the reader then.
 pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<MarkedLines<'t>> {
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
@@ -235,7 +236,7 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
         return None;
     }
 
-    // By word, over all lines of a side.
+    // The indexes are those of the words in all lines of a side.
     let mut is_old_changed = vec![false; old_words.len()];
     let mut is_new_changed = vec![false; new_words.len()];
     for change in changes {
@@ -280,7 +281,8 @@ fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     parts
 }
 
-/// Splits a line into words and runs of white space, in turn. Together they are the whole line.
+/// Splits a line into words and runs of white space, which alternate. Together they are the whole
+/// line.
 fn split_words(line: &str) -> impl Iterator<Item = &str> {
     let mut unsplit = line;
     std::iter::from_fn(move || {

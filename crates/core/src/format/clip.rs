@@ -1,17 +1,18 @@
-//! Texts cut to a length.
+//! Measures texts, and cuts them to a length.
 
 use super::is_printable_ascii;
 use pisess_json::text::utf16_len;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Returns the number of terminal columns that a text occupies. Equals the width that the crate
-/// `unicode-width` computes from its tables, which ASCII does not need.
+/// Returns the number of terminal columns that a text occupies: the width that the crate
+/// `unicode-width` computes, except that a soft hyphen takes one column. For ASCII, the width is
+/// computed here without the tables of that crate.
 pub fn display_width(text: &str) -> usize {
     if is_printable_ascii(text.as_bytes()) {
         text.len()
     } else if text.is_ascii() {
-        // By those tables, a control character takes a column, and so does `\r\n` as a whole.
+        // `unicode-width` counts one column for a control character, and one for `\r\n` as a whole.
         text.len() - memchr::memmem::find_iter(text.as_bytes(), "\r\n").count()
     } else if text.contains(SOFT_HYPHEN) {
         text.replace(SOFT_HYPHEN, "-").width()
@@ -20,14 +21,15 @@ pub fn display_width(text: &str) -> usize {
     }
 }
 
-/// Whether a text occupies fewer columns of a terminal. Of a long text, usually only the start is
-/// read.
+/// Whether a text occupies fewer than `columns` terminal columns. Only the start of a long text is
+/// usually read.
 pub fn is_narrower(text: &str, columns: usize) -> bool {
     // No character takes more columns than bytes.
     if text.len() < columns {
         return true;
     }
-    // Of ASCII, only `\r\n` takes fewer columns than bytes: one.
+    // In ASCII, only `\r\n` takes fewer columns than bytes: one instead of two. So `2 * columns`
+    // bytes take at least `columns` columns.
     if let Some(start) = text.as_bytes().get(..2 * columns)
         && start.is_ascii()
     {
@@ -36,7 +38,7 @@ pub fn is_narrower(text: &str, columns: usize) -> bool {
     display_width(text) < columns
 }
 
-/// Terminals draw a soft hyphen as a hyphen; by the tables, it has no width.
+/// The soft hyphen. Terminals draw it as a hyphen, but `unicode-width` counts no column for it.
 const SOFT_HYPHEN: char = '\u{ad}';
 
 /// Returns the length in UTF-16 units, as the agents count it.
@@ -46,15 +48,16 @@ pub fn count_utf16(text: &str) -> usize {
 
 /// Shortens a text to at most `max` UTF-16 units, with an ellipsis at the cut.
 ///
-/// The text is cut between words if this uses more than half of the space, and never inside a
-/// grapheme. Inline code at the cut is often what matters: it is kept whole if the result is then
-/// less than a third longer than `max`, and otherwise closed with a backtick.
+/// The text is cut between words if these fill more than half of the space, otherwise between
+/// graphemes. If the cut is in inline code, all of the code is kept if the text up to its end is
+/// less than a third longer than `max`: such code is often what matters. Otherwise, the code is
+/// closed with a backtick.
 pub fn clip(text: &str, max: usize) -> String {
-    // A unit takes at least one byte, so few texts need to be counted.
+    // A UTF-16 unit takes at least one byte, so the units of few texts have to be counted.
     if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
-    // Room for the ellipsis, and a backtick that closes inline code.
+    // Leaves room for the ellipsis and for a backtick that closes inline code.
     let room = max.saturating_sub(2);
     let whole_words = &text[..fitting_len(text.split_word_bounds(), room)];
     let has_enough_words = count_utf16(whole_words) * 2 > room;
@@ -64,7 +67,7 @@ pub fn clip(text: &str, max: usize) -> String {
         &text[..fitting_len(text.graphemes(true), room)]
     };
 
-    // An odd number of backticks leaves the last one open.
+    // With an odd number of backticks, the cut is in inline code.
     let ends_in_code = kept.matches('`').count() % 2 == 1;
     if ends_in_code && let Some(code_end) = text[kept.len()..].find('`') {
         let with_code = &text[..kept.len() + code_end + 1];
@@ -72,14 +75,14 @@ pub fn clip(text: &str, max: usize) -> String {
             return format!("{with_code}…");
         }
     }
-    // Before an ellipsis, opening brackets and marks that announce more text look odd.
+    // Opening brackets, and punctuation that announces more text, look odd before an ellipsis.
     let is_dangling = |c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c);
     let kept = kept.trim_end_matches(is_dangling);
     let closing_mark = if ends_in_code { "`" } else { "" };
     format!("{kept}…{closing_mark}")
 }
 
-/// Returns the largest number of sizes, counted from the first, whose sum is at most `room`.
+/// Returns how many sizes, from the first on, fit into `room` together.
 pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut remaining = room;
     let mut count = 0;
@@ -93,7 +96,8 @@ pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
     count
 }
 
-/// Returns the length in bytes of the first pieces that fit into `room` units.
+/// Returns the length in bytes of those pieces, from the first on, that fit into `room` UTF-16
+/// units together.
 pub fn fitting_len<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
     let count = count_fitting(pieces.clone().map(count_utf16), room);
     pieces.take(count).map(str::len).sum()

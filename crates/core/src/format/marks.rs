@@ -1,22 +1,23 @@
-//! Marks of Markdown in a text that was joined to one line.
+//! Recognizes marks of Markdown in a text that was joined to one line.
 
-/// Whether a word is the marker of a block: a fence with its language, the `#` of a heading, or the
-/// rule below a table's head. Up to three characters, such as a dash between words, are not a rule.
+/// Whether a word is a mark of a block: a fence with its language, the `#` of a heading, or the
+/// rule below the head of a table. A rule must have more than three characters, because a shorter
+/// word may be a dash.
 pub fn is_block_mark(word: &str) -> bool {
     let is_heading = word.chars().all(|c| c == '#');
     let is_table_rule = word.len() > 3 && word.chars().all(|c| "|-:".contains(c));
     word.starts_with("```") || is_heading || is_table_rule
 }
 
-/// Removes the marks of strong emphasis around a word. Marks beside `/`, `*` or `\` are part of a
-/// pattern, such as `src/**/*.rs`, and stay.
+/// Removes the marks `**` of strong emphasis around a word. Marks beside `/`, `*` or `\` stay,
+/// because they are part of a glob pattern such as `src/**/*.rs`.
 pub fn strip_emphasis(word: &str) -> String {
     let word = match word.strip_prefix("**") {
         Some(emphasized) if emphasized.starts_with(is_outside_patterns) => emphasized,
         _ => word,
     };
     if let Some((emphasized, suffix)) = word.rsplit_once("**") {
-        // Punctuation of the sentence may follow the closing mark.
+        // The punctuation of a sentence may follow the closing mark.
         let is_punctuation = suffix.chars().all(|c| c.is_ascii_punctuation());
         if is_punctuation && emphasized.ends_with(is_outside_patterns) {
             return format!("{emphasized}{suffix}");
@@ -25,7 +26,7 @@ pub fn strip_emphasis(word: &str) -> String {
     word.to_owned()
 }
 
-/// Whether a character beside `**` shows that this is a mark, and not a part of a pattern.
+/// Whether a character beside `**` allows the `**` to be a mark, not a part of a glob pattern.
 fn is_outside_patterns(c: char) -> bool {
     !matches!(c, '/' | '*' | '\\')
 }

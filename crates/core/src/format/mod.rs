@@ -1,5 +1,5 @@
-//! The form in which people see facts: ages, amounts, ids, differences, and text of others.
-//! Everything that is printed, exported or put into a summary uses these.
+//! Formats data for people: ages, amounts, ids, differences, and untrusted text. Everything that is
+//! printed, exported or put into a summary uses these functions.
 
 mod age;
 mod amounts;

@@ -1,7 +1,8 @@
-//! The words of a message that can be the title of its session.
+//! Extracts the words of a message that can be the title of its session.
 //!
-//! People recognize a session by what they asked. So a title has neither what a program put around
-//! their words, nor the heading above them, nor the marks of Markdown:
+//! People recognize a session by the words of their first request. So a title leaves out the
+//! envelope (the elements and blocks that a program put before these words), headings above the
+//! words, and marks of Markdown:
 //!
 //! ```text
 //! <skill name="review" …>…</skill>      │
@@ -14,17 +15,16 @@ use crate::format::{is_block_mark, strip_emphasis};
 use crate::session::envelope;
 use crate::session::forwarded::{self, BLOCKS_MARK};
 
-/// The length in bytes from which a title is long enough for any list.
+/// A title is cut once it has at least this many bytes, which is enough for any list.
 const LONGEST_TITLE: usize = 400;
 
-/// Whether a program put something before the words of the user, as far as the start of the message
-/// shows.
+/// Whether a message may begin with an envelope, given the start of the message.
 pub fn may_have_envelope(start: &str) -> bool {
     envelope::may_begin_with_element(start) || forwarded::may_be_forwarded(start.as_bytes())
 }
 
-/// Returns the title that a message gives to its session, on one line. A message that only calls a
-/// skill has the title `/skill:NAME`. Empty if the message is blank.
+/// Returns the title that a message gives to its session, as one line. For a message that only
+/// calls a skill, this is `/skill:NAME`. Empty if the message is blank.
 pub fn title_words(message: &str) -> String {
     let words = without_envelope(message);
     if words.trim().is_empty()
@@ -35,26 +35,26 @@ pub fn title_words(message: &str) -> String {
 
     let title = plain_words(without_heading(words));
     if title.is_empty() {
-        // The text is nothing but marks.
+        // The text consists only of marks, so they are kept.
         return words.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     title
 }
 
-/// Returns the words of the user in a message: without the elements and blocks that a program put
-/// before them. Empty if an element does not end.
+/// Returns a message without its envelope: the words of the user. Empty if an element of the
+/// envelope has no end.
 pub fn without_envelope(message: &str) -> &str {
     if let Some(words) = message.strip_prefix(BLOCKS_MARK) {
         return words;
     }
     if let Some(words) = forwarded::user_words(message.as_bytes()) {
-        // The words are the end of the message.
+        // The words are a suffix of the message, so the offset follows from their length.
         return &message[message.len() - words.len()..];
     }
     envelope::skip_elements(message)
 }
 
-/// Returns a text without the headings that it begins with, unless there is nothing else.
+/// Removes the headings at the start of a text. A heading with no text below it stays.
 fn without_heading(text: &str) -> &str {
     let mut rest = text.trim_start();
     while is_heading(rest) {
@@ -76,8 +76,8 @@ fn is_heading(text: &str) -> bool {
     (1..=6).contains(&level) && after_marks.starts_with([' ', '\t'])
 }
 
-/// Returns the start of a text on one line, without marks of Markdown: of headings, quotes, items
-/// and fences, of strong emphasis, and of code.
+/// Returns the start of a text as one line, without marks of Markdown: those of headings, quotes,
+/// items, fences, strong emphasis and code.
 pub fn plain_words(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -93,7 +93,7 @@ pub fn plain_words(text: &str) -> String {
             line.push(' ');
         }
         line.push_str(&plain);
-        // A message may have megabytes, of which a title shows the start.
+        // A message may have megabytes, but a title shows only the start.
         if line.len() >= LONGEST_TITLE {
             break;
         }

@@ -1,19 +1,19 @@
-//! Escaping of untrusted text for display.
+//! Escapes untrusted text for display.
 //!
-//! A session can come from anyone. No part of it reaches a terminal, or a pager after a pipe, as a
-//! control character, an escape sequence or a change of writing direction.
+//! A session can come from anyone. Its text must not reach a terminal, or a pager after a pipe,
+//! with control characters, escape sequences or changes of the writing direction.
 
 use memchr::memmem;
 use pisess_json::text::Text;
 use std::borrow::Cow;
 
-/// Returns the text with every character that would act on a terminal escaped: control characters
-/// as their pictures (`␛`), the others by number (`<U+202E>`).
+/// Escapes every character that would act on a terminal. A control character becomes its picture
+/// (`␛`), a newline or tab a space, and any other such character its number (`<U+202E>`).
 pub fn to_visible(text: &str) -> String {
     to_visible_cow(text).into_owned()
 }
 
-/// Returns the text as [`to_visible`] does; one without a character to escape is borrowed.
+/// Escapes a text as [`to_visible`] does. Printable ASCII is returned borrowed.
 pub fn to_visible_cow(text: &str) -> Cow<'_, str> {
     if is_printable_ascii(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -23,7 +23,7 @@ pub fn to_visible_cow(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends the text, escaped as by [`to_visible`]. Most text needs no change and is copied.
+/// Appends a text, escaped as by [`to_visible`].
 pub fn push_visible(out: &mut String, text: &str) {
     if is_printable_ascii(text.as_bytes()) {
         out.push_str(text);
@@ -33,8 +33,8 @@ pub fn push_visible(out: &mut String, text: &str) {
     out.push_str(&text[copied_to..]);
 }
 
-/// Appends the text, escaped as by [`to_visible`], with one space in place of each run of spaces.
-/// What `out` had before is not changed.
+/// Appends a text, escaped as by [`to_visible`], with each run of spaces reduced to one. Spaces
+/// that `out` had before are not changed.
 pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
     let start = out.len();
     if is_printable_ascii(text.as_bytes()) {
@@ -43,7 +43,7 @@ pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
         out.extend_from_slice(to_visible(&text.to_string_lossy()).as_bytes());
     }
 
-    // Most text has no run of spaces, and is copied once.
+    // Most text has no run of spaces, so it is not copied again.
     let has_run = memmem::find(&out[start..], b"  ").is_some();
     if has_run {
         let mut squeezed = out.split_off(start);
@@ -54,13 +54,13 @@ pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
 
 /// Whether all of the text is printable ASCII, so that each byte takes one column.
 pub fn is_printable_ascii(text: &[u8]) -> bool {
-    // There is no early return, so that many bytes are compared at once.
+    // There is no early exit, so that the compiler can compare many bytes at once.
     text.iter()
         .fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// Returns a text of several lines, escaped as by [`to_visible`] except for its newlines and tabs.
-/// A text without a character to escape is borrowed.
+/// Escapes a text of several lines as [`to_visible`] does, but keeps newlines and tabs. A text
+/// without a character to escape is returned borrowed.
 pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
     if is_printable_lines(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -76,12 +76,12 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends a text up to and including its last character to escape, with each such character
-/// escaped. Returns the offset after that character, from which on the caller may copy the text or
-/// borrow it: 0 if nothing was escaped.
+/// Escapes a text up to its last character that needs it, and appends the result. Returns the
+/// offset after that character: the caller appends the rest. If nothing was escaped, appends
+/// nothing and returns 0, so that the caller can borrow the text.
 ///
-/// A character is escaped if it acts on a terminal, unless it is an ASCII one that `is_kept`
-/// accepts. Kept bytes are passed over without a look at their characters.
+/// A character is escaped if it acts on a terminal, unless it is an ASCII character that `is_kept`
+/// accepts. Bytes that `is_kept` accepts are skipped without decoding.
 #[inline]
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
     let mut copied_to = 0;
@@ -105,13 +105,14 @@ fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> u
 /// Returns the offset of the first byte for which `is_wanted` is true.
 #[inline]
 pub fn find_byte(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    // In some texts, such bytes follow each other; then a whole chunk need not be compared.
+    // In some texts, wanted bytes follow each other. Then it is faster not to compare a whole
+    // chunk.
     if bytes.first().is_some_and(|&first| is_wanted(first)) {
         return Some(0);
     }
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     for (index, chunk) in chunks.iter().enumerate() {
-        // There is no early return, so that the bytes of a chunk are compared at once.
+        // There is no early exit, so that the compiler can compare the bytes of a chunk at once.
         let mut has_wanted = false;
         for &byte in chunk {
             has_wanted |= is_wanted(byte);
@@ -136,14 +137,14 @@ fn is_printable_lines(text: &[u8]) -> bool {
     })
 }
 
-/// Returns JSON with the same value, in which each character that acts on a terminal is written as
-/// a JSON escape, such as `\u202e`. `json` must be compact: line breaks between values would be
-/// escaped as well.
+/// Writes each character of a JSON text that acts on a terminal as a JSON escape, such as `\u202e`;
+/// the value stays the same. `json` must be compact, because line breaks between values would be
+/// escaped, too.
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if acts_on_terminal(c) {
-            // Beyond U+FFFF, JSON has two escapes: a surrogate pair.
+            // JSON writes a character beyond U+FFFF as two escapes, a surrogate pair.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -154,8 +155,8 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
-/// Appends a text of a session to an export: as [`to_visible_lines`], but a carriage return ends a
-/// line, too.
+/// Appends a text of a session to an export. It is escaped as by [`to_visible_lines`], except that
+/// `\r` and `\r\n` become newlines.
 pub fn push_visible_lines(out: &mut String, text: &str) {
     let has_carriage_return = memchr::memchr(b'\r', text.as_bytes()).is_some();
     if has_carriage_return {
@@ -166,7 +167,7 @@ pub fn push_visible_lines(out: &mut String, text: &str) {
     }
 }
 
-/// Appends what is shown in place of a character that acts on a terminal.
+/// Appends the replacement for a character that acts on a terminal.
 fn push_picture(out: &mut String, c: char) {
     match c {
         '\n' | '\t' => out.push(' '),
@@ -177,8 +178,9 @@ fn push_picture(out: &mut String, c: char) {
     }
 }
 
-/// Whether the character acts on a terminal: control characters, line and paragraph separators,
-/// bidi marks, embeddings, overrides, isolates, and the characters that only hide or tag others.
+/// Whether a character acts on a terminal. Such characters are control characters, line and
+/// paragraph separators, those that change the writing direction, and invisible ones that hide or
+/// tag other characters.
 #[inline]
 pub fn acts_on_terminal(c: char) -> bool {
     if matches!(c, ' '..='~') {

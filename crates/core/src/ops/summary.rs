@@ -1,4 +1,5 @@
-//! Entries that contain a summary: compactions and branch summaries, in the agents' key order.
+//! Builds the entries that contain a summary, compactions and branch summaries, with their members
+//! in the order of the agents.
 
 use super::chain::Chain;
 use super::{IdSource, parent_id};
@@ -18,11 +19,11 @@ use std::io;
 /// A summary to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its whole text.
+    /// The whole text.
     pub text: Text<'static>,
-    /// Its `details`, as JSON.
+    /// The member `details`, as JSON.
     pub details: Vec<u8>,
-    /// Its `usage`, as JSON, if a hook supplied one; only pi stores it.
+    /// The member `usage`, as JSON, if a hook supplied one. Only pi stores it.
     pub usage: Option<Vec<u8>>,
     /// Whether a hook supplied the summary; the agents record this.
     pub from_hook: bool,
@@ -31,18 +32,18 @@ pub struct Summary {
 /// A compaction to be stored.
 #[derive(Clone, Debug)]
 pub struct Compaction {
-    /// Its summary.
+    /// The summary of the replaced part.
     pub summary: Summary,
-    /// The first entry of the kept part; `None` keeps nothing.
+    /// The first kept entry; `None` if the compaction keeps nothing.
     pub first_kept: Option<EntryIx>,
     /// The size of the context before the compaction, in tokens.
     pub tokens_before: f64,
-    /// pi: the system message in effect, as JSON without its time.
+    /// For pi, the system message in effect, as JSON without its time.
     pub system_message: Option<Vec<u8>>,
 }
 
 /// Returns the change that appends a compaction below the leaf, with its members in the order of
-/// the agent that the session belongs to.
+/// the session's agent.
 pub fn append_compaction(
     session: &Session,
     compaction: &Compaction,
@@ -64,7 +65,7 @@ pub fn append_compaction(
         .json("details", &summary.details);
     let mut entry = add_origin(entry, session.agent(), summary);
     if let Some(message) = &compaction.system_message {
-        // A message has its own time, in milliseconds.
+        // Unlike the timestamp of the entry, that of a message is in milliseconds.
         let now_ms = id_source.now_ms.to_string();
         let message = with_member(Raw::from_checked(message), "timestamp", now_ms.as_bytes());
         entry = entry.json("systemMessage", &message);
@@ -74,8 +75,8 @@ pub fn append_compaction(
     chain.change
 }
 
-/// Returns the branch summary with this `fromId` on the path to the leaf, below `ancestor`; the
-/// nearest to the leaf if there are several.
+/// Returns the branch summary with this `fromId` on the path to the leaf, below `ancestor`. If
+/// there are several, returns the one nearest to the leaf.
 pub fn find_branch_summary(
     reader: &EntryReader,
     from_id: &Text,
@@ -102,8 +103,9 @@ pub fn find_branch_summary(
 /// Returns the change that appends a summary of a branch below `parent` and, if `label` is given, a
 /// label on the summary.
 ///
-/// `from` is the entry that the summary refers to: by the agent's rule, the end of the branch or
-/// where it begins (`AgentConstants::from_id_is_branch_start`). For the root, `fromId` is `root`.
+/// `from` is the entry that the summary refers to. Depending on the agent, this is the end of the
+/// branch, or the entry at which the branch begins (`AgentConstants::from_id_is_branch_start`). For
+/// the root, `fromId` is `"root"`.
 pub fn append_branch_summary(
     session: &Session,
     from: Position,
@@ -120,7 +122,7 @@ pub fn append_branch_summary(
         .text("summary", &summary.text)
         .json("details", &summary.details);
     chain.add_entry(add_origin(entry, session.agent(), summary));
-    // The chain now ends with the summary.
+    // The chain now ends with the summary, so `parent` is its id.
     if let Some(label) = label
         && let Some(summary_id) = chain.parent.clone()
     {
@@ -129,7 +131,7 @@ pub fn append_branch_summary(
     chain.change
 }
 
-/// Returns `details`: the lists of files, as both agents store them.
+/// Returns the member `details` of a summary: the lists of files, as both agents store them.
 pub fn details(files: &FileLists) -> Vec<u8> {
     Object::new()
         .json("readFiles", &text_array(&files.read_files))
@@ -137,8 +139,8 @@ pub fn details(files: &FileLists) -> Vec<u8> {
         .finish()
 }
 
-/// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents
-/// store this also if it is false.
+/// Adds the usage, if the agent stores it, and the member that says whether a hook supplied the
+/// summary. Both agents store this member even if it is false.
 fn add_origin(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
     let mut entry = entry;
     if agent.constants().stores_usage

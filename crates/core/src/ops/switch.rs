@@ -1,8 +1,8 @@
-//! A lasting move of the leaf.
+//! Moves the leaf permanently, by appending a mark.
 //!
-//! The agents keep the current position in memory and write nothing when it moves. pisess appends
-//! an entry, the mark, at the new position: the last entry of the file is the leaf, and no model
-//! sees a `custom` entry of an unknown type.
+//! The agents keep the current position in memory, and write nothing when it moves. pisess appends
+//! a mark below the new position: a `custom` entry of a type of its own, which is not sent to a
+//! model. As the last entry of the file, the mark becomes the leaf.
 
 use super::chain::Chain;
 use super::{IdSource, parent_id};
@@ -22,11 +22,11 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK_TYPE: &str = "pisess.switch";
 
-/// Plans a move of the leaf to a position, and optionally a label: the entry to label, and its
-/// name.
+/// Plans a move of the leaf to a position. If `label` is given, it is an entry to label and the
+/// name of the label.
 ///
-/// The change has a mark below the position, unless the leaf is there already, then the label,
-/// unless the entry has it already. So it is empty if there is nothing to do.
+/// A mark is added unless the leaf is already at the position, and the label unless the entry
+/// already has it. If there is nothing to do, the change is empty.
 pub fn switch(
     reader: &EntryReader,
     position: Position,
@@ -40,8 +40,6 @@ pub fn switch(
     } else {
         session.leaf.into()
     };
-    // The last entry of a file is its leaf, so a mark below the position moves the leaf there. A mark
-    // is a `custom` entry, which the agents do not send to the model.
     let mut chain = Chain::with_parent(session, parent, id_source);
     if needs_mark {
         let from = parent_id(session, session.leaf.into());
@@ -57,8 +55,8 @@ pub fn switch(
     Ok(chain.change)
 }
 
-/// Whether the position is the leaf, or only marks and labels lie between the two. A switch to it
-/// would change nothing that a model sees.
+/// Whether a position is the leaf, or only marks and labels are between the position and the leaf.
+/// Then a switch to the position would change nothing that a model sees.
 fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
     let mut current = session.leaf;
@@ -71,14 +69,15 @@ fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     Ok(Position::from(current) == position)
 }
 
-/// A move of the leaf, as its mark records it.
+/// A move of the leaf, as recorded in a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafMove {
-    /// The leaf before; `None` if the session has no entry with the recorded id.
+    /// The leaf before the move; `None` if the session has no entry with the recorded id.
     pub from: Option<Position>,
     /// The new position; `None` if the session has no entry with the recorded id.
     pub to: Option<Position>,
-    /// The ids of the entries that the move takes back, if `pisess undo` made it.
+    /// The ids of the entries that the move undoes, if the mark is of `pisess undo`; otherwise
+    /// empty.
     pub undone_ids: Vec<Text<'static>>,
 }
 
@@ -107,7 +106,7 @@ pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMov
     })
 }
 
-/// Returns the position that a mark records as an id; `null` is the root. Returns `None` if the
+/// Returns the position with the id that a mark records; `null` is the root. Returns `None` if the
 /// session has no entry with this id.
 fn recorded_position(session: &Session, id: Option<Raw>) -> Option<Position> {
     let id = id?;
@@ -156,8 +155,8 @@ fn is_mark_or_label(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(reader.session().entry(ix).kind == Kind::Label || is_mark(reader, ix)?)
 }
 
-/// Returns the leaf as it was before an entry was appended: as it was after the entry before it in
-/// the file. Before the first entry, it was the root.
+/// Returns the leaf as it was just before an entry was appended. It is determined by the entries
+/// before it in the file; before the first entry, the leaf was the root.
 pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     let mut previous = ix.previous();
     while let Some(earlier) = previous {
@@ -170,8 +169,8 @@ pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     Ok(Position::Root)
 }
 
-/// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a
-/// `leaf` record.
+/// Returns the leaf as it was just after an entry was appended: the entry itself or, for a `leaf`
+/// record, its target.
 fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     if reader.session().entry(ix).kind != Kind::Leaf {
         return Ok(Position::Entry(ix));
@@ -180,11 +179,11 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     Ok(target.into())
 }
 
-/// Returns the leaf before its last move to another branch, or to another entry of the same branch;
-/// `None` if it never moved.
+/// Returns the leaf before its last move; `None` if it never moved. An appended entry that
+/// continues from the leaf is not a move.
 ///
-/// The entries are searched from the last one backwards for one that shows a move: a mark, or an
-/// entry that was not appended below the leaf. Marks at the position found are skipped.
+/// Searches backwards from the last entry for one that shows a move: a mark, or an entry that was
+/// not appended below the leaf of that time. Marks at the position before the move are skipped.
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
     let mut ancestry = None;
@@ -199,12 +198,13 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     Ok(None)
 }
 
-/// Returns the leaf before the move that an entry shows; `None` if it shows no move.
+/// Returns the leaf before the move that an entry shows; `None` if the entry does not show a move.
 ///
-/// A mark records its move. Any other entry shows a move if its parent is not the leaf that the
-/// entries before it in the file left behind.
+/// A mark records its move. Any other entry shows a move if its parent was not the leaf just before
+/// the entry was appended.
 ///
-/// `ancestry` is set when it is first needed, for the other calls with the same session.
+/// `ancestry` is a cache for all calls with the same session. It is computed when it is first
+/// needed.
 fn leaf_before_move(
     reader: &EntryReader,
     ix: EntryIx,
@@ -217,7 +217,7 @@ fn leaf_before_move(
     if let Some(mark) = &mark
         && let Some(from) = mark.from
     {
-        // A mark of `undo` may only restore a label, a name or an edit.
+        // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
         let has_moved = mark.to != Some(from);
         return Ok(if has_moved { Some(from) } else { None });
     }
@@ -231,13 +231,13 @@ fn leaf_before_move(
     if position == before {
         return Ok(None);
     }
-    // A mark whose `from` is not in the session was written for a move all the same.
+    // This mark records a move although its `from` is not in the session.
     if mark.is_some() {
         return Ok(Some(before));
     }
 
-    // Another program may have appended a label or a mark below the leaf of a running agent, which
-    // then continued above it. That is no move.
+    // Another program may have appended a label or a mark below the leaf of a running agent. The
+    // agent then continued from its own leaf, above the label or mark, which is not a move.
     let before_notes = skip_marks_and_labels(reader, before)?;
     let (Position::Entry(before_notes), Position::Entry(after)) = (before_notes, after) else {
         return Ok(None);
@@ -249,8 +249,8 @@ fn leaf_before_move(
     Ok(Some(before))
 }
 
-/// Returns the mark of a move between two positions, given by their ids; `None` is the root.
-/// `undone_ids` are the ids of the entries that an `undo` takes back; any other move has none.
+/// Returns the mark of a move from one position to another, given by their ids; `None` is the root.
+/// `undone_ids` are the ids of the entries that an `undo` undoes; empty for any other move.
 pub(super) fn new_mark(from: Option<&Text>, to: Option<&Text>, undone_ids: &[Text]) -> Object {
     let undone_ids: Vec<_> = undone_ids.iter().map(encode_to_vec).collect();
     let data = Object::new()

@@ -1,4 +1,5 @@
-//! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
+//! Selects and arranges the rows of the tree, with the filters and the search of the session's
+//! agent.
 
 use crate::agents::row::search::{matches_query, parse_query};
 use crate::session::Session;
@@ -16,7 +17,7 @@ use std::ops::Range;
 
 pub use crate::session::tree::Layout;
 
-/// The agents' filter modes, and two of pisess: `Failed` and `Images`.
+/// The filter modes of the agents, and two that only pisess has: `Failed` and `Images`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Filter {
     /// All but settings and bookkeeping
@@ -36,24 +37,25 @@ pub enum Filter {
     All,
 }
 
-/// What a view shows, and how.
+/// The content and the layout of a view.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewOptions<'q> {
     /// The entries that are shown.
     pub filter: Filter,
-    /// What the shown entries are searched for, as in the agent's own tree; empty for no search.
+    /// The search query, as in the tree of the agent: only entries that match are shown. Empty for
+    /// no search.
     pub query: &'q str,
-    /// How the rows are laid out.
+    /// The layout of the rows.
     pub layout: Layout,
 }
 
-/// A tree ready to be drawn: rows in drawing order.
+/// A tree ready to be drawn, with its rows in drawing order.
 #[derive(Debug)]
 pub struct TreeView<'a> {
     /// The session.
     pub session: &'a Session,
     labels: Labels<'a>,
-    /// How the rows are laid out.
+    /// The layout of the rows.
     pub layout: Layout,
     /// The position of each row.
     pub tree_rows: Vec<TreeRow>,
@@ -61,24 +63,25 @@ pub struct TreeView<'a> {
     is_active: Vec<bool>,
     /// By entry: whether it has a row.
     is_visible: Vec<bool>,
-    /// The entry that is drawn as the leaf.
+    /// The entry that is drawn as the leaf, which need not be the leaf of the session.
     pub leaf: Option<EntryIx>,
-    /// For each tool result, the index of the call that it answers among the calls of the session;
-    /// `None` if there is none.
+    /// For each tool result of the session, the index of the call that it answers in
+    /// `Collected::tool_calls`; `None` if there is none.
     answered_calls: Vec<Option<u32>>,
-    /// The words to search for.
+    /// The words of the search query.
     pub words: SearchWords,
-    /// The renderers' texts for the rows of entries, each on one line.
+    /// The texts that external renderers made for the rows of entries, each of one line.
     pub rendered: HashMap<EntryIx, Text<'static>>,
-    /// The entries that `undo` took back.
+    /// The entries that `undo` has undone.
     pub undone: HashSet<EntryIx>,
-    /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved
-    /// before it, to another branch.
+    /// Only in a live view, where each entry is drawn as when it was written and was the leaf: maps
+    /// an entry to the position on another branch to which the leaf had moved before the entry was
+    /// written. `None` in other views.
     leaf_moves: Option<HashMap<EntryIx, Position>>,
 }
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with
-/// rows and, if the query contains words to search for, with a search for them.
+/// rows and, if there is a query, with a search for its words.
 pub fn build_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,
@@ -87,8 +90,9 @@ pub fn build_view<'a>(
     build_selected_view(session, leaf, options, |_| true)
 }
 
-/// Filters and lays out the entries of a range. The range is laid out as if it were the active
-/// path, in one column; the leaf and the active path of the view are those of the session.
+/// Filters and lays out the entries of a range. For the layout, the end of the range is the leaf,
+/// so that the range is drawn in one column. In the view, the leaf and the active path are those of
+/// the session.
 pub fn build_range_view<'a>(
     session: &'a Session,
     range: EntryRange,
@@ -140,11 +144,11 @@ fn build_selected_view<'a>(
     }
 }
 
-/// Returns a view of new entries as they are written, without a layout. Each is a row by itself, in
-/// the order of the file. `entries` are the new ones.
+/// Returns a live view of the new entries `entries`: one row per entry, in file order, without a
+/// layout.
 ///
-/// Two kinds of entries are shown even if the filter hides them: labels, unless only user messages
-/// are shown; and with the filters `Default` and `NoTools`, entries that continue on another
+/// Two kinds of entries are shown even if the filter hides them: labels, except with the filter
+/// `UserOnly`; and, with the filters `Default` and `NoTools`, entries that continue on another
 /// branch.
 pub fn build_live_view<'a>(
     session: &'a Session,
@@ -169,8 +173,8 @@ pub fn build_live_view<'a>(
         }
         tree_rows.push(TreeRow::new(entry));
 
-        // A move of the leaf is shown with the first shown entry below it: the leaf may have moved
-        // before this entry, or before a hidden entry above it.
+        // A move of the leaf is shown with the first shown entry after the move. So the hidden
+        // ancestors of this entry are checked, too.
         for ix in session.ancestors(Some(entry)) {
             if ix != entry && is_shown(ix) {
                 break;
@@ -184,7 +188,7 @@ pub fn build_live_view<'a>(
 
     let mut answered_calls = Vec::with_capacity(session.collected.tool_results.len());
     for result in &session.collected.tool_results {
-        // Earlier results are not drawn, so their calls are not searched for.
+        // Results before the new entries are not drawn, so their calls are not needed.
         let is_earlier = entries.first().is_none_or(|&first| result.entry < first);
         answered_calls.push(if is_earlier {
             None
@@ -202,7 +206,7 @@ pub fn build_live_view<'a>(
     }
 }
 
-/// Whether a live view shows an entry although the filter hides it.
+/// Whether a live view shows an entry even if the filter hides it: see [`build_live_view`].
 fn overrides_filter(session: &Session, ix: EntryIx, filter: Filter) -> bool {
     if session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly {
         return true;
@@ -211,8 +215,8 @@ fn overrides_filter(session: &Session, ix: EntryIx, filter: Filter) -> bool {
         && non_adjacent_parent(session, ix).is_some()
 }
 
-/// Returns the parent of an entry if that is not the entry before it in the file. The leaf had then
-/// moved to the parent before the entry was written.
+/// Returns the parent of an entry if it is not the entry before it in the file. If so, the leaf had
+/// moved to that parent before the entry was written.
 fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     let parent = session.entry(ix).parent;
     if parent == ix.previous() {
@@ -221,7 +225,8 @@ fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     Some(parent.into())
 }
 
-/// Returns the index of the last call in the file with the id of a result.
+/// Returns the index, in `Collected::tool_calls`, of the last call in the file that a result can
+/// answer; `None` if there is none.
 fn find_last_call(session: &Session, result: &EntryText) -> Option<u32> {
     let id = session.bytes(result.text);
     let calls = &session.collected.tool_calls;
@@ -231,8 +236,8 @@ fn find_last_call(session: &Session, result: &EntryText) -> Option<u32> {
     Some(index as u32)
 }
 
-/// Returns a view without rows or layout, for callers that list entries in another order, and need
-/// only the texts of their rows. No entry counts as visible.
+/// Returns a view without rows and layout, for callers that list entries in another order and need
+/// only their texts. No entry counts as visible.
 pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> TreeView<'a> {
     let is_active = active_mask(session, leaf);
     let answered_calls = find_answered_calls(session, &is_active);
@@ -245,8 +250,8 @@ pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> T
     }
 }
 
-/// Returns a view without rows and marks, as the base of the others: each sets the fields that it
-/// needs.
+/// Returns an empty view, from which the other functions build theirs by setting the fields that
+/// they need.
 fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx>) -> TreeView<'a> {
     TreeView {
         session,
@@ -265,7 +270,7 @@ fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx
 }
 
 impl<'a> TreeView<'a> {
-    /// Returns the row of an entry, without marks and label.
+    /// Returns the text of an entry's row, without marks and label.
     pub fn row_text(&self, ix: EntryIx) -> Text<'a> {
         match self.answered_call(ix) {
             Some(call) => self.session.text(call.row),
@@ -273,7 +278,7 @@ impl<'a> TreeView<'a> {
         }
     }
 
-    /// Whether `undo` took the entry back, and it is not on the path to the leaf.
+    /// Whether `undo` has undone the entry, and the entry is not on the path to the leaf.
     pub fn is_undone(&self, ix: EntryIx) -> bool {
         self.undone.contains(&ix) && !self.is_active(ix)
     }
@@ -289,7 +294,7 @@ impl<'a> TreeView<'a> {
             .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        // A view without rows has none.
+        // An empty view has no answered calls.
         let call_index = *self.answered_calls.get(result_index)?;
         collected.tool_calls.get(call_index? as usize)
     }
@@ -299,15 +304,16 @@ impl<'a> TreeView<'a> {
         self.labels.get(ix)
     }
 
-    /// Returns where the entry or its label contains a searched word; `None` if only its row
-    /// matches: oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
+    /// Returns the place where the entry or its label contains a word of the query. `None` if no
+    /// field contains one: the search of oh-my-pi is fuzzy, and that of pi also finds words that
+    /// are only in the row.
     pub fn find_hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(matches) = self.session.search_matches(ix)
             && let Some(hit) = &matches.hit
         {
             return Some(Cow::Borrowed(hit));
         }
-        // Loading locates words only in fields with content.
+        // The search at loading covers only fields with content, so these texts are searched here.
         let texts = [
             ("label", self.label(ix)),
             ("message.role", self.session.role_name(ix)),
@@ -323,28 +329,28 @@ impl<'a> TreeView<'a> {
         None
     }
 
-    /// Whether the entry is on the path to the leaf.
+    /// Whether the entry is on the path to the leaf; always true in a live view.
     pub fn is_active(&self, ix: EntryIx) -> bool {
         self.is_live() || self.is_active[ix.index()]
     }
 
-    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is
-    /// shown. The agents select the same entry.
+    /// Returns the entry whose row is marked as the leaf: the leaf or, if it is not shown, its
+    /// nearest shown ancestor. The agents select the same entry.
     pub fn marked_entry(&self) -> Option<EntryIx> {
         self.session
             .ancestors(self.leaf)
             .find(|ix| self.is_visible[ix.index()])
     }
 
-    /// Returns the nearest ancestor that is shown.
+    /// Returns the nearest shown ancestor of an entry.
     pub fn shown_ancestor(&self, ix: EntryIx) -> Option<EntryIx> {
         self.session
             .ancestors(self.session.entry(ix).parent)
             .find(|ix| self.is_visible[ix.index()])
     }
 
-    /// Returns the id of the entry that a label entry labels. `None` in a view that is not live:
-    /// there, a label is shown on the row of that entry.
+    /// Returns the id of the entry that a label entry labels. `None` if the view is not live,
+    /// because a label is then shown on the row of the labelled entry.
     pub fn label_target(&self, ix: EntryIx) -> Option<Text<'a>> {
         if !self.is_live() {
             return None;
@@ -356,19 +362,20 @@ impl<'a> TreeView<'a> {
         Some(self.session.text(changes[index].target))
     }
 
-    /// Whether each entry is drawn as when it was written.
+    /// Whether this is a live view, in which each entry is drawn as when it was written.
     pub fn is_live(&self) -> bool {
         self.leaf_moves.is_some()
     }
 
-    /// Returns where the leaf had moved before an entry was written, if that is on another branch
-    /// than what was written before.
+    /// Returns the position on another branch to which the leaf had moved before an entry was
+    /// written; `None` if it had not, or if the view is not live.
     pub fn leaf_moved_to(&self, ix: EntryIx) -> Option<Position> {
         self.leaf_moves.as_ref()?.get(&ix).copied()
     }
 
-    /// Returns the range of the rows that are at most `distance` rows from the row marked as the
-    /// leaf; from the first row if none is marked. Without a `distance`, returns all rows.
+    /// Returns the range of the rows that are at most `distance` rows away from the row marked as
+    /// the leaf. If no row is marked, the distance is measured from the first row. If `distance` is
+    /// `None`, returns all rows.
     ///
     /// `rows` has the entry of each row, in order.
     pub fn rows_around_leaf(
@@ -387,14 +394,14 @@ impl<'a> TreeView<'a> {
         start..row_count.min(end)
     }
 
-    /// Whether the entry is the leaf.
+    /// Whether the entry is the leaf; always true in a live view.
     pub fn is_leaf(&self, ix: EntryIx) -> bool {
         self.is_live() || self.leaf == Some(ix)
     }
 }
 
-/// Whether a filter shows an entry of a session whose leaf is `leaf`, by the rules of the session's
-/// agent. A reply without text is hidden by all filters but `All`, unless it is the leaf.
+/// Whether a filter shows an entry, by the rules of the session's agent. All filters but `All` hide
+/// a reply without text, unless it is `leaf`.
 pub fn filter_shows(
     session: &Session,
     labels: &Labels,
@@ -406,7 +413,8 @@ pub fn filter_shows(
     if filter == Filter::All {
         return true;
     }
-    // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
+    // Both agents hide these entries in every mode. pisess shows them in the mode `all`, which is
+    // handled above.
     let visibility = entry.kind.tree_visibility(session.dialect);
     let is_hidden_reply = entry.flags.contains(Flags::SILENT) && leaf != Some(ix);
     if is_hidden_reply || visibility == TreeVisibility::Never {
@@ -423,17 +431,17 @@ pub fn filter_shows(
     }
 }
 
-/// A search of rows.
+/// A search for entries by the words of a query.
 struct RowSearch<'s> {
     session: &'s Session,
     words: SearchWords,
-    /// The query of oh-my-pi's fuzzy search: UTF-16 words, each of which must resemble one of the
-    /// row. `None` for pi, which has no such search.
+    /// The words of the query, in UTF-16, for oh-my-pi's fuzzy search: each must resemble a word of
+    /// the row. `None` for pi, which has no fuzzy search.
     fuzzy: Option<Vec<Vec<u16>>>,
 }
 
 impl<'s> RowSearch<'s> {
-    /// Parses a query, in the way of the session's agent.
+    /// Parses a query as the session's agent does.
     fn new(session: &'s Session, query: &str) -> Self {
         let fuzzy = if session.agent().has_fuzzy_search() {
             Some(parse_query(query))
@@ -447,14 +455,14 @@ impl<'s> RowSearch<'s> {
         }
     }
 
-    /// Whether an entry matches: its fields and its label together contain all words, or the
-    /// agent's own fuzzy search finds it. A query without words matches all entries.
+    /// Whether an entry matches: if its fields and its label together contain all words, or if the
+    /// agent's fuzzy search finds it. A query without words matches all entries.
     fn is_match(&self, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;
         }
-        // The words in the fields of an entry were found when the session was loaded, but labels
-        // are entries of their own.
+        // The words in the fields of an entry were found when the session was loaded. A label is
+        // another entry, so it is searched here.
         let label = labels.get(ix);
         let mut is_found = match self.session.search_matches(ix) {
             Some(matches) => matches.words.clone(),
@@ -471,7 +479,7 @@ impl<'s> RowSearch<'s> {
         let Some(query) = &self.fuzzy else {
             return false;
         };
-        // The agent also puts the label before the other fields.
+        // The agent searches the same text: the label before the other fields.
         let fields = self.session.fuzzy_text(ix);
         match label {
             Some(label) => matches_query(query, &format!("{label} {fields}")),
@@ -480,8 +488,9 @@ impl<'s> RowSearch<'s> {
     }
 }
 
-/// Returns, for each tool result in file order, the index of the call that it answers, if there is
-/// one. Of calls with the same id, the last one in drawing order counts, as in the agents.
+/// Returns, for each tool result in file order, the index of the call that it answers; `None` if
+/// there is none. If several calls have the same id, the last one in drawing order counts, as in
+/// the agents.
 fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>> {
     let results = &session.collected.tool_results;
     if results.is_empty() {
@@ -496,7 +505,7 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
     let mut call_indexes: Vec<u32> = (0..calls.len() as u32).collect();
     call_indexes.sort_by_key(|&index| drawing_order[calls[index as usize].entry.index()]);
 
-    // A later call replaces an earlier one with its id.
+    // A later call replaces an earlier one with the same id.
     let mut call_by_id: HashMap<&[u8], u32> = HashMap::default();
     for index in call_indexes {
         call_by_id.insert(session.bytes(calls[index as usize].id), index);

@@ -1,9 +1,9 @@
-//! Takes back the last operation, by appending. The file itself is the log.
+//! Undoes the last operation by appending entries. The file itself is the log of operations.
 //!
-//! The last entry decides what the operation was. Labels, names and context edits are taken back by
-//! new entries that restore the state before; everything else by moving the leaf to where it was.
-//! Entries of one write have the same timestamp, and are one operation. A mark ([`super::switch`])
-//! records which entries are taken back, so that the next undo passes over them:
+//! The entries of one write have the same timestamp, and are one operation. Labels, names and
+//! context edits are undone by new entries that restore the state before. Everything else is undone
+//! by moving the leaf back. A mark ([`super::switch`]) records which entries were undone, so that
+//! the next undo skips them:
 //!
 //! ```text
 //! a ─ b ─ label ─ compaction                              the file
@@ -28,8 +28,9 @@ use std::io;
 
 /// Returns the entries of the last operation that is not undone yet, in file order; at least one.
 ///
-/// An operation is what one write appended. A reply of the model is not an operation of a user, and
-/// is refused. A copy of a reply is one if `pisess pick` made it.
+/// An operation is the set of entries that one write appended. If the last one is a reply of the
+/// model, it is refused, because it is not an operation of the user. A copy of a reply that `pisess
+/// pick` made is an operation.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     operation_before(reader, &mut BackwardWalk::new(reader.session()))
 }
@@ -37,14 +38,15 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
 /// The operations that can be undone.
 #[derive(Debug)]
 pub struct UndoableOperations {
-    /// The entries of each, in file order. The operation that `undo` takes back first comes first.
+    /// The entries of each operation, in file order. The operation that is undone first comes
+    /// first.
     pub operations: Vec<Vec<EntryIx>>,
-    /// Why no further operation can be undone.
+    /// The reason why no further operation can be undone.
     pub stop: Refusal,
 }
 
-/// Returns the operations that can be undone one after the other. Each is one that
-/// [`last_operation`] returns once those before it in the list are undone.
+/// Returns the operations that can be undone one after the other: those that [`last_operation`]
+/// would return if each was undone before the next call.
 pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     let mut walk = BackwardWalk::new(reader.session());
     let mut operations = Vec::new();
@@ -57,11 +59,11 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     }
 }
 
-/// Returns the entries of the next operation of a walk, in file order; at least one. Entries
-/// without an id are left out.
+/// Advances a walk to the next operation that is not undone. Returns its entries in file order,
+/// without entries that have no id; at least one.
 ///
 /// # Errors
-/// If no operation is left, or if the next is a reply of the model, which `pop` takes back.
+/// If no operation is left, or if the next one is a reply of the model, which `pop` can undo.
 fn operation_before(
     reader: &EntryReader,
     walk: &mut BackwardWalk,
@@ -74,7 +76,7 @@ fn operation_before(
         ));
     };
 
-    // `undo` takes back what the user did. A copy of a reply was made by `pick`.
+    // `undo` is for operations of the user. `pick`, which makes copies of replies, is one.
     if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
     {
@@ -89,8 +91,8 @@ fn operation_before(
     Ok(entries.collect())
 }
 
-/// Returns the noun for a message of the model or of a tool, for a refusal; `None` for any other
-/// entry. Such a message is not an operation of a user, so `undo` leaves it to `pop`.
+/// Returns what a refusal calls a message of the model or of a tool; `None` for any other entry.
+/// Such a message is not an operation of the user, so `undo` leaves it to `pop`.
 fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
     if session.is_message(ix, Role::Assistant) {
         Some("reply")
@@ -101,9 +103,9 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
     }
 }
 
-/// Returns the leaf before an operation, given its entries; `None` if it only annotated the
-/// session, so that the leaf stays where it is. If the operation moved the leaf, its mark has
-/// recorded it.
+/// Returns the leaf before an operation, given the entries of the operation. `None` if it only
+/// annotated the session, so that the leaf need not move. If the operation moved the leaf, the leaf
+/// before is read from its mark.
 pub fn leaf_before_operation(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -125,12 +127,12 @@ pub fn leaf_before_operation(
     skip_marks(reader, leaf).map(Some)
 }
 
-/// Returns the entries that undo an operation, the last of which is the mark. `leaf_before` is the
-/// position that [`leaf_before_operation`] returned: the new entries are below it. If it is `None`,
-/// the operation only annotated the session, and they are below the present leaf.
+/// Returns the entries that undo an operation; the last is the mark. `leaf_before` is the result of
+/// [`leaf_before_operation`], below which the new entries are placed. If it is `None`, they are
+/// below the current leaf.
 ///
 /// Labels and the name are restored in both cases. Context edits are restored only if the leaf
-/// stays: a leaf that moves away from an edit no longer has it above.
+/// stays: after a move, the edit is no longer on the path to the leaf, so it has no effect.
 pub fn undo(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -153,8 +155,8 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that `undo` took back by moving the leaf, without those in use again: an
-/// entry is in use again if a descendant of it is neither undone nor bookkeeping.
+/// Returns the entries that `undo` has undone by moving the leaf. Entries that are in use again are
+/// left out: those with a descendant that is neither undone nor bookkeeping.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
@@ -179,7 +181,8 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
 fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     // By entry: whether a descendant is in use.
     let mut has_use_below = vec![false; session.entries.len()];
-    // Children before their parents, so that all descendants of an entry come before it.
+    // Children come before their parents, so that all descendants of an entry are visited before
+    // it.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
         let entry = session.entry(ix);
@@ -196,9 +199,9 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     }
 }
 
-/// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its
-/// line. Such a mark is on another branch than the entry before it, perhaps below labels or a name
-/// that [`undo`] restored in the same write.
+/// Whether an entry may be the mark of an undo that moved the leaf. Decided without reading the
+/// line: such a mark is not a child of the entry before it, or it follows a label or a name that
+/// [`undo`] restored in the same write.
 fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     if entry.kind != Kind::Custom {
@@ -213,7 +216,7 @@ fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     entry.parent != before || is_below_restored
 }
 
-/// The first and the last entry that one operation wrote.
+/// The first and the last entry of one write.
 struct WriteRange {
     first: EntryIx,
     last: EntryIx,
@@ -221,9 +224,9 @@ struct WriteRange {
 
 /// A walk through the operations of a file, from its end.
 struct BackwardWalk {
-    /// The last entry that was not passed yet.
+    /// The last entry that was not visited yet.
     next: Option<EntryIx>,
-    /// The ids of entries that an undo, which was passed, has taken back.
+    /// The ids of entries that the visited undos have undone.
     undone: HashSet<Text<'static>>,
 }
 
@@ -235,8 +238,8 @@ impl BackwardWalk {
         }
     }
 
-    /// Returns the next operation that was not taken back; `None` if there is none. Records of the
-    /// agent are passed over, as is each undo together with what it took back.
+    /// Returns the next operation that is not undone; `None` if there is none. Skips records of the
+    /// agent, and each undo together with the entries that it has undone.
     fn next_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
         let session = reader.session();
         while let Some(last) = self.next {
@@ -245,7 +248,8 @@ impl BackwardWalk {
                 continue;
             }
             match read_move(reader, last)? {
-                // What this undo has taken back comes before it in the file.
+                // The entries that this undo has undone are before it in the file, so they are
+                // visited later.
                 Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
                     self.next = entry_before_undo(session, last, &undo_mark);
                     self.undone.extend(undo_mark.undone_ids);
@@ -261,7 +265,8 @@ impl BackwardWalk {
     }
 }
 
-/// Returns the entry before the write of an undo, of which `mark_ix` is the last entry: the mark.
+/// Returns the entry before the first entry of an undo. `mark_ix` is the last entry of the undo:
+/// its mark.
 ///
 /// The labels, names and edits that the undo restored are directly before the mark. They form a
 /// chain that begins below the position to which the undo moved the leaf.
@@ -288,12 +293,12 @@ const SESSION_EXIT: &str = "session_exit";
 /// How `undo` treats an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UndoKind {
-    /// A record that an agent writes on its own, and not an operation.
+    /// A record that an agent writes by itself, which is not an operation.
     Record,
-    /// It only annotates the session, so that the state before it can be restored where the leaf
-    /// is.
+    /// It only annotates the session. The state before is restored by a new entry, and the leaf
+    /// stays.
     Annotation,
-    /// It is taken back by moving the leaf, as is all that a user or a model did.
+    /// It is undone by moving the leaf back.
     Move,
 }
 
@@ -332,8 +337,8 @@ fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     }
 }
 
-/// Whether an entry is a record that an agent keeps for itself, and not an operation: one without
-/// an id, oh-my-pi's note of an exit, or one of a type that only records use or costs.
+/// Whether an entry is a record that an agent writes by itself, which is not an operation: an entry
+/// without an id, oh-my-pi's note of an exit, or an entry of a type that only records usage.
 fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let session = reader.session();
     let entry = session.entry(ix);
@@ -352,12 +357,12 @@ fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 /// Returns the first entry of the write that ends with `last`. A write is a chain in which each
 /// entry is directly after its parent in the file, and all have the same timestamp.
 ///
-/// A write that moves the leaf begins with its mark, so nothing before a mark belongs to it. The
-/// mark of an undo ends the write of that undo, so what follows it is another write.
+/// A mark that moves the leaf is the first entry of its write, so the walk upwards stops at a mark.
+/// The mark of an undo is the last entry of its write, so the walk also stops below such a mark.
 fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
     let written_at = session.entry(last).time_ms;
-    // Without a time, nothing shows what was written with it.
+    // Without a time, it is not known which entries were written together with this one.
     if written_at == Entry::NO_TIME {
         return Ok(last);
     }
@@ -385,8 +390,8 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
 /// Whether a message is a copy that `pisess pick` made: an earlier entry has the same message, byte
 /// for byte. An agent never stores a message twice, because a message includes its time.
 fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    /// The largest difference in the length of two lines with the same message, in bytes: the ids
-    /// and times of the entries differ. A line with a larger difference is not read.
+    /// The largest difference in length, in bytes, of two lines with the same message, whose ids
+    /// and times differ. A line with a larger difference is not read.
     const MAX_ENVELOPE_DIFFERENCE: u64 = 256;
 
     let session = reader.session();
@@ -407,12 +412,12 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared. Labels to clear come first, so that no
-/// two entries have the same label at any time.
+/// Restores the labels that the operation set or cleared. Labels are cleared before others are set,
+/// so that no two entries have the same label at any time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
 
-    // By the id of the labelled entry, its label before the operation, and at the end of the file.
+    // The label before the operation, and the current label, by the id of the labelled entry.
     let mut labels_before = HashMap::default();
     let mut labels_now = HashMap::default();
     let mut targets = Vec::new();
@@ -427,7 +432,7 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
         }
     }
 
-    // `false` sorts first: entries without a label before.
+    // `false` sorts first: entries that had no label before, whose label is cleared.
     targets.sort_by_key(|&target| label_of_target(session, &labels_before, target).is_some());
     let mut seen = HashSet::default();
     for target in targets {
@@ -442,8 +447,8 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     }
 }
 
-/// Returns the label of the entry with the id `target`, given the name in the last label change of
-/// each id. An empty name is no label.
+/// Returns the label of the entry with the id `target`; `None` if it has none. `names` has the name
+/// in the last label change of each id; an empty name means that the label was cleared.
 fn label_of_target<'s>(
     session: &'s Session,
     names: &HashMap<&[u8], Slice>,
@@ -456,7 +461,7 @@ fn label_of_target<'s>(
     Some(session.text(name))
 }
 
-/// Whether an entry is where the agent records the name of the session.
+/// Whether an entry is of the type in which the agent records the name of the session.
 fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
     let kind = if session.agent().constants().has_title_line {
         Kind::TitleChange
@@ -466,8 +471,8 @@ fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == kind
 }
 
-/// Restores the name of the session, if the operation changed it. If the agent keeps the name in a
-/// title line, that line changes as well.
+/// Restores the name of the session, if the operation changed it. If the agent also keeps the name
+/// in a title line, changes that line, too.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let name_entry = entries.iter().find(|&&ix| is_name_entry(session, ix));
@@ -478,7 +483,7 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     let mut earlier_entries = (0..entries[0].index()).rev().map(EntryIx::new);
     let old_name = match earlier_entries.find(|&ix| is_name_entry(session, ix)) {
         Some(earlier) => first_text(reader, earlier, &["name", "title"])?,
-        // A first `title_change` records the title before it.
+        // The operation wrote the first `title_change`, which records the title before it.
         None => first_text(reader, name_entry, &["previousTitle"])?,
     };
 
@@ -501,7 +506,7 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     Ok(())
 }
 
-/// Returns the text of the first of these members that an entry has; an empty text if it has none.
+/// Returns the text of the first of these members that an entry has; empty if it has none.
 fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Text<'static>> {
     reader.with_entry(ix, |entry| {
         for key in keys {
@@ -513,13 +518,14 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
     })
 }
 
-/// Restores what the model saw of each entry that the operation edited, by another edit. It has the
-/// content of the edit in effect before the operation or, without one, the stored content.
+/// For each entry that the operation edited for the model, adds an edit that restores the content
+/// before: that of the edit in effect before the operation or, without one, the stored content.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
 
-    // By target, the edit that was in effect before the operation: of its ancestors, the nearest.
+    // By target: the edit in effect before the operation, which is the nearest ancestor that edits
+    // it.
     let mut edits_before: HashMap<EntryIx, EntryIx> = HashMap::default();
     let above = session.ancestors(session.entry(entries[0]).parent);
     for edit in above.filter(is_edit) {

@@ -1,10 +1,11 @@
-//! E-mail addresses: no secrets, so they are kept, but reported.
+//! Finds e-mail addresses. They are not secrets, so they are kept, but they are reported.
 
 use std::collections::BTreeSet;
 
-/// Adds the e-mail addresses in a text, or in lines of JSON, to `addresses`, in small letters.
+/// Adds the e-mail addresses in a text, or in lines of JSON, to `addresses`, in lower case.
 ///
-/// `user@host:path`, as in the addresses of git over ssh, and `//user@host` are not e-mail.
+/// `user@host:path`, as in git addresses over ssh, and `//user@host` are logins, not e-mail
+/// addresses.
 pub fn collect_emails(bytes: &[u8], addresses: &mut BTreeSet<Vec<u8>>) {
     for at_sign in memchr::memchr_iter(b'@', bytes) {
         let before = &bytes[..at_sign];
@@ -17,14 +18,14 @@ pub fn collect_emails(bytes: &[u8], addresses: &mut BTreeSet<Vec<u8>>) {
         if start > 0 && before[start - 1] == b'\\' {
             start += 1;
         }
-        // Nothing, or only the character that is escaped, precedes the sign.
+        // Before the `@`, there is nothing, or only the second character of an escape.
         if start >= at_sign {
             continue;
         }
 
         let host_len = after.iter().take_while(|&&byte| is_host_byte(byte)).count();
         let mut host = after[..host_len].trim_ascii_end();
-        // The end of a sentence.
+        // The dot at the end of a sentence is not part of the host.
         if let Some(without_dot) = host.strip_suffix(b".") {
             host = without_dot;
         }
@@ -47,8 +48,8 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".-".contains(&byte)
 }
 
-/// Whether what follows an `@` is the host of an e-mail address, as `example.org` is. It is none in
-/// `package@2.0.1` and `icon@2x.png`.
+/// Whether the text after an `@` is the host of an e-mail address, such as `example.org`. In
+/// `package@2.0.1` and `icon@2x.png`, it is not.
 fn is_domain(host: &[u8]) -> bool {
     let labels: Vec<&[u8]> = host.split(|&byte| byte == b'.').collect();
     if labels.len() < 2 || labels.contains(&&b""[..]) {
@@ -57,7 +58,7 @@ fn is_domain(host: &[u8]) -> bool {
 
     let first_label = labels[0];
     let is_picture_scale = first_label.len() < 3 && first_label[0].is_ascii_digit();
-    // `org`, but not the last number of a version.
+    // A top-level domain such as `org`, which the last number of a version is not.
     let top_label = labels[labels.len() - 1];
     let is_top_domain = top_label.len() > 1 && top_label.iter().all(u8::is_ascii_alphabetic);
     is_top_domain && !is_picture_scale

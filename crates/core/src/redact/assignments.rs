@@ -1,9 +1,9 @@
-//! Values assigned to the names of secrets: `API_KEY=…`, `"password": "…"`, `--token …`,
+//! Finds values that are assigned to names of secrets: `API_KEY=…`, `"password": "…"`, `--token …`,
 //! `X-Auth-Key: …`.
 //!
-//! There is one mechanism for programs, settings, headers and command lines. Its parts are the name
-//! (`names.rs`), the operator and the value (here), and the judgement of the value
-//! (`resemblance.rs`). Each part is lenient; only all of them together make a secret.
+//! The same rules apply to programs, settings, headers and command lines. There are three parts:
+//! the name (`names.rs`), the operator and the value (this module), and the form of the value
+//! (`resemblance.rs`). Each part is checked leniently; a secret must pass all three checks.
 
 use super::expressions::{
     is_absolute_path, is_code, is_encoded_login, is_identifier, is_member_chain,
@@ -20,16 +20,16 @@ use std::sync::LazyLock;
 /// A secret that was assigned to a name.
 pub struct AssignedSecret {
     pub kind: &'static str,
-    /// The range of its name, without the dashes of an option.
+    /// The range of the name in the text, without the dashes of an option.
     pub name: Range<usize>,
-    /// The range of the secret.
+    /// The range of the secret in the text, without quotes.
     pub value: Range<usize>,
 }
 
-/// The kinds of secrets that are assigned.
+/// The kinds of secrets that this module finds.
 pub const KINDS: [&str; 3] = ["assigned-password", "assigned-secret", "url-parameter"];
 
-/// The words that names of secrets contain.
+/// The words of which a name of a secret contains at least one.
 const STEMS: [&str; 9] = [
     "pass",
     "pwd",
@@ -50,7 +50,7 @@ static STEM_FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
 });
 
 /// Calls `visit` with each secret that is assigned to a name in a text. Only names that contain one
-/// of [`STEMS`] are looked at, each once.
+/// of the `STEMS` are considered.
 pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
     let mut last_name_end = 0;
     for stem in STEM_FINDER.find_iter(text) {
@@ -86,8 +86,8 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
     }
 }
 
-/// Returns the kind of secret that the value of a member of a JSON object is, given its key; `None`
-/// if it is no secret. Key and value are as they are written in the line.
+/// Returns the kind of secret in the value of a JSON member, judged by the key and the value;
+/// `None` if the value is not a secret. Both are as written in the line, without quotes.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     // The same limits as for a value in text: see `read_value`.
     let has_space = value.iter().any(u8::is_ascii_whitespace);
@@ -96,7 +96,7 @@ pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
         return None;
     }
 
-    // An assignment refers to its name and its value by ranges of one text.
+    // An assignment has ranges of one text, so the key and the value are joined.
     let text = [key, value].concat();
     let member = Assignment {
         name: 0..key.len(),
@@ -108,14 +108,14 @@ pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     member.secret_kind(&text)
 }
 
-/// The maximum length of a name.
+/// The maximum number of bytes of a name before, and after, its stem.
 const LONGEST_NAME: usize = 80;
 
-/// The maximum length of a value.
+/// The maximum length of a value in bytes.
 const LONGEST_VALUE: usize = 4000;
 
-/// Returns the range of the name that contains a stem. On the first level of a line, the letter of an
-/// escape may be before the name, as in `\npassword`.
+/// Returns the range of the name that contains a stem. In undecoded JSON, the letter of an escape
+/// may precede the name, as in `\npassword`; it is not part of the name.
 fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     let before = &text[stem.start.saturating_sub(LONGEST_NAME)..stem.start];
     let after = &text[stem.end..text.len().min(stem.end + LONGEST_NAME)];
@@ -129,7 +129,7 @@ fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// A name, an operator and a value.
+/// A name and a value that is assigned to it.
 struct Assignment {
     /// The range of the name in the text, without the dashes of an option.
     name: Range<usize>,
@@ -137,33 +137,33 @@ struct Assignment {
     value: Range<usize>,
     /// Whether the value is in quotes.
     is_quoted: bool,
-    /// Whether the operator is one character without white space: `=`, as in a shell, or the `>`
-    /// of an XML element.
+    /// Whether the operator is one character without white space around it: `=`, as in a shell, or
+    /// the `>` of an XML element.
     is_compact: bool,
-    /// Whether the name is an option of a command line: dashes precede it.
+    /// Whether the name is an option of a command line, preceded by dashes.
     is_option: bool,
 }
 
-/// A value as it is written after an operator.
+/// A value after an operator.
 struct WrittenValue {
-    /// Its range in the text, without quotes.
+    /// The range of the value in the text, without quotes.
     range: Range<usize>,
     is_quoted: bool,
 }
 
-/// What is between a name and its value.
+/// The text between a name and its value.
 struct Operator {
-    /// Its end, where the value begins.
+    /// The offset of the end, where the value begins.
     end: usize,
-    /// Whether only a value in quotes may follow.
+    /// Whether a value must be in quotes after this operator.
     needs_quote: bool,
-    /// Whether it is one character without white space on either side.
+    /// Whether the operator is one character without white space on either side.
     is_compact: bool,
 }
 
 impl Assignment {
-    /// Reads the operator and the value after a name, which may begin with the dashes of an option.
-    /// `None` if nothing is assigned to the name.
+    /// Reads the operator and the value after a name. `None` if nothing is assigned to the name.
+    /// The name may begin with the dashes of an option.
     fn read(text: &[u8], dashed_name: Range<usize>) -> Option<Assignment> {
         let dashes = text[dashed_name.clone()]
             .iter()
@@ -175,8 +175,8 @@ impl Assignment {
         let operator = Operator::read(text, &name, is_option)?;
         let mut value = read_value(text, operator.end)?;
 
-        // In a declaration such as `password: str = "…"`, what follows the colon is a type, and the
-        // value comes after it.
+        // In a declaration such as `password: str = "…"`, a type follows the colon, and the value
+        // comes after the type.
         if !value.is_quoted
             && let Some(value_start) = value_start_after_type(text, &value.range)
         {
@@ -194,7 +194,7 @@ impl Assignment {
         })
     }
 
-    /// Returns the kind of the secret; `None` if the value is no secret.
+    /// Returns the kind of the secret; `None` if the value is not a secret.
     fn secret_kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
         let value = &text[self.value.clone()];
@@ -210,7 +210,7 @@ impl Assignment {
             return None;
         }
 
-        // The less a name promises, the more random the value must be.
+        // The less the name suggests a secret, the more random the value must be.
         let is_secret = match class {
             NameClass::Password => self.is_password(text),
             NameClass::Secret => self.is_key_or_token(text),
@@ -226,8 +226,9 @@ impl Assignment {
         }
     }
 
-    /// Whether this is `key=…` with a long random value: as the parameter of a request, the key of an
-    /// API. Elsewhere, `key` names anything.
+    /// Whether this is `key=…` with a long random value. To be called only for a parameter of a
+    /// request, where this is the key of an API: in other places, `key` may be the name of
+    /// anything.
     fn is_key_parameter(&self, text: &[u8]) -> bool {
         let value = &text[self.value.clone()];
         &text[self.name.clone()] == b"key"
@@ -237,10 +238,11 @@ impl Assignment {
             && is_random(value)
     }
 
-    /// Whether the value of a name such as `password` is one, not a word of ordinary text.
+    /// Whether the value of a name such as `password` is a password, not a word of ordinary text.
     fn is_password(&self, text: &[u8]) -> bool {
         let value = &text[self.value.clone()];
-        // Prose and code say `password: required`. Only in `PASSWORD=…` may letters alone be one.
+        // Prose and code contain `password: required`. So a value of letters only counts as a
+        // password only in `PASSWORD=…`.
         let is_strong = self.is_shell_variable(text) || has_digit_or_sign(value);
         value.len() >= SHORTEST_VALUE
             && is_strong
@@ -251,7 +253,8 @@ impl Assignment {
     /// Whether the value of a name such as `api_key` is a generated key or token.
     fn is_key_or_token(&self, text: &[u8]) -> bool {
         let value = &text[self.value.clone()];
-        // A variable of a shell or an option is meant for a value, so a short one suffices.
+        // A shell variable or an option is certainly followed by a value, so even a short one
+        // counts.
         let shortest = if self.is_shell_variable(text) || self.is_option {
             SHORTEST_VALUE
         } else {
@@ -264,20 +267,20 @@ impl Assignment {
             && !names::is_id_in(text, value)
     }
 
-    /// Whether the value of a name such as `session` lets a browser in, and does not only identify a
-    /// session in a log.
+    /// Whether the value of a name such as `session` is the secret of a browser session, not the id
+    /// of a session in a log.
     fn is_browser_session(&self, text: &[u8]) -> bool {
-        // A log writes an id after a colon or white space: `session: 1234`.
+        // Logs write an id after a colon or white space: `session: 1234`.
         if !self.is_compact {
             return false;
         }
         let value = &text[self.value.clone()];
-        // An id such as a UUID, which has 36 characters.
+        // A UUID has dashes and 36 characters.
         let is_id = value.contains(&b'-') && value.len() < SHORTEST_DASHED_SESSION;
         !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
     }
 
-    /// Whether this looks like a variable of a shell: the name has no small letters, and the
+    /// Whether this looks like a shell variable: the name has no lower-case letters, and the
     /// operator is one character without white space.
     fn is_shell_variable(&self, text: &[u8]) -> bool {
         let name = &text[self.name.clone()];
@@ -285,16 +288,16 @@ impl Assignment {
     }
 }
 
-/// The minimum length of the value of a key or token, unless it is that of a variable or an option.
+/// The minimum length of a key or token that is not assigned to a shell variable or an option.
 const SHORTEST_LOOSE_SECRET: usize = 8;
 
-/// The minimum length of the session of a browser.
+/// The minimum length of the value of a browser session.
 const SHORTEST_SESSION: usize = 20;
 
-/// The minimum length of the value of a session that contains a dash.
+/// The minimum length of the value of a browser session that contains a dash: longer than a UUID.
 const SHORTEST_DASHED_SESSION: usize = 40;
 
-/// Whether there is a digit, or a character that neither words nor paths have.
+/// Whether a value has a digit, or a character that is usual neither in words nor in paths.
 fn has_digit_or_sign(value: &[u8]) -> bool {
     value
         .iter()
@@ -302,11 +305,11 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
 }
 
 impl Operator {
-    /// Reads the operator after a name. Before it may be what closes the name, such as a quote or a
-    /// bracket, and then spaces. `None` if nothing is assigned to the name there.
+    /// Reads the operator after a name. A quote or bracket that closes the name, and spaces, may
+    /// precede it. `None` if there is no operator.
     ///
-    /// `is_option` is whether the name is an option of a command line, whose value may follow
-    /// without an operator.
+    /// `is_option` is whether the name is an option of a command line. Its value may follow after a
+    /// space only; the operator then has no characters.
     fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
         // `"name"`, `name)` and `["name"]` are closed before the operator.
         let closed_end = skip_characters(text, name.end, b"\"'`)]", 3);
@@ -315,7 +318,7 @@ impl Operator {
         let is_apart = start > name.end;
         let is_element = text[..name.start].ends_with(b"<");
         match &text[start..] {
-            // Comparisons, and the path of a module.
+            // Comparisons, and the `::` of a path, assign nothing.
             [b'=' | b'!', b'=' | b'~', ..] => None,
             [b':', b':', ..] => None,
 
@@ -325,7 +328,7 @@ impl Operator {
             [b':', b'-', ..] => Some(Operator::with_width(text, start, 2, is_apart)),
             [b'=', ..] => Some(Operator::with_width(text, start, 1, is_apart)),
 
-            // A value that follows on the next line is in quotes.
+            // A value on the next line must be in quotes.
             [b':', ..] => {
                 let end = skip_space(text, start + 1);
                 let is_on_line = !text[start..end].contains(&b'\n');
@@ -340,7 +343,8 @@ impl Operator {
             [b'>', ..] if is_element => Some(Operator::with_width(text, start, 1, is_apart)),
             // An argument in quotes.
             [b'(', ..] => Some(Operator::before_quote(skip_space(text, start + 1))),
-            // The next argument, item or member: the value itself in quotes, or the member `value`.
+            // The name is the value of an argument, item or member. The secret is the next one, in
+            // quotes, or the value of a member `value`.
             [b',', ..] if is_closed => {
                 let next = skip_space(text, start + 1);
                 match read_pair_operator(text, next) {
@@ -353,7 +357,7 @@ impl Operator {
                 if let Some(pair) = read_pair_operator(text, skip_space(text, start)) {
                     return Some(pair);
                 }
-                // Only spaces are between an option or the variable of a command and its value.
+                // Only spaces separate an option, or the variable of a command, from its value.
                 let is_spaced = is_apart && !is_closed;
                 if is_spaced && (is_option || follows_command(&text[..name.start])) {
                     return Some(Operator::with_width(text, start, 0, is_apart));
@@ -363,8 +367,8 @@ impl Operator {
         }
     }
 
-    /// Returns the operator of `width` bytes at `start`, and the white space after it. `is_apart`
-    /// is whether anything is between it and the name.
+    /// Returns the operator of `width` bytes at `start`, including the white space after it.
+    /// `is_apart` is whether there is anything between the name and the operator.
     fn with_width(text: &[u8], start: usize, width: usize, is_apart: bool) -> Operator {
         let end = skip_space(text, start + width);
         Operator {
@@ -374,7 +378,7 @@ impl Operator {
         }
     }
 
-    /// Returns an operator that assigns only a value in quotes.
+    /// Returns an operator that ends at `end`, after which a value must be in quotes.
     fn before_quote(end: usize) -> Operator {
         Operator {
             end,
@@ -384,8 +388,8 @@ impl Operator {
     }
 }
 
-/// Whether a value without quotes is probably source code, given the class of the name that it is
-/// assigned to: an expression or an identifier.
+/// Whether a value without quotes is probably source code: an expression or an identifier. `class`
+/// is the class of the name.
 fn resembles_code(value: &[u8], class: NameClass) -> bool {
     if class == NameClass::Password && is_random_expression(value) {
         return false;
@@ -396,14 +400,14 @@ fn resembles_code(value: &[u8], class: NameClass) -> bool {
     if !is_identifier(value) {
         return false;
     }
-    // A password may have the form of an identifier, unless it begins as `__u32` and `0x746f6b6e`
-    // do. A key or a token is random, which no identifier is.
+    // A password may have the form of an identifier, except one that begins like `__u32` or
+    // `0x746f6b6e`. A key or a token is random, which no identifier is.
     class != NameClass::Password || value[0] == b'_' || value[0] == b'0'
 }
 
-/// Returns the operator of a name that is itself a value, as in `name: TOKEN, value: …` and
-/// `<add key="token" value="…"/>`: what follows the word `value`, which must be at `word_start`,
-/// perhaps in quotes.
+/// Reads the operator in a pair of members where the name of the secret is itself a value: `name:
+/// TOKEN, value: …` or `<add key="token" value="…"/>`. The word `value`, perhaps in quotes, must be
+/// at `word_start`; the operator after it is returned.
 fn read_pair_operator(text: &[u8], word_start: usize) -> Option<Operator> {
     let unquoted_start = skip_characters(text, word_start, b"\"'", 1);
     let after_word = text.get(unquoted_start..)?.strip_prefix(b"value")?;
@@ -419,7 +423,8 @@ fn read_pair_operator(text: &[u8], word_start: usize) -> Option<Operator> {
     })
 }
 
-/// Whether a name follows a command that sets a variable: `ENV NAME value`, `set -gx NAME value`.
+/// Whether the text before a name ends with a command that sets a variable, as in `ENV NAME value`
+/// or `set -gx NAME value`.
 fn follows_command(before: &[u8]) -> bool {
     const COMMANDS: [&[u8]; 6] = [
         b"ENV ",
@@ -432,11 +437,11 @@ fn follows_command(before: &[u8]) -> bool {
     COMMANDS.iter().any(|command| before.ends_with(command))
 }
 
-/// The maximum length of the type in a declaration.
+/// The maximum length of the type in a declaration, in bytes.
 const LONGEST_TYPE: usize = 30;
 
-/// If a range is the type in a declaration, as in `password: str = "…"`, returns the offset of the
-/// value, which is after `= `.
+/// If `range` is the type in a declaration such as `password: str = "…"`, returns the offset of the
+/// value, after `= `. Otherwise `None`.
 fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     let word = &text[range.clone()];
     let is_type = word.len() <= LONGEST_TYPE
@@ -451,8 +456,8 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     }
 }
 
-/// Reads the value that begins at an offset. `None` at the end of the text, and for a value in
-/// quotes that [`quoted_len`] refuses. A value without quotes may be empty.
+/// Reads the value that begins at an offset. `None` at the end of the text, and for quotes that
+/// contain white space or an escape, or are not closed. A value without quotes may be empty.
 fn read_value(text: &[u8], offset: usize) -> Option<WrittenValue> {
     let mut start = offset;
     // A string may have a prefix in Python (`b"…"`) and in a shell (`$'…'`).
@@ -464,7 +469,7 @@ fn read_value(text: &[u8], offset: usize) -> Option<WrittenValue> {
         start += 1;
     }
 
-    // What is longer is no secret, and need not be read to its end.
+    // A longer value is not a secret, so it is not read to its end.
     let near = &text[start..text.len().min(start + LONGEST_VALUE)];
     let first = *near.first()?;
     if matches!(first, b'"' | b'\'' | b'`') {
@@ -491,7 +496,7 @@ fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
         if byte == quote {
             return Some(offset);
         }
-        // An escape is decoded on the next level, where the value is whole.
+        // A value with an escape is found when the next level of escapes is decoded.
         if byte.is_ascii_whitespace() || begins_with_escape(&content[offset..]) {
             return None;
         }
@@ -499,9 +504,9 @@ fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
     None
 }
 
-/// Whether a value without quotes ends before these bytes: at white space or a quote, which may be
-/// escaped. A backtick between two letters or digits is a part of the value; one that closes code
-/// in Markdown is not followed by either.
+/// Whether a value without quotes ends before these bytes, because they begin with white space or a
+/// quote, perhaps escaped. A backtick before a letter or digit is a part of the value: one that
+/// closes code in Markdown is followed by neither.
 fn ends_value(rest: &[u8]) -> bool {
     match rest {
         [] => true,
@@ -512,13 +517,14 @@ fn ends_value(rest: &[u8]) -> bool {
     }
 }
 
-/// Whether an escape of JSON follows.
+/// Whether these bytes begin with a JSON escape that ends a value: of white space, of a quote, or
+/// by number.
 fn begins_with_escape(rest: &[u8]) -> bool {
     matches!(rest, [b'\\', next, ..] if b"nrtu\"'".contains(next))
 }
 
-/// Returns a value without quotes up to where something else begins: another assignment after `&`,
-/// `;` or `,`, the tag that closes an element, or punctuation at its end.
+/// Cuts a value without quotes where something else begins: another assignment after `&`, `;` or
+/// `,`, or the closing tag of an element. Then removes punctuation at its end.
 fn trim_unquoted_value(run: &[u8]) -> &[u8] {
     for (offset, byte) in run.iter().enumerate() {
         let after = &run[offset + 1..];
@@ -534,8 +540,8 @@ fn trim_unquoted_value(run: &[u8]) -> &[u8] {
     trim_punctuation(run)
 }
 
-/// Returns a value without the punctuation of the text around it, which follows the value without a
-/// space: the dot of a sentence, the bracket of a call.
+/// Removes the punctuation at the end of a value that belongs to the text around it, such as the
+/// dot of a sentence or the bracket of a call.
 fn trim_punctuation(value: &[u8]) -> &[u8] {
     let mut trimmed = value;
     while let Some((last, before)) = trimmed.split_last() {
@@ -549,7 +555,7 @@ fn trim_punctuation(value: &[u8]) -> &[u8] {
             b'>' => Some(b'<'),
             _ => None,
         };
-        // A bracket that the value itself opens belongs to it.
+        // A closing bracket stays if the value contains the opening one.
         if opening_bracket.is_some_and(|opening| before.contains(&opening)) {
             break;
         }
@@ -558,7 +564,7 @@ fn trim_punctuation(value: &[u8]) -> &[u8] {
     trimmed
 }
 
-/// Whether a name and an operator follow.
+/// Whether these bytes begin with a name and an operator.
 fn begins_assignment(rest: &[u8]) -> bool {
     let width = rest
         .iter()
@@ -567,7 +573,7 @@ fn begins_assignment(rest: &[u8]) -> bool {
     width > 0 && matches!(rest.get(width), Some(b'=' | b':'))
 }
 
-/// Returns the offset after as many of these characters as are at `start`, but at most `most`.
+/// Skips up to `most` of these characters at `start`, and returns the offset after them.
 fn skip_characters(text: &[u8], start: usize, characters: &[u8], most: usize) -> usize {
     let near = &text[start..text.len().min(start + most)];
     let width = near
@@ -577,12 +583,13 @@ fn skip_characters(text: &[u8], start: usize, characters: &[u8], most: usize) ->
     start + width
 }
 
-/// Returns the offset after white space, which may have line breaks.
+/// Skips white space, including line breaks, and returns the offset after it.
 fn skip_space(text: &[u8], at: usize) -> usize {
     skip_characters(text, at, b" \t\r\n", 60)
 }
 
-/// The words in the raw bytes of a line whose following bytes show whether a value may be assigned.
+/// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
+/// bytes that follow. Each name of a secret contains at least one.
 pub const KEYWORDS: [&str; 37] = [
     "?key",
     "&key",
@@ -623,18 +630,18 @@ pub const KEYWORDS: [&str; 37] = [
     "SESS",
 ];
 
-/// The length of the shortest value that is a secret, in bytes.
+/// The minimum length of a secret, in bytes.
 const SHORTEST_VALUE: usize = 6;
 
-/// The maximum number of words after a name of which one may be its value: the value itself, or a
-/// type or `value` and then the value.
+/// The number of words after a name that are checked. The value is the first word, or the second,
+/// after a type or the word `value`.
 const MOST_WORDS: usize = 2;
 
-/// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
+/// The number of bytes after a keyword that [`may_be_assigned`] checks.
 const BYTES_LOOKED_AT: usize = 160;
 
 /// Whether a value may be assigned to the name that contains a keyword, judged by the raw bytes
-/// after the keyword: `_KEY=x9Qd81Lm`, or `\": \"x9Qd81Lm` with the quotes escaped.
+/// after the keyword. Examples are `_KEY=x9Qd81Lm` and, with escaped quotes, `\": \"x9Qd81Lm`.
 ///
 /// A line is searched for assignments only if this is true for one of its keywords. So it must be
 /// true for every secret that [`each_assignment`] finds, and may be true for other text.
@@ -657,7 +664,8 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
             .find(|&at| from_word[at] == b'\\' || ends_value(&from_word[at..]))
             .unwrap_or(from_word.len());
 
-        // A value may begin with a sign, which the separator has read as its own: `-x9Qd81Lm`.
+        // A value may begin with signs, as in `-x9Qd81Lm`, which were read as part of the
+        // separator.
         let value_start = separator.width - separator.signs_at_end;
         let (value, after_value) = rest.split_at(separator.width + word_len);
         if is_plausible_secret(&value[value_start..], after_value, separator.has_operator) {
@@ -675,26 +683,26 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     false
 }
 
-/// The raw bytes between a name and a value, such as `\": \"`.
+/// The raw bytes between a name and a word after it, such as `\": \"`.
 struct Separator {
-    /// Their number.
+    /// The number of bytes.
     width: usize,
-    /// Whether the character of an operator is among them.
+    /// Whether the bytes contain an operator.
     has_operator: bool,
-    /// The number of brackets and signs at their end, with which the value may begin.
+    /// The number of brackets and signs at the end, which may belong to the value instead.
     signs_at_end: usize,
 }
 
 impl Separator {
-    /// Reads the quotes, brackets, white space and operators at the start of `rest`, in which JSON
-    /// may have escaped quotes and white space. `None` if there are none, or no value follows them.
+    /// Reads the quotes, brackets, white space and operators at the start of `rest`. Quotes and
+    /// white space may be escaped, as in JSON. `None` if there are none, or if nothing follows.
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut width = 0;
         let mut has_operator = false;
         let mut signs_at_end = 0;
         while let Some(byte) = rest.get(width) {
             match byte {
-                // No value begins with these.
+                // A value never begins with these.
                 b':' | b'=' => {
                     has_operator = true;
                     signs_at_end = 0;
@@ -729,12 +737,12 @@ impl Separator {
     }
 }
 
-/// Whether a run of characters may be a secret, and not a word. `after_run` begins with the white
-/// space, quote or backslash that ends the run.
+/// Whether a run of characters may be a secret, not a word. `after_run` is the text after the run,
+/// which begins with white space, a quote or a backslash.
 ///
-/// In ordinary text, a word such as `token` is followed by a word. So without an operator, the run
-/// must have a digit; after an operator, a character other than a letter, which a value such as
-/// `PASSWORD=…` need not have more of.
+/// In ordinary text, a word such as `token` is followed by another word. So without an operator,
+/// the run must have a digit. After an operator, it must have any character other than a letter, or
+/// have several capitals.
 fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
     let has_digit = run.iter().any(u8::is_ascii_digit);
     if !has_operator {
@@ -748,7 +756,8 @@ fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool
         return false;
     }
 
-    // What ends a statement or closes a bracket follows words of code, too: `token: string;`.
+    // In code, `;`, `,` or a closing bracket may follow a word, as in `token: string;`, so these do
+    // not count.
     let end = run.iter().rposition(|byte| !b";,)]}".contains(byte));
     let word = &run[..end.map_or(0, |last| last + 1)];
     let has_only_letters = word.iter().all(u8::is_ascii_alphabetic);

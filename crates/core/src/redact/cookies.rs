@@ -1,18 +1,18 @@
-//! The values of cookies: of each pair of a `Cookie` or `Set-Cookie` header that looks generated.
+//! Finds the values of cookies: those in `Cookie` and `Set-Cookie` headers that look generated.
 
 use super::resemblance::{is_placeholder, is_random};
 use std::ops::Range;
 
-/// The kind of what is found here.
+/// The kind of the secrets that this module finds.
 pub const KIND: &str = "cookie";
 
 /// The keywords of cookies in the raw bytes of a line.
 pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 
-/// The minimum length of a value: shorter ones are settings, such as a language.
+/// The minimum length of a secret value. Shorter values are settings, such as a language.
 const SHORTEST_VALUE: usize = 16;
 
-/// The ranges of a cookie in a text.
+/// The ranges of the name and the value of a cookie in a text.
 pub struct Cookie {
     pub name: Range<usize>,
     pub value: Range<usize>,
@@ -20,8 +20,8 @@ pub struct Cookie {
 
 /// Calls `visit` with each cookie whose value is a secret.
 ///
-/// Cookies are pairs `NAME=VALUE`, separated by `;`. They follow the word `cookie` as the name of a
-/// header or an option, up to a quote, a backslash or the end of the line.
+/// Cookies are pairs `NAME=VALUE`, separated by `;`. They follow the word `cookie`, the name of a
+/// header or an option, and end at a quote, a backslash or the end of the line.
 pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
 
@@ -49,17 +49,17 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     }
 }
 
-/// Whether it may be the name of a cookie.
+/// Whether this may be the name of a cookie.
 fn is_cookie_name(name: &[u8]) -> bool {
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     !name.is_empty() && name.len() <= 60 && name.iter().all(in_name)
 }
 
-/// The maximum number of bytes between the word `cookie` and a value, such as `s": "`.
+/// The maximum number of bytes between the word `cookie` and the first pair, such as `s": "`.
 const LONGEST_SEPARATOR: usize = 8;
 
-/// Returns where the name and the value of a pair are in a text, given the offset of the pair there.
-/// White space before the name belongs to neither. `None` for a pair without `=`.
+/// Returns the ranges of the name and the value of a pair. `pair_start` is the offset of the pair
+/// in the text. White space before the name is left out. `None` for a pair without `=`.
 fn locate_cookie(pair: &[u8], pair_start: usize) -> Option<Cookie> {
     let equals = pair.iter().position(|&byte| byte == b'=')?;
     let indent = pair.len() - pair.trim_ascii_start().len();
@@ -73,7 +73,7 @@ fn locate_cookie(pair: &[u8], pair_start: usize) -> Option<Cookie> {
 /// if it has no value. A header has `:` or `=` before its value; without one of these, `cookie` is
 /// a word of ordinary text. An option such as `--cookie` needs only a space.
 fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
-    // The `s` is that of the plural `cookies`.
+    // `s` is allowed because of the plural `cookies`.
     let width = text[name_end..]
         .iter()
         .take(LONGEST_SEPARATOR)
@@ -90,7 +90,7 @@ fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<u
     }
 }
 
-/// Whether the value of a cookie is generated.
+/// Whether the value of a cookie looks generated.
 fn is_generated(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     let is_value = |byte: &u8| byte.is_ascii_graphic();
@@ -104,8 +104,8 @@ fn is_generated(value: &[u8]) -> bool {
 /// The number of bytes after the word `cookie` in which the first pair is searched for.
 const BYTES_LOOKED_AT: usize = 200;
 
-/// Whether a cookie may follow the word, in the raw bytes of a line: a `=`, and at least as many
-/// bytes after it as the shortest value has.
+/// Whether a cookie may follow the word `cookie`. `rest` are the raw bytes after the word: they
+/// must contain a `=`, followed by at least as many bytes as the shortest value has.
 pub fn may_follow(rest: &[u8]) -> bool {
     let near = &rest[..rest.len().min(BYTES_LOOKED_AT)];
     match memchr::memchr(b'=', near) {

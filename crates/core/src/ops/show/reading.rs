@@ -1,5 +1,5 @@
-//! An entry for reading: what it is, what was said or done, and a few facts. All other fields are
-//! kept apart, by name.
+//! Arranges an entry for reading: a heading, what was said or done, and a few facts. All other
+//! fields are listed separately, by name.
 
 use super::{EntryPart, push_block, push_named};
 use crate::agents::readable::{
@@ -17,28 +17,28 @@ use pisess_json::js::number_to_string;
 use pisess_json::scan::tokens;
 use pisess_json::text::Text;
 
-/// The length in bytes up to which the only argument of a call is in the heading alone.
+/// If the only argument of a call has at most this many bytes, it is shown only in the heading.
 const SHORT_ARGUMENT_LEN: usize = 100;
 
-/// The length in bytes above which the texts of an edit are not compared but shown one after the
-/// other.
+/// If the texts of an edit have more bytes than this in all, they are not compared, but shown one
+/// after the other.
 const MAX_COMPARED_BYTES: usize = 256 * 1024;
 
-/// What is needed of an entry's surroundings to show it.
+/// Data from outside of an entry that is needed to show it.
 #[derive(Clone, Copy, Default)]
 pub struct Surroundings<'a> {
     /// The block of the call that a tool result answers.
     pub call: Option<Raw<'a>>,
-    /// The directories that paths in headings are relative to.
+    /// The directories to which paths in headings are relative.
     pub folders: Folders<'a>,
 }
 
-/// An entry for reading.
+/// An entry, arranged for reading.
 #[derive(Debug, Default)]
 pub struct ShownEntry {
-    /// The role of a message, the tool of a result, or the type of another entry.
+    /// The role of a message, the tool of a result or execution, or the type of any other entry.
     pub name: Text<'static>,
-    /// What the tool was called with: a command, a path, a pattern.
+    /// What the tool worked on, such as a command, a path or a pattern.
     pub subject: CallDescription,
     /// The model, the tokens, the cost and other facts, each as a short text.
     pub facts: Vec<String>,
@@ -48,7 +48,7 @@ pub struct ShownEntry {
     pub rest: Vec<EntryPart>,
 }
 
-/// A part of what was said or done.
+/// A part of the body of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownPart {
     /// The title of the parts that follow.
@@ -57,15 +57,15 @@ pub enum ShownPart {
     Field(Text<'static>, Text<'static>),
     /// Text that people or models wrote.
     Prose(Text<'static>),
-    /// Text whose lines are those of a program: an output, a file, arguments.
+    /// Text whose line breaks matter: an output, a file, arguments.
     Literal(Text<'static>),
-    /// Why a request failed.
+    /// The reason why a request failed.
     Error(Text<'static>),
-    /// Lines that begin with the sign of their side.
+    /// The lines of a diff, including their signs.
     Diff(Vec<(DiffSign, String)>),
 }
 
-/// Returns an entry for reading. `line` is its line, in version 3 form.
+/// Arranges an entry for reading. `line` is the line of the entry, migrated to version 3.
 pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings) -> ShownEntry {
     let mut shown = ShownEntry {
         name: line.get_text("type").unwrap_or_default().into_owned(),
@@ -87,7 +87,7 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
             (_, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary) => {
                 shown.push_rest(key, value)
             }
-            // The body of a setting, and of an entry of an unknown type, is all its fields.
+            // For a setting, and for an entry of an unknown type, all fields are the body.
             _ => shown.push_member(&key, value),
         }
     }
@@ -98,8 +98,8 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
 }
 
 impl ShownEntry {
-    /// Adds the members of a message: each to the heading, the body or the other fields, as its
-    /// role requires.
+    /// Adds the members of a message. The role decides which belong to the heading, the body, or
+    /// the other fields.
     fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
@@ -108,7 +108,7 @@ impl ShownEntry {
         if role == Role::ToolResult {
             self.push_answered_call(message, surroundings);
         }
-        // A command that the user ran is shown as the call of a tool is.
+        // A command that the user ran is shown like a tool call.
         if is_execution {
             self.name = Text::from(execution_tool(message));
             self.subject = describe_execution(message, surroundings.folders);
@@ -123,7 +123,7 @@ impl ShownEntry {
                     let text = value.text().unwrap_or_default();
                     self.body.push(ShownPart::Error(text.into_owned()));
                 }
-                // The heading has it already.
+                // The heading shows this text already.
                 b"command" | b"code" if is_execution && self.is_subject(value) => {}
                 b"command" | b"code" | b"output" if is_execution && value.is_string() => {
                     self.push_literal(value.text().unwrap_or_default());
@@ -135,7 +135,7 @@ impl ShownEntry {
         self.add_request_facts(message);
     }
 
-    /// Appends the content of a message: a text, or blocks. An edit is shown as its changes.
+    /// Appends the content of a message: a text, or blocks. An edit call is shown as a diff.
     fn push_content(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_prose(text);
@@ -157,8 +157,8 @@ impl ShownEntry {
         }
     }
 
-    /// Appends what a tool printed, with its line breaks. Content that is neither a text nor a list
-    /// is added to the other fields.
+    /// Appends the output of a tool, whose line breaks are kept. Content that is neither a text nor
+    /// an array is added to the other fields.
     fn push_output(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_literal(text);
@@ -173,7 +173,8 @@ impl ShownEntry {
         }
     }
 
-    /// Appends a block that is not shown as a call. `make_text` decides how its text is shown.
+    /// Appends a block that is not a tool call. `make_text` makes the part for the text of the
+    /// block.
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
         let mut parts = Vec::new();
         push_block(block, &mut parts);
@@ -189,8 +190,8 @@ impl ShownEntry {
         }
     }
 
-    /// Appends the call that a tool result answers. Its heading names the tool and what it worked
-    /// on; below are the change that it made, or the arguments that are not in the heading.
+    /// Shows the call that a tool result answers. The heading gets the tool and what it worked on.
+    /// The body gets the recorded diff or, without one, the arguments that are not in the heading.
     fn push_answered_call(&mut self, result: Raw, surroundings: Surroundings) {
         let call = surroundings.call.unwrap_or(Raw::NULL);
         let [call_name, arguments] = find_members(call, ["name", "arguments"]);
@@ -211,17 +212,17 @@ impl ShownEntry {
         }
     }
 
-    /// Appends the arguments of a call. The texts that an edit replaces are compared; of the other
-    /// arguments, each has its name.
+    /// Appends the arguments of a call, each with its name. The old and new texts of an edit are
+    /// shown as a diff.
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let replacements = read_replacements(arguments);
-        // If this is not an edit, or one of its replacements cannot be read, the arguments are
-        // shown as any others.
+        // If this is not an edit, or one of its replacements cannot be read, no argument is shown
+        // as a diff.
         if replacements.len() != count_replacements(arguments) {
             let mut parts = Vec::new();
             push_block(call, &mut parts);
-            // The first part is the title, which names the tool and the id of the call.
+            // The first part, a title with the tool and the id of the call, is left out.
             for part in parts.into_iter().skip(1) {
                 self.body.push(ShownPart::from(part));
             }
@@ -230,7 +231,7 @@ impl ShownEntry {
 
         for (key, value) in super::decoded_members(arguments) {
             let key_text = key.to_string_lossy();
-            // The heading of a result has the path.
+            // The heading of a result shows the path.
             let is_in_heading =
                 !self.subject.path.is_empty() && PATH_ARGUMENTS.contains(&&*key_text);
             if !is_replacement_key(&key_text) && !is_in_heading {
@@ -244,15 +245,15 @@ impl ShownEntry {
         self.body.push(ShownPart::Diff(lines));
     }
 
-    /// Whether a text is the subject in the heading, except for white space at its end.
+    /// Whether a text equals the subject in the heading; white space at the end is ignored.
     fn is_subject(&self, value: Raw) -> bool {
         value.text().is_some_and(|text| {
             text.as_bytes().trim_ascii_end() == self.subject.text.as_bytes().trim_ascii_end()
         })
     }
 
-    /// Adds the facts of a request to a model: the model, what the request used, and why the reply
-    /// ended, if that is unusual.
+    /// Adds the facts of a request to a model: the model, the tokens and the cost, and the stop
+    /// reason if it is unusual.
     fn add_request_facts(&mut self, message: Raw) {
         let [model, usage, reason] = find_members(message, ["model", "usage", "stopReason"]);
         if let Some(model) = model.and_then(Raw::text) {
@@ -270,8 +271,8 @@ impl ShownEntry {
         }
     }
 
-    /// Adds tokens and their cost; a request without tokens has none. The prompt includes what was
-    /// read from the provider's cache and written to it.
+    /// Adds the tokens and the cost, unless there are no tokens. The number of prompt tokens
+    /// includes those that were read from, or written to, the provider's cache.
     fn add_usage(&mut self, usage: &Usage) {
         if usage.total_tokens() <= 0.0 {
             return;
@@ -288,7 +289,7 @@ impl ShownEntry {
         }
     }
 
-    /// Adds what a compaction replaced.
+    /// Adds the size of the context before a compaction, and the first kept entry.
     fn add_compaction_facts(&mut self, entry: Raw) {
         let [tokens, first_kept] = find_members(entry, ["tokensBefore", "firstKeptEntryId"]);
         if let Some(tokens) = tokens.and_then(Raw::number) {
@@ -335,11 +336,11 @@ impl ShownEntry {
     }
 }
 
-/// The reasons to stop for which no fact is shown. `stop` and `toolUse` are usual; the heading
+/// The stop reasons that are not shown as a fact. `stop` and `toolUse` are usual, and the heading
 /// shows `error` and `aborted`.
 const USUAL_STOP_REASONS: [&str; 4] = ["stop", "toolUse", "error", "aborted"];
 
-/// The arguments of an edit with the path of the file.
+/// The names of the argument with the path of the file, in the tools of different agents.
 const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 
 impl From<EntryPart> for ShownPart {
@@ -352,12 +353,13 @@ impl From<EntryPart> for ShownPart {
     }
 }
 
-/// The length of a number in characters above which it is rounded.
+/// A fraction with more characters than this is rounded.
 const LONG_NUMBER_LEN: usize = 12;
-/// The number of decimal places to which a long fraction is rounded, in scientific notation.
+/// The number of decimal places, in scientific notation, to which a long fraction is rounded.
 const ROUNDED_DECIMALS: usize = 8;
 
-/// Returns a value with its long fractions rounded. Sums of prices often have such fractions.
+/// Rounds the long fractions in a value, such as `0.30000000000000004`. Sums of prices often have
+/// them.
 fn round_numbers(value: Raw) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.bytes().len());
     for (first, token) in tokens(value.bytes()) {
@@ -370,7 +372,7 @@ fn round_numbers(value: Raw) -> Vec<u8> {
         };
         match number {
             Some(number) => {
-                // In scientific notation, small and large numbers keep as many digits.
+                // In scientific notation, small and large numbers keep the same number of digits.
                 let rounded = format!("{number:.ROUNDED_DECIMALS$e}");
                 let rounded = rounded.parse().unwrap_or(number);
                 out.extend_from_slice(number_to_string(rounded).as_bytes());
@@ -381,11 +383,11 @@ fn round_numbers(value: Raw) -> Vec<u8> {
     out
 }
 
-/// Whether the agents define the members of a message of this role. Its text is then in members
-/// that [`ShownEntry::push_message`] has a case for, and any other member is a detail.
+/// Whether the agents define the members of a message with this role. If so, all texts are in
+/// members that `ShownEntry::push_message` handles by name, and any other member is a detail.
 ///
-/// A message of another role comes from an extension or a later version of an agent. Its text may
-/// be in any member.
+/// A message with any other role comes from an extension or a later version of an agent, and may
+/// have its text in any member.
 fn has_standard_members(role: Role) -> bool {
     matches!(
         role,
@@ -397,8 +399,8 @@ fn has_standard_members(role: Role) -> bool {
     )
 }
 
-/// Whether a call has at most one argument, a short text on one line. The heading of the call then
-/// has all that the arguments contain.
+/// Whether a call has no argument, or only a short text of one line. The heading then shows all of
+/// the arguments.
 fn is_single_short_argument(arguments: Raw) -> bool {
     let mut members = arguments.members();
     let Some((_, value)) = members.next() else {
@@ -411,8 +413,8 @@ fn is_single_short_argument(arguments: Raw) -> bool {
     is_single && is_short
 }
 
-/// Returns the diff that the agent stored with a result; empty if it has none. Some agents store
-/// only the headers of the hunks, which counts as none.
+/// Returns the diff that the agent stored with a result; empty if there is none. Some agents store
+/// only the headers of the hunks; such a diff without changed lines counts as none.
 fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
     let details = result.get("details").unwrap_or(Raw::NULL);
     let Some(diff) = details.get_text("diff") else {

@@ -1,4 +1,4 @@
-//! Counts the entries of a session.
+//! Collects the data of a session's entries for statistics.
 
 use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::prune::Restoration;
@@ -15,10 +15,10 @@ use std::path::Path;
 
 /// Loads a session and counts its entries. `options` must request usage and statistics.
 ///
-/// - `agents` are the path of the file, and the sub-agents whose sessions are counted as well. The
-///   usage that a tool result of this session reports for them is left out.
-/// - `pruned` restores what was pruned from the session. Of a pruned entry, only its usage counts:
-///   it was paid for.
+/// - `agents` has the path of the session file, and the sub-agents whose sessions are counted as
+///   well. The usage that tool results of this session report for these sub-agents is left out.
+/// - `pruned` restores the content that was pruned from the session. Only the usage of a pruned
+///   entry is counted, because it was paid for.
 pub fn collect_stats(
     source: &dyn ReadAt,
     options: &LoadOptions,
@@ -40,15 +40,15 @@ pub fn collect_stats(
     })
 }
 
-/// Counts the entries of a session that is loaded with usage and statistics. No sub-agents are
-/// counted elsewhere, and nothing was pruned.
+/// Counts the entries of a session that was loaded with usage and statistics. Ignores pruned
+/// content, and includes the usage that is reported for sub-agents.
 pub fn count_loaded(session: &Session) -> Vec<CountedEntry> {
     let billed = session.collected.billed.clone();
     count_requests_and_messages(session, billed, None, None)
 }
 
-/// Counts the entries of a session; `billed` are the requests that they record. The other
-/// parameters are those of [`collect_stats`].
+/// Counts the entries of a session. `billed` are the requests that the entries record, in the same
+/// order. For `agents` and `pruned`, see [`collect_stats`].
 fn count_requests_and_messages(
     session: &Session,
     billed: Vec<BilledRequest>,
@@ -68,11 +68,11 @@ fn count_requests_and_messages(
     counter.entries
 }
 
-/// Returns the number of lines below the header that are not JSON, with the first of them; `None`
-/// if all are.
+/// Returns the number of lines below the header that are not JSON, and the first of these lines;
+/// `None` if there are none.
 ///
-/// `session` includes what was pruned from it, so its lines have other numbers than in the file.
-/// The number of the first is one in the file, unless that line itself was pruned.
+/// If `session` was restored with `pruned`, its line numbers differ from those in the file. The
+/// number of the first line is converted to that in the file.
 fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<DamagedLines> {
     let mut count = 0;
     let mut first = None;
@@ -81,7 +81,7 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<Da
             problem.kind,
             FindingKind::MalformedLine | FindingKind::FusedLine
         );
-        // The agents read over lines before the header.
+        // The agents ignore lines before the header.
         if is_malformed && problem.line > session.header.line {
             count += 1;
             if first.is_none() {
@@ -97,26 +97,27 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<Da
     })
 }
 
-/// Counts the entries of a session, one after the other.
+/// The state of counting the entries of a session, one after the other.
 struct Counter<'s> {
     session: &'s Session,
     pruned: Option<&'s Restoration>,
-    /// The messages and billed entries so far.
+    /// The messages and billed entries that were counted so far.
     entries: Vec<CountedEntry>,
     attributions: Peekable<std::slice::Iter<'s, Attribution>>,
-    /// The number of tool calls so far.
+    /// The index of the next tool call in `Collected::counted_calls`.
     next_call: usize,
     turn: TurnState,
-    /// The latest time of a message.
+    /// The latest time of a message so far.
     last_ms: i64,
-    /// The provider and model of the last reply, to which tool results are attributed.
+    /// The provider of the last reply, to which tool results are attributed.
     provider: Slice,
+    /// The model of the last reply.
     model: Slice,
 }
 
 impl<'s> Counter<'s> {
-    /// Returns a counter before the first entry. Entries are counted in file order, which
-    /// attributions and tool calls have as well.
+    /// Returns a counter that has counted nothing. Entries must be counted in file order, because
+    /// attributions and tool calls are in this order.
     fn new(session: &'s Session, pruned: Option<&'s Restoration>) -> Self {
         Counter {
             session,
@@ -131,8 +132,9 @@ impl<'s> Counter<'s> {
         }
     }
 
-    /// Counts the next entry, given the request that it records. If `is_counted_elsewhere` is set,
-    /// the usage of the request counts with another session.
+    /// Counts the next entry. `request` is the request that the entry records. If
+    /// `is_counted_elsewhere` is set, the usage of the request is counted with another session, so
+    /// it is ignored here.
     fn count_entry(
         &mut self,
         ix: EntryIx,
@@ -150,14 +152,14 @@ impl<'s> Counter<'s> {
             None
         };
         if role.is_none() && request.is_none() {
-            // Such a custom message is a request of the user, which begins a turn.
+            // A custom message with an attribution is a request of the user, so it begins a turn.
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
                 self.turn = TurnState::after_request(entry.time_ms);
             }
             return;
         }
 
-        // A copy of a reply that is earlier in the file has no request of its own.
+        // A reply without a request is a copy of an earlier reply in the file.
         let is_copy = role == Some(Role::Assistant) && request.is_none();
         let request = if is_counted_elsewhere { None } else { request };
         let mut attribution = attribution.unwrap_or_else(|| Attribution::empty(ix));
@@ -208,14 +210,15 @@ impl<'s> Counter<'s> {
         });
     }
 
-    /// Returns when a reply began, unless a message was written since then.
+    /// Returns the time at which a reply began; `None` if it is not recorded, or if a message was
+    /// written after it.
     fn began_since_last_message(&self, attribution: &Attribution) -> Option<i64> {
         let began_ms = attribution.began_ms?;
         let is_since_last = self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
         if is_since_last { Some(began_ms) } else { None }
     }
 
-    /// Counts an entry that was pruned: only what it used, if it was billed.
+    /// Counts the usage of a pruned entry, if the entry was billed. Nothing else of it is counted.
     fn add_pruned(
         &mut self,
         attribution: Attribution,
@@ -239,8 +242,8 @@ impl<'s> Counter<'s> {
         });
     }
 
-    /// Moves past the tool calls of an entry, which are the next ones, and returns their range in
-    /// `Collected::counted_calls`.
+    /// Returns the range of the tool calls of an entry in `Collected::counted_calls`. They are the
+    /// next ones there, and are skipped.
     fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
         let start = self.next_call;
         let calls = &self.session.collected.counted_calls;
@@ -254,12 +257,12 @@ impl<'s> Counter<'s> {
     }
 }
 
-/// The maximum time between two entries of a turn that counts as work, in milliseconds: an hour. A
-/// longer pause was spent waiting for a user, or for the machine to wake up.
+/// The maximum time between two entries of a turn that counts as work: an hour, in milliseconds. A
+/// longer time was spent waiting for a user, or while the machine slept.
 const LONGEST_STEP_MS: i64 = 60 * 60 * 1000;
 
-/// What the conversation is waiting for, with the time since when the agent or its tools have been
-/// working, in milliseconds since 1970.
+/// What the conversation is waiting for. The number is the time from which on the model or the
+/// tools have been working, in milliseconds since 1970.
 #[derive(Clone, Copy)]
 enum TurnState {
     /// A request.
@@ -273,18 +276,19 @@ enum TurnState {
 /// An entry that continues a turn.
 struct TurnEntry {
     role: Role,
-    /// Its time, in milliseconds since 1970; [`Entry::NO_TIME`] if it has none.
+    /// The time of the entry, in milliseconds since 1970; [`Entry::NO_TIME`] if it has none.
     time_ms: i64,
-    /// Whether it is a copy of a reply that is earlier in the file.
+    /// Whether the entry is a copy of an earlier reply in the file.
     is_copy: bool,
-    /// When the reply began, if it has that time and no message was written since.
+    /// See [`Counter::began_since_last_message`].
     began_ms: Option<i64>,
     /// Whether the reply calls tools.
     has_calls: bool,
 }
 
 impl TurnState {
-    /// Returns the state after a request of the user. Without a time, no turn is measured.
+    /// Returns the state after a request of the user. If the request has no time, its turn is not
+    /// measured.
     fn after_request(time_ms: i64) -> TurnState {
         if time_ms == Entry::NO_TIME {
             TurnState::Idle
@@ -293,11 +297,11 @@ impl TurnState {
         }
     }
 
-    /// Advances the state past an entry. Returns the milliseconds that the agent and its tools
-    /// worked before the entry; 0 if it does not continue a turn, or after too long a pause.
+    /// Advances the state past an entry. Returns the milliseconds for which the model or the tools
+    /// worked before the entry; 0 if the entry does not continue a turn, or after too long a pause.
     ///
-    /// A turn lasts from a user message to the first reply that calls no tools. A copied reply ends
-    /// a turn, too: its work was counted with the original.
+    /// A turn lasts from a user message to the first reply that calls no tools. A copied reply also
+    /// ends a turn, because its work was counted with the original.
     fn advance_to(&mut self, entry: &TurnEntry) -> i64 {
         if entry.is_copy {
             *self = TurnState::Idle;
@@ -315,15 +319,14 @@ impl TurnState {
             _ => 0,
         };
 
-        // A longer step is a pause, as of a machine that slept. A clock that was set back makes a step
-        // negative.
+        // A longer step is a pause. If the clock was set back, a step is negative.
         let was_working = (0..=LONGEST_STEP_MS).contains(&took_ms);
         if was_working { took_ms } else { 0 }
     }
 
     /// Advances the state past a reply, and returns the milliseconds since the entry before it in
-    /// the turn. A reply that follows no request took only the time of its own generation: another
-    /// program appended it, or it answers an extension.
+    /// the turn. A reply that does not follow a request, because another program appended it or it
+    /// answers an extension, counts from the time at which it began.
     fn advance_to_reply(&mut self, reply: &TurnEntry) -> i64 {
         let began_ms = match *self {
             TurnState::Replying(since_ms) => since_ms,
@@ -338,12 +341,12 @@ impl TurnState {
     }
 
     /// Advances the state past a tool result, and returns the milliseconds since the entry before
-    /// it in the turn; 0 outside of a turn.
+    /// it in the turn; 0 if no turn has begun.
     fn advance_to_result(&mut self, time_ms: i64) -> i64 {
         match *self {
             TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) => {
-                // The state never goes back in time, even if a result is older than what precedes
-                // it.
+                // `max`, because the state must not go back in time if a result is older than the
+                // entry before it.
                 *self = TurnState::Replying(since_ms.max(time_ms));
                 time_ms - since_ms
             }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Sessions are loaded and counted in parallel, independently of each other, and then added up in
-//! the order of their files. A fork copies entries: of entries with the same id and timestamp in
-//! several files, only the first counts ([`find_copies_and_add_keys`]).
+//! the order of their files. A fork copies entries, so of several entries with the same id and
+//! timestamp in different files, only the first is counted ([`find_copies_and_add_keys`]).
 
 mod collector;
 mod session_stats;

@@ -1,4 +1,4 @@
-//! What one session counts for in statistics.
+//! The data of one session for statistics.
 
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
@@ -8,42 +8,43 @@ use crate::session::usage::{Usage, model_name};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A session, and what is counted of it.
+/// A session, and its counted entries.
 #[derive(Debug)]
 pub struct SessionStats {
-    /// The session, with what was pruned from it.
+    /// The session, with its pruned content restored.
     pub session: Session,
-    /// Its messages and billed entries, in file order.
+    /// The messages and billed entries, in file order.
     pub entries: Vec<CountedEntry>,
     /// The lines that are not JSON; `None` if there are none.
     pub malformed: Option<DamagedLines>,
 }
 
-/// An entry that is counted.
+/// A counted entry: a message or a billed entry.
 #[derive(Clone, Debug)]
 pub struct CountedEntry {
-    /// The entry, its model and its tool. The model of a tool result without usage of its own is
-    /// that of the call.
+    /// The entry, its model and its tool. A tool result without usage of its own has the model of
+    /// the last reply.
     pub attribution: Attribution,
-    /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
+    /// The time of the entry, in milliseconds since 1970;
+    /// [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
-    /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
+    /// The milliseconds of work since the previous entry of the turn; 0 outside of a turn.
     pub took_ms: i64,
-    /// Whether it counts as a request to a model. A message that is earlier in the file as well, as
-    /// after `pisess pick`, does not: it was paid for once.
+    /// Whether the entry counts as a request to a model. A copy of an earlier message in the file,
+    /// as `pisess pick` makes it, does not, because it was paid for only once.
     pub is_billed: bool,
-    /// Its tokens and cost, if it has any.
+    /// The tokens and the cost, if the entry has any.
     pub usage: Option<Usage>,
-    /// If `usage` is the sum that a tool result reports for sub-agents, which may have their own
-    /// sessions: the ends of the paths of these sessions, as far as it names them.
+    /// The path suffixes of the sessions of sub-agents, as far as they are recorded. Only for a
+    /// tool result whose `usage` is the sum that it reports for these sub-agents.
     pub agents: Option<Box<[String]>>,
-    /// The role of its message; `None` for an entry that is not a message but is billed.
+    /// The role of the message; `None` for a billed entry that is not a message.
     pub role: Option<Role>,
-    /// Whether it is the result of a tool that failed.
+    /// Whether the entry is the result of a tool that failed.
     pub has_failed: bool,
-    /// Its physical line; `None` if it was pruned.
+    /// The physical line; `None` if the entry was pruned.
     pub line: Option<LineNo>,
-    /// The range of its tool calls in `Collected::counted_calls`.
+    /// The range of the entry's tool calls in `Collected::counted_calls`.
     pub(super) calls: Range<usize>,
 }
 
@@ -53,7 +54,8 @@ impl CountedEntry {
         &session.collected.counted_calls[self.calls.clone()]
     }
 
-    /// Returns the number of tool calls of this entry of `session`.
+    /// Returns the number of tool calls of this entry of `session`. A call that names several files
+    /// counts once.
     pub fn call_count(&self, session: &Session) -> usize {
         let calls = self.calls_in(session).iter();
         calls.filter(|call| !call.is_further_file).count()
@@ -71,7 +73,7 @@ impl SessionStats {
         decode_name(&self.session, name)
     }
 
-    /// Returns the model of an entry, with its provider.
+    /// Returns the model of an entry with its provider, such as `anthropic/claude-opus-4-5`.
     pub fn model(&self, entry: &CountedEntry) -> Option<String> {
         let provider = self.attribution_name(entry.attribution.provider);
         let model = self.attribution_name(entry.attribution.model);

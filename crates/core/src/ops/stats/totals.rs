@@ -1,4 +1,4 @@
-//! Sums over the entries of sessions.
+//! Adds up the entries of sessions.
 
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
@@ -12,12 +12,13 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns, for each entry of a file, whether an earlier file has it, too: by its key, or because
-/// it has the same response or belongs to one. Then adds the keys of the file's entries to
-/// `earlier_keys`, for the files that follow.
+/// Returns, for each counted entry of a file, whether it is a copy of an entry in an earlier file.
+/// It is if an earlier file has its key or its response, or if it was copied together with such a
+/// response. Then adds the keys of this file to `earlier_keys`, for the next files.
 ///
-/// The keys of a file are added only after all its entries were looked up: an entry that is in one
-/// file twice counts twice, as in the agents. A session that was loaded without keys has no copies.
+/// The keys are added only after all entries of the file were looked up, because an entry that is
+/// in one file twice counts twice, as in the agents. A session that was loaded without keys has no
+/// copies.
 pub fn find_copies_and_add_keys(
     earlier_keys: &mut HashSet<u128>,
     stats: &SessionStats,
@@ -30,7 +31,8 @@ pub fn find_copies_and_add_keys(
         let has_known_key = key.is_some_and(|key| earlier_keys.contains(&key));
         is_copy.push(has_known_key || copied_turns.contains(&entry.attribution.entry));
         own_keys.extend(key);
-        // A copy without its tokens must not hide the response that has them.
+        // If the entry has no tokens, a later file may have the same response with its tokens,
+        // which must not be taken for a copy.
         if entry.usage.is_some_and(|usage| usage.has_tokens()) {
             own_keys.extend(response_key(&stats.session, entry));
         }
@@ -39,8 +41,8 @@ pub fn find_copies_and_add_keys(
     is_copy
 }
 
-/// Returns the entries with a response that an earlier file has, too, and what was copied with
-/// them.
+/// Returns the entries with a response that an earlier file has, too, and the entries that were
+/// copied together with them.
 fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> HashSet<EntryIx> {
     let session = &stats.session;
     let mut copied_responses = HashSet::default();
@@ -66,8 +68,8 @@ impl ResponseTree for Session {
     }
 }
 
-/// Returns the key of the response that an entry has, if it was paid for: copies made by `pick`
-/// were not.
+/// Returns the key of the response in an entry. `None` if there is none, or if it was not paid for,
+/// as a copy that `pick` made.
 fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let keys = &session.collected.keys;
     let key = keys.get(entry.attribution.entry.index())?.response;
@@ -78,8 +80,9 @@ fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     }
 }
 
-/// Returns what identifies an entry in all files: its key or, for an entry without an id, a hash of
-/// its session, line and time. `None` if the session was loaded without keys.
+/// Returns a key that identifies an entry across files. For an entry without a stored key, because
+/// it has no id, this is a hash of its session, line and time. `None` if the session was loaded
+/// without keys.
 fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let key = session
         .collected
@@ -93,9 +96,9 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
-/// Returns the file that a call wrote or edited. A call that failed changed nothing. Files that the
-/// agents do not list in a compaction count here: otherwise, an imported session would have changed
-/// none.
+/// Returns the path of the file that a call wrote or edited; `None` if the call failed. Calls are
+/// included that the agents do not count in the file lists of a compaction: without them, an
+/// imported session would have changed no files.
 pub fn changed_file(call: &CountedCall) -> Option<Slice> {
     let file = call.file?;
     let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);
@@ -109,7 +112,7 @@ pub fn changed_file(call: &CountedCall) -> Option<Slice> {
 /// Sums over entries.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Sessions with at least one of the entries.
+    /// The number of sessions with at least one added entry.
     pub sessions: u64,
     /// All messages.
     pub messages: u64,
@@ -121,30 +124,32 @@ pub struct Totals {
     pub tool_results: u64,
     /// Tool calls.
     pub tool_calls: u64,
-    /// Calls that read a file, without those that failed.
+    /// Calls that read a file and did not fail.
     pub reads: u64,
-    /// Calls that wrote or edited a file, without those that failed.
+    /// Calls that wrote or edited a file and did not fail.
     pub writes: u64,
-    /// Tool results that are errors; where calls are counted alone, calls that failed.
+    /// Tool results that are errors; where only calls are added, calls that failed.
     pub tool_failures: u64,
-    /// What the billed entries used.
+    /// The usage of billed entries.
     pub usage: UsageSums,
-    /// The total duration of turns.
+    /// The total duration of turns, in milliseconds.
     pub took_ms: i64,
-    /// The part of it in which tools ran: up to each result, from the entry before it.
+    /// The part of `took_ms` in which tools ran: the sum of the times from the entry before a tool
+    /// result to the result.
     pub tools_took_ms: i64,
-    /// The time of the earliest entry; `None` if no entry has one.
+    /// The time of the earliest entry, in milliseconds since 1970; `None` if no entry has a time.
     pub first_ms: Option<i64>,
-    /// The time of the latest entry; `None` if no entry has one.
+    /// The time of the latest entry, in milliseconds since 1970; `None` if no entry has a time.
     pub last_ms: Option<i64>,
     /// Hashes of the absolute paths of the files that were written or edited.
     changed_files: HashSet<u64>,
-    /// The number of the file to which the last entry belonged.
+    /// The number of the session of the entry that was added last.
     last_session: Option<usize>,
 }
 
 impl Totals {
-    /// Adds an entry of a session with its tool calls; `number` is that of its file.
+    /// Adds an entry of a session, and its tool calls. `number` is the number of the session, which
+    /// distinguishes it from others.
     pub fn add_with_calls(&mut self, session: &Session, entry: &CountedEntry, number: usize) {
         self.add_entry(entry, number);
         for call in entry.calls_in(session) {
@@ -152,14 +157,14 @@ impl Totals {
         }
     }
 
-    /// Adds a tool call alone, without its result.
+    /// Adds a tool call without its result. `session` is the number of the session.
     pub fn add_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
         self.count_session(session);
         self.count_call(&stats.session, call);
     }
 
-    /// Adds a call that names a file, and whether it failed: its result is added nowhere. A call
-    /// counts for each file that it names.
+    /// Adds a call that names a file. A call counts once for each of its files. A failure is
+    /// counted here, because the result of the call is not added.
     pub fn add_file_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
         self.count_session(session);
         self.tool_calls += 1;
@@ -169,7 +174,8 @@ impl Totals {
         }
     }
 
-    /// Counts a tool call once, however many files it names, and each of its files.
+    /// Counts a tool call and its file. A call with several files is counted once, but each of its
+    /// files.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
         if !call.is_further_file {
             self.tool_calls += 1;
@@ -177,8 +183,8 @@ impl Totals {
         self.count_file(session, call);
     }
 
-    /// Counts the file of a call that did not fail as read or written. Each file that was written
-    /// or edited counts once as changed.
+    /// Counts the file of a call as read or written, unless the call failed. A changed file is
+    /// counted only once in all.
     fn count_file(&mut self, session: &Session, call: &CountedCall) {
         let Some(file) = call.file else {
             return;
@@ -198,7 +204,7 @@ impl Totals {
     }
 
     /// Adds an entry without its tool calls: its message, time and usage. `session` is the number
-    /// of its file.
+    /// of the session.
     pub fn add_entry(&mut self, entry: &CountedEntry, session: usize) {
         self.count_session(session);
         match entry.role {
@@ -223,8 +229,8 @@ impl Totals {
         }
     }
 
-    /// Extends the time between the earliest and the latest entry. An entry may be older than those
-    /// before it.
+    /// Extends the time between the earliest and the latest entry. Entries need not be in the order
+    /// of their times.
     fn add_time(&mut self, time_ms: i64) {
         if time_ms == Entry::NO_TIME {
             return;
@@ -239,7 +245,8 @@ impl Totals {
         self.changed_files.len()
     }
 
-    /// Counts a session once. All its entries are added one after the other.
+    /// Counts a session once. It is enough to compare with the last session, because all entries of
+    /// a session are added consecutively.
     fn count_session(&mut self, session: usize) {
         if self.last_session != Some(session) {
             self.last_session = Some(session);
