@@ -1,8 +1,8 @@
-//! The input of a summary: the result of either agent's preparation, before any text is written,
-//! and its files: found in tool calls, or stored in the `details` of earlier summaries.
+//! The input of a summary: the messages that either agent selects for it, and the files that they
+//! name. Files are found in tool calls, and in the `details` of earlier summaries.
 //!
-//! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the
-//! prompts and the built-in summary.
+//! The types here are filled in by `pi` and `oh_my_pi`. The commands print them; the prompts and
+//! the built-in summary read them.
 
 use super::ordered::OrderedMap;
 use crate::session::Session;
@@ -19,22 +19,22 @@ use std::io;
 /// Where the kept part of a compaction starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
-    /// Where the agent would cut to keep so many recent tokens.
+    /// Where the agent would cut to keep this many recent tokens.
     RecentTokens(u64),
-    /// At this entry of the path.
+    /// At an entry of the path.
     Entry(EntryIx),
     /// Nowhere: everything before the compaction is summarized.
     Nothing,
 }
 
-/// Where a compaction divides the list from which the agent chooses: pi's projected entries, or
+/// Where a compaction divides the list of what it may summarize or keep: pi's projected entries, or
 /// oh-my-pi's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The index of the first item that is kept; the length of the list if none is.
+    /// The index of the first item that is kept; the length of the list if nothing is kept.
     pub index: usize,
     /// The entry for `firstKeptEntryId`; `None` to keep nothing. An entry that the caller chose
-    /// need not be in the list; `index` is then that of the next item.
+    /// need not be in the list. Then `index` is that of the next item.
     pub first_kept: Option<EntryIx>,
 }
 
@@ -45,31 +45,33 @@ pub struct Preparation {
     pub first_kept: Option<EntryIx>,
     /// Whether the cut is inside a turn.
     pub is_split_turn: bool,
-    /// The agent's estimate of the current context in tokens, a JavaScript number.
+    /// The agent's estimate of the current context, in tokens. May be any JavaScript number.
     pub tokens_before: f64,
-    /// The provider's tokens per estimated token, a JavaScript number of at least 1.
+    /// How many tokens the provider counted per estimated token, at least 1. May be any such
+    /// JavaScript number.
     pub token_ratio: f64,
-    /// The summary of the compaction in effect, if any.
+    /// The summary of the compaction in effect; `None` without one.
     pub previous_summary: Option<Text<'static>>,
     /// The messages that the summary replaces, in order, without the turn that is split.
     pub messages_to_summarize: Vec<ContextMessage>,
-    /// The beginning of the turn that is split.
+    /// The messages before the cut of the turn that is split.
     pub turn_prefix_messages: Vec<ContextMessage>,
-    /// The files touched by those messages and by the entries summarized before.
+    /// The files that those messages name, and those that the summaries before list.
     pub file_ops: FileOps,
     /// All compactions on the path, newest first.
     pub previous_compactions: Vec<EntryIx>,
 }
 
 impl Preparation {
-    /// Takes over the summary and the files of the compaction in effect.
+    /// Takes over the summary and the files of the compaction in effect, given its line.
     pub fn continue_from(&mut self, compaction: Raw, session: &Session) {
         self.previous_summary = compaction.get_text("summary").map(Text::into_owned);
         self.file_ops.add_summary_details(compaction, session);
     }
 
-    /// Returns the summary that a new one continues: the previous summary, followed by the text
-    /// that the newest compaction archived. A snapcompact compaction contains little else.
+    /// Returns the summary that a new one continues: the previous summary, and the text that the
+    /// newest compaction archived. (A snapcompact compaction of oh-my-pi contains little else.)
+    /// `None` without a previous summary.
     pub fn summary_with_archive(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
         let Some(summary) = self.previous_summary.clone() else {
             return Ok(None);
@@ -91,11 +93,11 @@ impl Preparation {
         ])))
     }
 
-    /// Completes a preparation whose messages and first kept entry are set: adds the files of the
-    /// messages, and the compactions on the path.
+    /// Completes a preparation whose messages and first kept entry are set: adds the files that the
+    /// messages name, and the compactions on the path.
     ///
-    /// Returns `None` if there are no messages, or the first kept entry has no id, which the
-    /// compaction would have to name.
+    /// Returns `None` if there are no messages, or if the first kept entry has no id by which the
+    /// compaction could name it.
     pub fn finish(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
         if let Some(first_kept) = self.first_kept
@@ -107,7 +109,7 @@ impl Preparation {
             return Ok(None);
         }
 
-        // In the order of the path: the lists of files are in the order of their first use.
+        // In the order of the path, because the lists of files are in the order of their first use.
         for message in &self.messages_to_summarize {
             self.file_ops.add_message(message, reader)?;
         }
@@ -126,21 +128,22 @@ impl Preparation {
 /// The files named by tool calls.
 #[derive(Clone, Debug, Default)]
 pub struct FileOps {
-    /// Those read by `read`.
+    /// The files that `read` read.
     pub read: OrderedMap<Text<'static>>,
-    /// Those written by `write`.
+    /// The files that `write` wrote.
     pub written: OrderedMap<Text<'static>>,
-    /// Those changed by `edit`, and the modified files of an earlier summary.
+    /// The files that `edit` changed, and those that an earlier summary lists as modified.
     pub edited: OrderedMap<Text<'static>>,
-    /// The files in `read`, ordered by when each was read last.
+    /// The files in `read`, in the order in which each was last read.
     last_read: OrderedMap<Text<'static>>,
-    /// The files of calls that the agents do not list.
+    /// The files of calls that the agents leave out of their lists.
     unlisted: Vec<(FileAction, Text<'static>)>,
 }
 
 impl FileOps {
-    /// Adds the files named by a message's tool calls (`extractFileOpsFromMessage`): the calls of
-    /// an assistant message and, in pi, the nested calls that a tool result records.
+    /// Adds the files that the tool calls of a message name (`extractFileOpsFromMessage`). These
+    /// are the calls of an assistant message and, in pi, those that a tool made itself, which its
+    /// result records.
     ///
     /// The line of the message is read only if its calls were not collected when the session was
     /// loaded.
@@ -172,8 +175,8 @@ impl FileOps {
             for call in calls.unwrap_or(Raw::NULL).items() {
                 let [kind, name, arguments] =
                     content::find_members(call, ["type", "name", "arguments"]);
-                // Content has other blocks, too; a list of nested calls has only calls, and these
-                // have no type.
+                // Content also has other blocks. A list of nested calls has only calls, which have
+                // no type.
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
                 if is_call && let Some(file) = called_file(name, arguments) {
                     self.add_call_path(file.tool, file.path, session);
@@ -183,7 +186,7 @@ impl FileOps {
     }
 
     /// Adds the path of a call, if the agent lists such paths. In oh-my-pi, the path of a read may
-    /// end with a selector of lines, which is removed: the lists name files.
+    /// end with a selection of lines. It is removed, because the lists name files.
     fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
@@ -200,7 +203,7 @@ impl FileOps {
         }
     }
 
-    /// Adds a path to the set of files with this action, at the end unless the set has it already:
+    /// Adds a path to the set of files with this action. A new path is added at the end, because
     /// the agents' sets are in the order in which files were first used.
     fn insert_path(&mut self, action: FileAction, path: Text) {
         let path = path.into_owned();
@@ -216,13 +219,14 @@ impl FileOps {
 
     /// Records that a file was read, after all others.
     fn move_to_end_of_last_read(&mut self, path: Text<'static>) {
-        // Setting a key that is there would leave it at its place.
+        // Setting an existing key would leave it at its position.
         self.last_read.remove(&path);
         self.last_read.set(path, ());
     }
 
-    /// Adds the files in the `details` of a summary entry, unless a hook wrote it: hooks define
-    /// `details` of their own. As in the agents, its modified files count as edited.
+    /// Adds the files in the `details` of a summary entry. As in the agents, its modified files
+    /// count as edited. The details of a summary by a hook are ignored, because hooks define
+    /// `details` of their own.
     pub fn add_summary_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
         if content::has_truthy(line, agent.constants().hook_key) {
@@ -251,7 +255,7 @@ impl FileOps {
         all
     }
 
-    /// Returns them as JSON, as printed for a preparation.
+    /// Returns the files as JSON, as printed for a preparation.
     pub fn to_json(&self) -> Vec<u8> {
         Object::new()
             .json("read", &text_array(self.read.keys()))
@@ -261,7 +265,7 @@ impl FileOps {
     }
 
     /// Returns the files for the `details` of a compaction or branch summary (`computeFileLists`,
-    /// the same in both agents), without those that the agent does not list.
+    /// which is the same in both agents). Files that the agent does not list are left out.
     ///
     /// A file that was also edited or written is not listed as read. A file that was edited and
     /// written is listed once.
@@ -292,8 +296,8 @@ impl FileOps {
         lists
     }
 
-    /// Returns a summary as the agent stores it: with its files, including those that the agents do
-    /// not list.
+    /// Returns a summary in the form in which the agent stores it: with its files, also those that
+    /// the agents do not list.
     pub fn append_to_summary(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
         let all = self.with_unlisted();
         session
@@ -301,10 +305,12 @@ impl FileOps {
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 
-    /// Appends the changed files to a built-in summary, and the twenty files that were read last
-    /// and not changed, the newest first. Files for which `is_removed` is true are left out, and so
-    /// are installed packages and temporary files that were only read. The `details` of the entry
-    /// list all files.
+    /// Appends a shorter list of files to a built-in summary: the files that were changed, and the
+    /// twenty files that were read last and not changed, the newest first. The `details` of the
+    /// entry list all files.
+    ///
+    /// Files for which `is_removed` is true are left out. So are installed packages and temporary
+    /// files, unless they were changed.
     pub fn append_short_list(
         &self,
         summary: Text<'static>,
@@ -317,7 +323,7 @@ impl FileOps {
             .modified_files
             .retain(|path| !is_removed(&path.to_string_lossy()));
 
-        // Without the files that were changed as well.
+        // These are the files that were read and not changed.
         let read_files: HashSet<Text> = lists.read_files.drain(..).collect();
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
@@ -340,8 +346,8 @@ impl FileOps {
 /// The maximum number of files that a built-in summary lists as read.
 const MAX_LISTED_READS: usize = 20;
 
-/// Whether a path is below a directory of installed packages or of temporary files. Files below the
-/// session's own directory are not temporary, even if that directory is.
+/// Whether a path is in a directory of installed packages or of temporary files. Files in the
+/// session's own directory never count as temporary.
 fn is_installed_or_temporary(path: &str, cwd: &str) -> bool {
     const TEMPORARY_DIRECTORIES: [&str; 5] = [
         "/tmp/",
@@ -361,20 +367,20 @@ fn is_installed_or_temporary(path: &str, cwd: &str) -> bool {
     is_temporary && !is_own
 }
 
-/// The files of a summary, both lists sorted by UTF-16 unit.
+/// The files of a summary. Both lists are sorted by UTF-16 units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLists {
-    /// Read and not changed.
+    /// Files that were read and not changed.
     pub read_files: Vec<Text<'static>>,
-    /// Written or edited.
+    /// Files that were written or edited.
     pub modified_files: Vec<Text<'static>>,
 }
 
 /// The limit of both agents for the messages of a branch summary, in tokens: the usual context
-/// window minus their reserve for prompt and response.
+/// window, without what they reserve for the prompt and the response.
 pub const BRANCH_BUDGET: BranchBudget = BranchBudget::Tokens(128_000 - 16_384);
 
-/// How much of a branch its summary is made from.
+/// How much of a branch its summary covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchBudget {
     /// The newest messages of at most this many tokens.
@@ -383,12 +389,13 @@ pub enum BranchBudget {
     Unlimited,
 }
 
-/// Collects the input for the summary of a branch, whose entries are given oldest first.
+/// Collects the messages for the summary of a branch, and the files for its lists. The entries in
+/// `branch` are given oldest first.
 ///
-/// The messages are the newest ones that together fit `budget` by their estimates, oldest first.
-/// The files are those that these messages touched, and those that earlier branch summaries list.
-/// `message_of` returns the message of an entry, and `estimate` its tokens; both differ between the
-/// agents.
+/// The messages are the newest ones that together fit into `budget` by their estimates, oldest
+/// first. The files are those that these messages name, and those that earlier branch summaries
+/// list. `message_of` returns the message of an entry, and `estimate` its tokens; both differ
+/// between the agents.
 pub fn collect_branch_input(
     branch: &[EntryIx],
     reader: &EntryReader,
@@ -428,7 +435,8 @@ pub fn collect_branch_input(
             Kind::Compaction | Kind::BranchSummary
         );
         let has_tenth_left = total_tokens * 10 < max_tokens * 9;
-        // A summary that does not fit is still included if more than a tenth of the budget is left.
+        // A summary that does not fit is included nevertheless if more than a tenth of the budget
+        // is left.
         if fits || (is_summary && has_tenth_left) {
             messages.push(message);
             total_tokens += tokens;

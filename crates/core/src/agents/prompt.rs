@@ -1,4 +1,5 @@
-//! The prompts of summaries: the transcript in tags, a previous summary, the request, instructions.
+//! The prompts for summaries: the transcript in tags, a previous summary, the request, instructions
+//! of the user.
 //!
 //! The wording of each agent is in [`crate::agents::pi::prompt`] and
 //! [`crate::agents::oh_my_pi::prompt`].
@@ -13,18 +14,20 @@ use std::io::{self, Write};
 pub struct Instructions<'a> {
     /// Their text.
     pub text: Option<Text<'a>>,
-    /// Whether they replace the built-in ones.
+    /// Whether they replace the built-in instructions, rather than follow them.
     pub replaces_default: bool,
 }
 
-/// Whether a compaction needs a summary of the history: everything before the turn that it splits
-/// or, if it splits none, before the cut. A split turn may have no history before it.
+/// Whether a compaction needs a summary of the history. The history is everything before the turn
+/// that the compaction splits or, if it splits none, before the cut. A split turn may have no
+/// history before it.
 fn needs_history_summary(preparation: &Preparation) -> bool {
     !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
 
-/// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a
-/// split turn. [`merge_summaries`] joins the responses. `facts` are those of the history.
+/// Returns the prompts of a compaction, in the order in which they are sent: one, or two if a turn
+/// is split. [`merge_summaries`] joins the responses. `facts` are quotations from the history,
+/// which were found without a model.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
@@ -47,8 +50,8 @@ pub fn compaction_prompts(
         )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        // The previous summary is left out: it summarizes the history, and this prompt is for the
-        // beginning of a turn.
+        // The previous summary is left out, because it summarizes the history, and this prompt is
+        // for the beginning of a turn.
         let request = instructions.combine_with(&[&agent.constants().requests.turn_prefix]);
         prompts.push(build_prompt(
             &preparation.turn_prefix_messages,
@@ -59,7 +62,8 @@ pub fn compaction_prompts(
     Ok(prompts)
 }
 
-/// Returns the prompt of a branch summary. `facts` are those of the branch.
+/// Returns the prompt of a branch summary. `facts` are quotations from the branch, which were found
+/// without a model.
 pub fn branch_prompt(
     messages: &[ContextMessage],
     instructions: &Instructions,
@@ -75,8 +79,8 @@ pub fn branch_prompt(
     build_prompt(messages, reader, &request)
 }
 
-/// Returns the part of the built-in instructions that quotes what was found in the messages without
-/// a model. It follows them, where the agents add instructions of the user. Empty without facts.
+/// Returns the part of the instructions that quotes the facts; empty if there are none. It follows
+/// the built-in instructions, where the agents add instructions of the user.
 fn quote_facts(facts: &str) -> String {
     if facts.is_empty() {
         return String::new();
@@ -90,8 +94,8 @@ fn quote_facts(facts: &str) -> String {
     )
 }
 
-/// Returns a prompt: the transcript of the messages in a tag, then the request, as both agents send
-/// it.
+/// Returns a prompt in the form in which both agents send it: the transcript of the messages in a
+/// tag, then the request.
 fn build_prompt(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -106,11 +110,11 @@ fn build_prompt(
     Ok(prompt)
 }
 
-/// Joins the responses to [`compaction_prompts`], given in the order of the prompts, as both agents
-/// do: the summary of the history, a separator, and that of the split turn.
+/// Joins the responses to [`compaction_prompts`], as both agents do: the summary of the history, a
+/// separator, and the summary of the split turn. The responses are in the order of the prompts.
 ///
 /// If no summary of the history was requested, the previous summary takes its place. Without a
-/// split turn, the result is the summary of the history alone.
+/// split turn, the result is only the summary of the history.
 pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>) -> Text<'static> {
     let mut responses = responses.into_iter();
     let new_history = if needs_history_summary(preparation) {
@@ -131,21 +135,21 @@ pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>)
     ])
 }
 
-/// The requests of an agent. A summarizer that reads standard input has no system prompt, so they
-/// include what the agent's system prompt would.
+/// The requests of an agent for summaries. A summarizer that reads standard input has no system
+/// prompt, so the requests include what is in the agent's system prompt.
 #[derive(Debug)]
 pub struct SummaryRequests {
-    /// For a summary of the history.
+    /// The request for a summary of the history.
     pub history: &'static str,
-    /// For one that continues the previous summary.
+    /// The request for a summary that continues the previous one.
     pub update: &'static str,
-    /// The sections that both of these require.
+    /// The sections that the two requests above require.
     pub sections: &'static str,
-    /// For a summary of the beginning of a split turn.
+    /// The request for a summary of the beginning of a split turn.
     pub turn_prefix: &'static str,
-    /// For a summary of a branch.
+    /// The request for a summary of a branch.
     pub branch: &'static str,
-    /// The sections that it requires.
+    /// The sections that a summary of a branch requires.
     pub branch_sections: &'static str,
     /// Returns the previous summary in the form in which it is quoted.
     pub quote_summary: fn(&Text) -> Text<'static>,
@@ -153,7 +157,7 @@ pub struct SummaryRequests {
 
 impl SummaryRequests {
     /// Returns the request for a summary of the history, which follows the transcript. A previous
-    /// summary is quoted before it, to be updated.
+    /// summary is quoted first, to be updated.
     fn history_request(
         &self,
         previous: Option<&Text>,
@@ -174,7 +178,8 @@ impl SummaryRequests {
 }
 
 impl Instructions<'_> {
-    /// Returns the parts of the built-in instructions joined, followed or replaced by these.
+    /// Returns the parts of the built-in instructions, joined. The user's instructions follow them,
+    /// or replace them.
     fn combine_with(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
         match self.text.as_ref().filter(|text| !text.is_empty()) {
             None => concat_texts(built_in),
@@ -220,12 +225,14 @@ impl<'a> TranscriptWriter<'a> {
     }
 }
 
-/// The limit for a tool result, in UTF-16 units.
+/// The maximum length of a tool result in a transcript, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Returns the text of a tool result; if it is too long, its first [`TOOL_RESULT_UNITS`], and a
-/// note of how much is missing. `take_head` returns the first UTF-16 units of a text as the agent
-/// does: the agents differ in what they do to a pair of surrogates at the end.
+/// Returns the text of a tool result. If it is longer than [`TOOL_RESULT_UNITS`], it is cut there,
+/// and a note says how much is missing.
+///
+/// `take_head` returns the first UTF-16 units of a text as the agent does. The agents differ in
+/// what they do if the cut divides a pair of surrogates.
 pub fn truncate_tool_result<'a>(
     text: Text<'a>,
     take_head: impl Fn(&Text<'a>, usize) -> Text<'a>,

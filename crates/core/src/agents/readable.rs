@@ -1,10 +1,14 @@
-//! Rows for people, where those of the agents are less informative: tool calls with paths relative
-//! to the session's directory, summaries without their preamble, skills and commands as the user
-//! typed them, forwarded messages without what the chat program puts around the words.
+//! Rows for people (called readable rows), for entries whose rows in the agents' trees are less
+//! informative:
 //!
-//! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the
-//! tool's name, so that the tools of both agents and of extensions read alike. All other rows are
-//! those of the agents.
+//! - tool calls, with paths relative to the session's directory;
+//! - summaries, without their preamble;
+//! - skills and commands, as the user typed them;
+//! - forwarded messages, without what the chat program puts before the words.
+//!
+//! Calls are described by the form of their arguments (a command, a path, a pattern), not by the
+//! tool's name, so that the tools of both agents and of extensions read alike. All other entries
+//! have the agents' rows.
 
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
 use crate::agents::oh_my_pi::message::{SKILL_PROMPT, skill_draft};
@@ -20,23 +24,24 @@ use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
 use std::ops::Range;
 
-/// The number of UTF-16 units to read of a summary, which begins with a preamble.
+/// The number of UTF-16 units to read of a summary. It is more than a row, because a summary begins
+/// with a preamble.
 const SUMMARY_UNITS: usize = 600;
 
-/// The number of UTF-16 units to read of a command, which may begin with a change to the session's
-/// directory.
+/// The number of UTF-16 units to read of a command. It is more than a row, because a command may
+/// begin with a change to the session's directory.
 const COMMAND_UNITS: usize = 3 * ROW_UNITS;
 
-/// The number of words to read of a command that is given as an array.
+/// The maximum number of words to read of a command that is given as an array.
 const MAX_COMMAND_WORDS: usize = 100;
 
-/// A tool call in at most [`ROW_UNITS`] UTF-16 units.
+/// The description of a tool call, at most [`ROW_UNITS`] UTF-16 units long.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CallDescription {
     /// The command, the pattern, the path with its lines, or the arguments.
     pub text: Text<'static>,
-    /// The byte range of a path in the text, which the output may truncate in the middle. Empty if
-    /// there is no path, or not all of it.
+    /// The byte range of a path in the text, so that the output can shorten the path in its middle.
+    /// Empty if there is no path, or if it was cut.
     pub path: Range<usize>,
 }
 
@@ -49,8 +54,8 @@ pub struct Folders<'a> {
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry for people, if the row in the agents' trees is less informative;
-/// `None` otherwise.
+/// Returns the row of an entry for people; `None` if the row in the agents' trees is as
+/// informative.
 pub fn readable_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
     let entry = Raw::from_checked(parsed.record.bytes);
     match parsed.kind {
@@ -62,8 +67,8 @@ pub fn readable_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
     }
 }
 
-/// Returns the row of a compaction: its tokens, and the first words of its summary if there are
-/// any.
+/// Returns the row of a compaction: the tokens before it and, if it has a summary, the first words
+/// of that.
 fn compaction_row(entry: Raw) -> RowText<'static> {
     let tokens = entry
         .get("tokensBefore")
@@ -79,8 +84,8 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     RowText::with_role("compaction", &body)
 }
 
-/// Returns the row of a skill's prompt, or of a command of Claude Code, as the user typed it;
-/// `None` for any other custom message.
+/// Returns the row of a skill's prompt or of a command of Claude Code, as the user typed it; `None`
+/// for any other custom message.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
     let typed_words = if custom_type == SKILL_PROMPT {
@@ -97,8 +102,8 @@ fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     Some(RowText::with_bracketed_role(&role, &body))
 }
 
-/// Returns the row of a user message that was forwarded or is a command, or of a tool result whose
-/// call is not found, which is the tool's name. `None` for any other message.
+/// Returns the row of a user message that was forwarded or is a command; for a tool result whose
+/// call is not found, the tool's name. `None` for any other message.
 fn message_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
     let message = parsed.record.message.as_ref();
     match parsed.role {
@@ -116,7 +121,7 @@ fn message_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
     }
 }
 
-/// Returns the first words of the entry's summary, on one line.
+/// Returns the first words of an entry's summary, on one line.
 fn summary_head(entry: Raw) -> Text<'static> {
     let start = entry
         .get("summary")
@@ -126,10 +131,10 @@ fn summary_head(entry: Raw) -> Text<'static> {
     normalize_spaces(Text::from(first_section(&text))).head(ROW_UNITS)
 }
 
-/// Returns the first section of a summary: what follows the agent's preamble and the first
+/// Returns the first section of a summary: the text after the agent's preamble and the first
 /// headings, up to the next heading.
 pub fn first_section(summary: &str) -> &str {
-    // A heading may be followed by another, such as the title of the summary.
+    // The title of a summary, which is a heading, may be followed by another heading.
     let mut section = strip_preamble(summary).trim_start();
     while section.starts_with('#') {
         let below_heading = match section.split_once('\n') {
@@ -142,7 +147,7 @@ pub fn first_section(summary: &str) -> &str {
         section = above_next_heading;
     }
 
-    // In a built-in summary, the line above the quoted request only says what follows.
+    // In a built-in summary, the line above the quoted request only introduces it.
     if let Some((introduction, quoted_request)) = section.split_once(":\n> ")
         && introduction.starts_with("The last request")
         && !introduction.contains('\n')
@@ -162,8 +167,8 @@ pub fn strip_preamble(summary: &str) -> &str {
     summary
 }
 
-/// Describes a tool call by the first of these that its arguments have: a command, a pattern, a
-/// path or a patch. Without any of them, all arguments are listed.
+/// Describes a tool call. The description is the first of these that the arguments have: a command,
+/// a pattern, a path or a patch. Without any of them, all arguments are listed.
 pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
@@ -174,7 +179,7 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
         return CallDescription::from_text(normalize_spaces(shortened));
     }
 
-    // Besides a pattern, a search may name the path in which it searches.
+    // A search may name the path in which it searches, too.
     let path = known.path_relative_to(folders);
     if let Some(stored_pattern) = known.pattern
         && let Some(pattern) = string_head(stored_pattern, ROW_UNITS)
@@ -200,7 +205,7 @@ pub fn execution_tool(message: Raw) -> &'static str {
     }
 }
 
-/// Describes what the user ran: a command as a call of it, code by its first line.
+/// Describes what the user ran: a command like a call of the tool `bash`, code by its first line.
 pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
     let tool = execution_tool(message);
     if tool == "bash" {
@@ -212,8 +217,8 @@ pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
     CallDescription::from_text(Text::from(first_line.to_owned()))
 }
 
-/// Describes a search by its pattern, with slashes around a regular expression, and the path that
-/// is searched, unless it is the session's directory.
+/// Describes a search by its pattern and the path that is searched. Slashes surround a regular
+/// expression. The path is left out if it is the session's directory.
 fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> CallDescription {
     let is_regex = *tool == "grep" || *tool == "Grep";
     let slash = if is_regex { "/" } else { "" };
@@ -227,8 +232,8 @@ fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> C
     }
 }
 
-/// The arguments that many tools have in common. Where tools name the same argument differently,
-/// the first truthy one counts.
+/// The arguments that many tools have. If tools have different names for the same argument, the
+/// first truthy one counts.
 struct KnownArguments<'a> {
     command: Option<Raw<'a>>,
     path: Option<Raw<'a>>,
@@ -242,7 +247,8 @@ struct KnownArguments<'a> {
 }
 
 impl<'a> KnownArguments<'a> {
-    /// Reads the known arguments in a single walk, because arguments may contain a whole file.
+    /// Reads the known arguments. All are found in a single walk, because arguments may contain a
+    /// whole file.
     fn read(arguments: Raw<'a>) -> Self {
         let [
             command,
@@ -290,8 +296,8 @@ impl<'a> KnownArguments<'a> {
         }
     }
 
-    /// Returns the path, several paths joined by commas or, without any, the first file of the
-    /// patch. Each is relative to one of the directories, if it is below one.
+    /// Returns the path of a call, shortened with the directories in `folders`. Several paths are
+    /// joined by commas. Without a path, the first file of the patch counts.
     fn path_relative_to(&self, folders: Folders) -> Option<Text<'static>> {
         match self.path {
             Some(value) => Some(shorten_paths(value, folders)),
@@ -303,18 +309,19 @@ impl<'a> KnownArguments<'a> {
     }
 }
 
+/// Returns the first of these values that is truthy in JavaScript.
 fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<'a>> {
     values.into_iter().flatten().find(|value| value.is_truthy())
 }
 
 impl CallDescription {
-    /// Describes a call by a text without a path.
+    /// Describes a call by a text that contains no path.
     fn from_text(text: Text<'static>) -> Self {
         Self::with_path(text, &Text::default(), "")
     }
 
-    /// Describes a call by a path with a text before and after it, truncated to the length of a
-    /// row.
+    /// Describes a call by a path, with a text before and after it. The description is cut to the
+    /// length of a row.
     fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
@@ -339,10 +346,12 @@ impl CallDescription {
     }
 }
 
-/// Returns the first `units` of a command line: a string, or an array of words as in Codex. If the
-/// words are a shell, `-lc` or `-c` and a command, only the command is returned.
+/// Returns the first `units` UTF-16 units of a command line. The line is a string, or an array of
+/// words as in Codex. If the words are a shell, `-lc` or `-c`, and a command, only the command is
+/// returned.
 ///
-/// `None` if the line is neither, or the command after `-c` is not a string.
+/// `None` if the line has no words and is not a string, or if the command after `-c` is not a
+/// string.
 pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     let words: Vec<Raw> = line.items().take(MAX_COMMAND_WORDS).collect();
     match *words {
@@ -360,7 +369,7 @@ pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     }
 }
 
-/// Returns the first file that a patch names, as in `*** Update File: src/a.rs`.
+/// Returns the first file that a patch names in a line such as `*** Update File: src/a.rs`.
 fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
     let start = string_head(patch, COMMAND_UNITS)?;
     let text = start.to_string_lossy();
@@ -374,7 +383,7 @@ fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
     None
 }
 
-/// Returns a path, or an array of paths joined by commas, each shortened.
+/// Returns a path, or an array of paths joined by commas. Each path is shortened.
 fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
     if let Some(path) = value.text() {
         return shorten_path(&normalize_spaces(path), folders);
@@ -386,8 +395,8 @@ fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
     )
 }
 
-/// Returns a path relative to the session's directory (`.` for the directory itself), or to the
-/// home directory with `~`. A path outside of both is returned unchanged.
+/// Returns a path relative to the session's directory or, with `~`, to the home directory. `.` is
+/// the session's directory itself. A path outside of both stays the same.
 pub fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
     if let Some(below_cwd) = relative_path(folders.cwd, path) {
         let relative: &[u8] = if below_cwd.is_empty() {
@@ -400,7 +409,7 @@ pub fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
 
     match relative_path(folders.home, path) {
         Some(b"") => Text::from("~"),
-        // On any system: the session may be from another machine.
+        // The path decides which separator is used, because the session may be from another system.
         Some(below_home) => {
             let is_windows = paths::is_windows_absolute(path.as_bytes());
             let separator: &[u8] = if is_windows { b"\\" } else { b"/" };
@@ -410,16 +419,16 @@ pub fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
     }
 }
 
-/// Returns the part of a path below a directory, trimmed; empty for the directory itself. `None`
-/// if there is no directory, or the path is outside.
+/// Returns the part of a path below a directory; empty for the directory itself. `None` if there is
+/// no directory, or if the path is outside of it.
 fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> {
     let below = paths::strip_folder(path.as_bytes(), folder?.as_bytes())?;
     Some(below.trim_ascii())
 }
 
 /// Formats the lines that are read from a file as `:from` or `:from-to`; empty if neither number is
-/// given. `offset` is the first line, 1 by default; `limit` counts lines. A number below 1 counts
-/// as missing.
+/// given. `offset` is the first line, 1 by default; `limit` is the number of lines. A number below
+/// 1 counts as missing.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given_first = positive_number(offset);
     if let Some(count) = positive_number(limit) {
@@ -437,14 +446,14 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
 }
 
-/// Returns a number from 1; a smaller one counts as missing.
+/// Returns a number of at least 1; `None` for any other value.
 fn positive_number(value: Option<Raw>) -> Option<f64> {
     let number = value?.number()?;
     if number >= 1.0 { Some(number) } else { None }
 }
 
-/// Removes a `cd` to the session's directory from the start of a command. In a `cd` to another
-/// directory, the path is shortened.
+/// Shortens the `cd` at the start of a command. A `cd` to the session's directory is removed. The
+/// path of any other directory is shortened.
 fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let Some(cd) = CdCommand::parse(trimmed.as_bytes()) else {
@@ -453,7 +462,7 @@ fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
 
     let short_folder = shorten_path(&Text::from_wtf8(cd.folder), folders);
     if short_folder == "." {
-        // The command runs there anyway.
+        // The command runs in this directory without the `cd`, too.
         return Text::from_wtf8(cd.next_command.to_vec());
     }
     if short_folder.as_bytes() == cd.folder {
@@ -503,9 +512,8 @@ impl<'c> CdCommand<'c> {
     }
 }
 
-/// Lists the arguments of a call that has none of the known ones: the value if there is one
-/// argument, else `key=value` for each. The text may exceed the limit of a row, since arguments are
-/// added until it does.
+/// Lists the arguments of a call: the value of a single argument, or `key=value` for each of
+/// several. Arguments are added until the text is longer than a row, so it may be too long.
 fn list_arguments(arguments: Raw) -> Text<'static> {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
@@ -522,7 +530,7 @@ fn list_arguments(arguments: Raw) -> Text<'static> {
         }
         match string_head(value, ROW_UNITS) {
             Some(string) => text.push(&normalize_spaces(string)),
-            // A number, an object or another value that is not a string.
+            // The value is not a string, but a number, an object or the like.
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }

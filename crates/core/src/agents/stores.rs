@@ -1,8 +1,8 @@
 //! The directories in which both agents keep their sessions.
 //!
 //! Each agent uses an environment variable, else a setting, else a default below the home
-//! directory. All of these are passed in ([`StoreEnv`], [`Disk`]), so the result is a function
-//! of its inputs.
+//! directory. All of these are passed in ([`StoreEnv`], [`Disk`]), so the result is a function of
+//! its inputs.
 //!
 //! ```text
 //!          flat: sessions of all projects             nested: a directory for each project
@@ -18,7 +18,7 @@
 //! and uses `$XDG_DATA_HOME/omp/profiles/P/sessions` or `~/.omp/profiles/P/agent/sessions`.
 //!
 //! Older versions of oh-my-pi gave project directories other names. oh-my-pi moves their sessions
-//! when it starts in the project; until then, those directories are searched as well.
+//! when it starts in the project. Until then, the directories with the old names are searched, too.
 
 use crate::session::dialect::Dialect;
 use crate::session::paths::{from_windows_shell, is_windows_absolute};
@@ -30,15 +30,15 @@ use std::path::{Component, Path, PathBuf};
 /// The inputs that determine where the stores are.
 #[derive(Clone, Copy)]
 pub struct StoreEnv<'a> {
-    /// Returns an environment variable, if it is set.
+    /// Returns the value of an environment variable; `None` if it is not set.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// The directories that paths are relative to.
+    /// The directories to which paths are relative.
     pub base_dirs: BaseDirs<'a>,
     /// Whether the settings in the current directory are read.
     pub reads_project: bool,
 }
 
-/// The directories that paths are relative to.
+/// The directories to which paths are relative.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseDirs<'a> {
     /// The home directory, if there is one.
@@ -50,24 +50,26 @@ pub struct BaseDirs<'a> {
 /// A directory in which an agent keeps sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// The agent; both may use the same place.
+    /// The agent. Both agents may use the same directory.
     pub agent: Dialect,
-    /// The root directory.
+    /// The root directory of the store.
     pub root: PathBuf,
-    /// The directories that may contain sessions of the current project. Each project has
-    /// directories below the root, the one with its current name first; or sessions of all projects
-    /// are in the root itself, distinguished by the `cwd` in their headers.
+    /// The directories that may contain sessions of the current project. In a nested store, each
+    /// project has directories below the root; the one with the project's current name comes first.
+    /// In a flat store, this is only the root, which contains the sessions of all projects,
+    /// distinguished by the `cwd` in their headers.
     pub folders: Vec<PathBuf>,
 }
 
 impl StoreEnv<'_> {
-    /// Returns a variable that is set and not empty.
+    /// Returns the value of an environment variable; `None` if it is not set or empty.
     fn non_empty_var(&self, name: &str) -> Option<String> {
         (self.env)(name).filter(|value| !value.is_empty())
     }
 }
 
 impl Store {
+    /// Returns a store that contains sessions of all projects in its root.
     fn new_flat(agent: Dialect, root: PathBuf) -> Store {
         Store {
             agent,
@@ -76,14 +78,15 @@ impl Store {
         }
     }
 
-    /// Whether the `cwd` of a header decides which project a session belongs to.
+    /// Whether the store has sessions of all projects in one directory, so that the `cwd` in a
+    /// header decides to which project a session belongs.
     pub fn is_flat(&self) -> bool {
         self.folders.first() == Some(&self.root)
     }
 }
 
-/// Locates the stores of both agents, pi's first. Without a home directory, only a store that a
-/// variable or a setting determines is found.
+/// Locates the stores of both agents, pi's first. Without a home directory, a store is found only
+/// if a variable or a setting names it.
 pub fn locate_stores(store_env: StoreEnv, disk: &dyn Disk) -> Vec<Store> {
     let flat_root = store_env
         .non_empty_var("PI_CODING_AGENT_SESSION_DIR")
@@ -93,19 +96,20 @@ pub fn locate_stores(store_env: StoreEnv, disk: &dyn Disk) -> Vec<Store> {
     pi.into_iter().chain(omp).collect()
 }
 
-/// Returns the directory of oh-my-pi's blobs: payloads that it keeps outside of its sessions.
+/// Returns the directory of oh-my-pi's blobs, which are payloads outside of its sessions.
 pub fn locate_blob_store(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     Some(omp_session_dir(store_env, disk)?.with_file_name("blobs"))
 }
 
-/// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute,
-/// without resolving links.
+/// Whether the `cwd` of a header is the current directory. As in pi, both are made absolute, and
+/// links are not resolved.
 pub fn is_cwd(cwd: &str, base_dirs: BaseDirs) -> bool {
     !cwd.is_empty() && resolve_user_path(cwd, base_dirs) == normalize_path(base_dirs.cwd)
 }
 
-/// Locates pi's store: flat if a variable or a setting names its root, else nested in the agent
-/// directory. `flat_root` is the root that the variable sets; only without one are settings read.
+/// Locates pi's store. It is flat if a variable or a setting names its root, and else nested in the
+/// agent directory. `flat_root` is the root that the variable names; settings are read only without
+/// it.
 ///
 /// `None` if neither a root nor an agent directory is known.
 fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
@@ -122,7 +126,8 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
     let root = agent_folder.join("sessions");
     let project = root.join(encode_path(&normalize_path(base_dirs.cwd)));
     match flat_root {
-        // The default directory of the project, set explicitly, is not flat.
+        // If the named directory is the project's default directory, the store is nested
+        // nevertheless.
         Some(flat_root) if flat_root != project => Some(Store::new_flat(Dialect::Pi, flat_root)),
         _ => Some(Store {
             agent: Dialect::Pi,
@@ -132,8 +137,8 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
     }
 }
 
-/// Returns the directory that `sessionDir` in pi's settings names: in those of the project or, if
-/// they lack it, in the user's.
+/// Returns the directory that `sessionDir` in pi's settings names. The settings of the project
+/// count more than those of the user.
 fn pi_session_dir(
     store_env: StoreEnv,
     agent_folder: Option<&Path>,
@@ -158,7 +163,7 @@ fn pi_session_dir(
     Some(resolve_user_path(&path, store_env.base_dirs))
 }
 
-/// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
+/// Returns `sessionDir` in a settings file; `None` if it is missing, or if the file is not JSON.
 fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -169,8 +174,9 @@ fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
-/// Locates oh-my-pi's store: flat if `flat_root`, which a variable sets, is given, else nested. The
-/// project's directory is searched under its current name and under those of older versions.
+/// Locates oh-my-pi's store. It is flat if `flat_root` is given, the root that a variable names,
+/// and else nested. In a nested store, the project's directory may have its current name, or a name
+/// of older versions.
 fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     if let Some(root) = flat_root {
         return Some(Store::new_flat(Dialect::OhMyPi, root));
@@ -192,8 +198,8 @@ fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -
     })
 }
 
-/// Returns oh-my-pi's directory of nested sessions: `sessions` in the agent directory. If the agent
-/// directory is the default one, a data directory (`$XDG_DATA_HOME`) that exists takes its place,
+/// Returns the root of oh-my-pi's nested store: `sessions` in the agent directory. If the agent
+/// directory is the default one, a data directory (`$XDG_DATA_HOME`) that exists is used instead,
 /// except on Windows.
 fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     // `OMP_PROFILE` applies even if it is empty.
@@ -224,7 +230,7 @@ fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     Some(agent_folder.join("sessions"))
 }
 
-/// Returns oh-my-pi's agent directory below the home directory.
+/// Returns oh-my-pi's default agent directory, which is below the home directory.
 fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Option<PathBuf> {
     let home = store_env.base_dirs.home?;
     let name = store_env.non_empty_var("PI_CONFIG_DIR");
@@ -236,14 +242,14 @@ fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Optio
     Some(folder.join("agent"))
 }
 
-/// Returns the agent directory that `$PI_CODING_AGENT_DIR` sets for oh-my-pi. Unlike in pi, `~` has
-/// no special meaning in it.
+/// Returns the agent directory that `$PI_CODING_AGENT_DIR` names for oh-my-pi. Unlike in pi, `~`
+/// has no special meaning there.
 fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     let path = store_env.non_empty_var("PI_CODING_AGENT_DIR")?;
     let folder = normalize_path(&store_env.base_dirs.cwd.join(path));
 
-    // oh-my-pi sets the variable to its profile's directory for child processes; such a value is
-    // ignored.
+    // For child processes, oh-my-pi sets the variable to the directory of its profile. Such a value
+    // is ignored.
     if let Some(profile) = parse_profile((store_env.env)("PI_PROFILE"))
         && omp_default_agent_folder(store_env, Some(&profile)).as_ref() == Some(&folder)
     {
@@ -252,8 +258,8 @@ fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the name of a profile, trimmed, if oh-my-pi accepts it; otherwise, and for `default`, no
-/// profile is used.
+/// Returns the name of a profile, trimmed. `None` for `default`, and for a name that oh-my-pi does
+/// not accept: then no profile is used.
 fn parse_profile(name: Option<String>) -> Option<String> {
     const MAX_PROFILE_LEN: usize = 64;
 
@@ -274,14 +280,14 @@ fn parse_profile(name: Option<String>) -> Option<String> {
 
 /// The name of a project's directory in oh-my-pi's store.
 struct OmpProjectName {
-    /// The directory that the name is relative to: `home`, `tmp` or `abs`.
+    /// The kind of directory to which the name is relative: `home`, `tmp` or `abs`.
     scope: &'static str,
     name: String,
 }
 
-/// Returns the name that oh-my-pi gives to the directory of the current project, for which it
-/// resolves symbolic links. The name is relative to the home directory or to the directory of
-/// temporary files, if the project is below one of them.
+/// Returns the name that oh-my-pi gives to the directory of the current project. `real_cwd` is the
+/// project with symbolic links resolved. If the project is below the home directory or the
+/// directory of temporary files, the name is relative to that.
 fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> OmpProjectName {
     if let Some(home) = store_env.base_dirs.home
         && let Some(name) = relative_project_name(real_cwd, &disk.resolve_links(home), "-")
@@ -303,7 +309,7 @@ fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> Om
     }
 }
 
-/// Returns the first directory that a variable sets for temporary files, else `/tmp`.
+/// Returns the directory of temporary files: the first that a variable names, else `/tmp`.
 fn temporary_folder(store_env: StoreEnv) -> PathBuf {
     let variables: &[&str] = if cfg!(windows) {
         &["TEMP", "TMP"]
@@ -317,11 +323,11 @@ fn temporary_folder(store_env: StoreEnv) -> PathBuf {
 }
 
 /// Returns the name of a project's directory if the project is below `folder`: `prefix`, which
-/// represents the folder, and the path below it.
+/// stands for the folder, and the path below it. `None` if the project is not below the folder.
 fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<String> {
     let below = project.strip_prefix(folder).ok()?.to_string_lossy();
     if below.starts_with("..") {
-        // oh-my-pi mistakes such a name for a path outside the directory.
+        // oh-my-pi mistakes a name that begins with `..` for a path outside of the directory.
         return None;
     }
     let needs_separator = !below.is_empty() && !prefix.ends_with('-');
@@ -329,8 +335,8 @@ fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<
     Some(format!("{prefix}{separator}{}", replace_separators(&below)))
 }
 
-/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory: the scope, the
-/// end of the directory's name in plain characters, and a hash of the path.
+/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory. It consists of
+/// the scope, the end of the directory's name in plain characters, and a hash of the path.
 fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
     const MAX_READABLE_LEN: usize = 80;
 
@@ -353,7 +359,7 @@ fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
     format!("{scope}-{readable}-{digest}")
 }
 
-/// Returns a path encoded as a directory name, as `--home-u-x--`.
+/// Returns a path in the form of a directory name: `--home-u-x--` for `/home/u/x`.
 fn encode_path(path: &Path) -> String {
     let whole = path.to_string_lossy();
     let below_root = whole.strip_prefix(['/', '\\']).unwrap_or(&whole);
@@ -365,7 +371,7 @@ fn replace_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
-/// Whether a store of an agent has this name for the directory of a project.
+/// Whether a directory of this name, in the store of either agent, is that of the project `cwd`.
 pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let cwd = Path::new(cwd);
     if name == encode_path(cwd) {
@@ -378,17 +384,17 @@ pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
         .is_ok_and(|below| replace_separators(&below.to_string_lossy()) == project.path)
 }
 
-/// The name that a store has for a project's directory, in parts.
+/// The name of a project's directory in a store, divided into its parts.
 #[derive(Debug)]
 pub struct ProjectName<'n> {
-    /// The directory that the path is relative to.
+    /// The directory to which the path is relative.
     pub root: PathBuf,
-    /// The rest of the path with `-` for each separator.
+    /// The rest of the path, with `-` in place of each separator.
     pub path: &'n str,
 }
 
-/// Splits the name that a store has for a project's directory: `--PATH--` from the root,
-/// `-tmp-PATH` from `/tmp`, or `-PATH` from the home directory.
+/// Splits the name of a project's directory in a store. `--PATH--` is relative to the root
+/// directory, `-tmp-PATH` to `/tmp`, and `-PATH` to the home directory.
 ///
 /// `None` if the name has another form, encodes a path on Windows, or needs a home directory that
 /// is not known.
@@ -422,8 +428,8 @@ pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<Proj
     })
 }
 
-/// Returns the directory of a project from its name in a store, as if each `-` of the name had been
-/// a separator: a `-` of the path is the same in a name.
+/// Returns the directory of a project from its name in a store. Each `-` of the name is assumed to
+/// be a separator, although the path may contain `-`, too.
 pub fn decode_project_name(name: &str, home: Option<&Path>) -> Option<String> {
     let absolute_path = name
         .strip_prefix("--")
@@ -436,7 +442,7 @@ pub fn decode_project_name(name: &str, home: Option<&Path>) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// Returns the path on Windows that pi encoded as `C--Users-x`, if it did.
+/// Returns the path on Windows that pi encoded as `C--Users-x`; `None` for a name of another form.
 fn decode_windows_path(encoded: &str) -> Option<String> {
     let (drive, rest) = encoded.split_once("--")?;
     let is_drive = drive.len() == 1 && drive.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -446,13 +452,13 @@ fn decode_windows_path(encoded: &str) -> Option<String> {
     Some(format!("{drive}:\\{}", rest.replace('-', "\\")))
 }
 
-/// What precedes the path in a URL of a file.
+/// The start of a URL that names a file, before the path.
 const FILE_URL_PREFIX: &str = if cfg!(windows) { "file:///" } else { "file://" };
 /// The characters that separate the parts of a path.
 const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
-/// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is
-/// removed, relative paths start from the current directory. On Windows, a path as a Unix-like
+/// Resolves a path as pi does with paths from the user: `~` is the home directory, `file://` is
+/// removed, and relative paths start from the current directory. On Windows, a path as a Unix-like
 /// shell writes it is converted first.
 pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     let windows_path = if cfg!(windows) {
@@ -465,7 +471,7 @@ pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
         None => path.strip_prefix(FILE_URL_PREFIX).unwrap_or(path),
     };
     if !cfg!(windows) && is_windows_absolute(path.as_bytes()) {
-        // The directory of a session from another machine.
+        // The path is from a session of another system, and stays as it is.
         return PathBuf::from(path);
     }
 
@@ -478,7 +484,7 @@ pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     normalize_path(&base_dirs.cwd.join(path))
 }
 
-/// Removes `.`, `..` and trailing separators from a path. Links are not resolved, so `..` removes
+/// Removes `.`, `..` and separators at the end from a path. Links are not resolved, so `..` removes
 /// the component before it.
 pub fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();

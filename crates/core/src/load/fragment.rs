@@ -408,6 +408,7 @@ impl Fragment {
             row: Slice::default(),
             path_range: PathRange::default(),
         };
+        // Only the id was requested, to connect calls with their results.
         let Some(rows) = rows else { return call };
         if rows.readable {
             let folders = Folders {

@@ -274,6 +274,7 @@ fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) ->
     if text.is_empty() {
         return None;
     }
+    // Each block was decoded to one unit more than is kept, so a longer text is noticed.
     let is_whole = text.utf16_len() <= PREVIEW_UNITS;
     let text = if is_whole {
         text

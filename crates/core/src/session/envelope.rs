@@ -102,6 +102,8 @@ pub fn typed_command_of_start(start: &str) -> Option<String> {
     typed_in_elements(start)
 }
 
+/// Reads the skill at the start of a message: its name in the first tag, and its arguments after
+/// the end tag. `None` if the message begins with no skill.
 fn read_skill_call(message: &str) -> Option<SkillCall<'_>> {
     let attribute = message.trim_start().strip_prefix(SKILL_START)?;
     let (name, after_name) = attribute.split_once('"')?;

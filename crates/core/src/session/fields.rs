@@ -102,6 +102,7 @@ fn push_key(raw_key: &[u8], path: &mut String) {
     }
 }
 
+/// Appends a key to a path, after a dot unless it is the first.
 fn push_identifier(key: &str, path: &mut String) {
     if !path.is_empty() {
         path.push('.');

@@ -230,6 +230,7 @@ pub fn is_replacement_key(key: &str) -> bool {
     key == REPLACEMENTS_KEY || OLD_TEXT_KEYS.contains(&key) || NEW_TEXT_KEYS.contains(&key)
 }
 
+/// Returns the list of replacements of an edit; `None` if there is no list.
 fn replacement_list(arguments: Raw<'_>) -> Option<Raw<'_>> {
     arguments
         .get(REPLACEMENTS_KEY)

@@ -48,6 +48,7 @@ impl Opening {
         }
     }
 
+    /// Returns how good the source of the title is; a higher rank is better.
     fn rank(&self) -> u8 {
         match self {
             Opening::Other(_) => 1,

@@ -24,6 +24,8 @@ struct SortedId<'a> {
 }
 
 impl<'a> SortedId<'a> {
+    /// Prepares an id for comparison. Big-endian, so that numbers compare as the bytes do; a
+    /// shorter id is filled with zeros.
     fn new(id: &'a [u8]) -> Self {
         let mut head = [0; 8];
         let head_len = id.len().min(head.len());
@@ -102,6 +104,7 @@ impl<'a> UniquePrefixes<'a> {
     }
 }
 
+/// Returns the length of the longest common prefix of two ids, in bytes.
 fn common_prefix_len(one: &[u8], other: &[u8]) -> usize {
     let pairs = one.iter().zip(other);
     pairs.take_while(|(byte, other)| byte == other).count()

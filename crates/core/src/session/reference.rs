@@ -229,6 +229,7 @@ fn resolve_name(
             None => Err(ReferenceError::NoEntries),
         };
     }
+    // `:x` is not a line number, but may be an id or a label.
     if let Some(line) = name.strip_prefix(':')
         && let Ok(line) = line.parse()
     {

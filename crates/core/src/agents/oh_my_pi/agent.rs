@@ -115,12 +115,15 @@ impl Agent for OhMyPi {
         _format: Format,
         is_worst_case: bool,
     ) -> (Severity, &'static str) {
+        // For any other defect, the consequence in pi applies. What pi does with older formats does
+        // not.
         match defects::assess_defect(kind, is_worst_case) {
             Some(assessment) => assessment,
             None => pi::defects::assess_defect(kind, Format::V3, is_worst_case),
         }
     }
 
+    /// As oh-my-pi does, replaces control characters by spaces, and each run of spaces by one.
     fn normalize_name(&self, given: &str) -> Text<'static> {
         let spaced = given.replace(char::is_control, " ");
         let words: Vec<_> = spaced.split(' ').filter(|word| !word.is_empty()).collect();
@@ -137,6 +140,7 @@ impl Agent for OhMyPi {
             })
     }
 
+    /// Returns the title line of oh-my-pi, with the user as the source of the title.
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>> {
         let title = encode_to_vec(name);
         let user_source = encode_to_vec(&Text::from(USER_SOURCE));

@@ -37,6 +37,7 @@ pub fn prepare_compaction(
     }
 
     let mut preparation = Preparation::default();
+    // The list of messages starts after the last reset, or where the previous compaction left off.
     let reset = session.last_index_of_kind(path, Kind::ResetBoundary);
     let after_reset = reset.map_or(0, |reset| reset + 1);
     let start = match find_previous_compaction(path, after_reset, session) {
@@ -57,6 +58,7 @@ pub fn prepare_compaction(
         return Ok(None);
     };
     let turn_start = find_split_turn_start(&candidates, cut.index, session);
+    // The beginning of a divided turn is summarized apart from the history before it.
     let before_cut = candidates.into_iter().take(cut.index);
     let mut messages: Vec<_> = before_cut.map(|candidate| candidate.message).collect();
     let turn_prefix = match turn_start {

@@ -132,8 +132,8 @@ impl ContextBuilder<'_> {
             first_kept
         };
 
-        // The kept messages are older than the summary. With a time just before them, their
-        // signatures remain acceptable to the model.
+        // A model must accept the signatures in the kept messages, which are older than the
+        // summary. So the history counts as rewritten just before these messages.
         let rewrite_ms = if anthropic_payload.is_some() {
             self.ms_before_retained(retained, compaction_index)
         } else {

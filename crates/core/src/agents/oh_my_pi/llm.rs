@@ -115,6 +115,7 @@ fn is_blank_text(block: Raw) -> bool {
     content::is_block(block, "text") && content::is_blank_member(block, "text")
 }
 
+/// Whether a block is thinking that has a text but no signature.
 fn is_unsigned_thinking(block: Raw) -> bool {
     content::is_block(block, "thinking")
         && !content::is_blank_member(block, "thinking")
@@ -262,6 +263,7 @@ fn quote_files(files: &[Raw]) -> Text<'static> {
     join_with(files.iter().map(|&file| quote_file(file)), "\n")
 }
 
+/// Returns a mentioned file in a tag with its path: `<file path="a.rs">`, its content, `</file>`.
 fn quote_file(file: Raw) -> Text<'static> {
     let [path, content] = content::find_members(file, ["path", "content"]);
     let lines = match content {

@@ -245,6 +245,7 @@ fn line_range_sentence(truncation: Raw) -> Text<'static> {
         output_bytes,
     ] = content::find_members(truncation, names);
     let total_lines = js::interpolate(total_lines);
+    // Comparing with NaN is false, so a range with an invalid end is not shown.
     let valid_range = range.filter(|range| {
         range.is_truthy() && js::to_operand(range.get("end")) >= js::to_operand(range.get("start"))
     });
@@ -266,6 +267,7 @@ fn line_range_sentence(truncation: Raw) -> Text<'static> {
     };
 
     if truncated_by.is_some_and(|reason| reason.is("bytes")) {
+        // As in the agent, the size of the output stands in for a limit that is not stored.
         let limit = js::to_operand(non_null(max_bytes).or(output_bytes));
         sentence.push_str(&format!(" ({} limit)", format_size(limit)));
     }

@@ -276,6 +276,7 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
             parts
         }
         Kind::ThinkingLevelChange => {
+            // As in the agent, a missing level is found as `off`, as the row shows it.
             let level = entry
                 .get_some("thinkingLevel")
                 .map(|level| js::to_js_string(level));

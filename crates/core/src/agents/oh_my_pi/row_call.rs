@@ -128,6 +128,7 @@ fn scope_argument<'a>(arguments: Raw<'a>, key: &str) -> Option<Raw<'a>> {
     if is_usable { Some(value) } else { None }
 }
 
+/// Returns the directories in a list, joined by commas; `.` if there are none.
 fn join_directories(list: Raw) -> Text<'static> {
     if list.items().next().is_none() {
         return Text::from(".");

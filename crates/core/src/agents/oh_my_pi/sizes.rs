@@ -23,6 +23,7 @@ pub fn context_size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
     estimate_messages(&context::build_context(path, reader)?.messages, reader)
 }
 
+/// Returns the sum of the estimates of messages, in tokens.
 fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
     let tokens = messages
         .iter()

@@ -109,6 +109,7 @@ impl Agent for Pi {
         defects::assess_defect(kind, format, is_worst_case)
     }
 
+    /// As pi does, replaces each run of line ends by a space, and trims the name.
     fn normalize_name(&self, given: &str) -> Text<'static> {
         let parts: Vec<_> = given
             .split(['\r', '\n'])

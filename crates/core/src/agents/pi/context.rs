@@ -237,6 +237,7 @@ pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[O
 pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
     let entry = reader.session().entry(ix);
     if entry.role == Role::Missing {
+        // Without a role, even whether there is a message is not known without reading the line.
         let has_message =
             reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
         let body = if has_message {
@@ -261,6 +262,7 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     })?;
     match completed {
         Some(completed) => Ok(Some(Body::from_json(completed))),
+        // The file has changed since it was loaded: a message was there then.
         None => Ok(Some(Body::Stored)),
     }
 }

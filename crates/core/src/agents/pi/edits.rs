@@ -1,4 +1,4 @@
-//! Edits of what the model sees of an entry: pi's `context_edit` entries.
+//! Changes to what the model sees of an entry: pi's `context_edit` entries.
 
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -9,20 +9,21 @@ use pisess_json::edit;
 use pisess_json::text::Text;
 use std::io;
 
-/// An edit of what the model sees of an entry.
+/// A change to what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextEdit<Content = EntryIx> {
-    /// It is omitted.
+    /// The model does not see the entry.
     Omit,
-    /// It has the content of a `context_edit` entry, which is given by its index or by its JSON.
+    /// The model sees other content in the entry. `Content` is the `context_edit` entry that has
+    /// it, or the content as JSON.
     Replace(Content),
 }
 
-/// An edit with the content as JSON, if it has any, in place of its entry.
+/// An edit with its content as JSON; `None` if it replaces the content by nothing.
 pub type LoadedEdit = ContextEdit<Option<Vec<u8>>>;
 
 impl ContextEdit {
-    /// Returns the edit with its content.
+    /// Reads the content of the edit from its entry.
     pub fn load_content(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
         let ContextEdit::Replace(edit_entry) = self else {
             return Ok(ContextEdit::Omit);
@@ -34,10 +35,11 @@ impl ContextEdit {
     }
 }
 
-/// Returns the last edit in `entries` of each entry, by that entry's id.
+/// Returns the edits that the `context_edit` entries among `entries` make, by the id of the edited
+/// entry. If an entry is edited repeatedly, the last edit counts.
 ///
 /// An edit whose `replacement` is `null` omits its target. An edit without a `replacement` undoes
-/// an earlier edit; pi throws on it.
+/// an earlier edit of its target. (pi throws on it.)
 pub fn collect_edits(
     entries: impl Iterator<Item = EntryIx>,
     reader: &EntryReader,
@@ -53,7 +55,7 @@ pub fn collect_edits(
             let Some(target) = target.and_then(Raw::text).map(Text::into_bytes) else {
                 return;
             };
-            // In the order of the path, so the last edit of a target is in effect.
+            // Entries come in the order of the path, so the last edit of a target remains.
             match replacement {
                 Some(replacement) if replacement.is_null() => {
                     edits.insert(target, ContextEdit::Omit);
@@ -70,8 +72,8 @@ pub fn collect_edits(
     Ok(edits)
 }
 
-/// Returns a message after an edit; `None` if the edit omits it. A message of a role that does not
-/// accept new content is returned unchanged.
+/// Applies an edit to a message. `None` if the edit omits the message. A message in a role that
+/// does not accept other content stays the same.
 pub fn apply_edit(
     message: ContextMessage,
     edit: ContextEdit,
@@ -90,11 +92,11 @@ pub fn apply_edit(
     }
 }
 
-/// Returns a message with the content of an edit, or without content if the edit has none; `None`
-/// for a role that does not accept new content.
+/// Returns a message with other content, or without content if `content` is `None`. `None` for a
+/// role that does not accept other content.
 ///
-/// The content of an assistant message or tool result is always blocks, so a string becomes a text
-/// block there.
+/// The content of an assistant message or a tool result is always blocks, so a string becomes a
+/// text block there.
 pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     match Role::named(role.as_bytes()) {
@@ -108,7 +110,8 @@ pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> 
     }
 }
 
-/// Returns a message with `content` in place of its own, or without content if that is `None`.
+/// Returns a message with `content` in place of its own content. If `content` is `None`, the
+/// message has none.
 pub fn set_content(message: Raw, content: Option<&[u8]>) -> Vec<u8> {
     match content {
         Some(content) => edit::with_member(message, "content", content),

@@ -1,13 +1,14 @@
-//! What pi puts around a summary: the preamble of a branch summary, and the files below the text.
+//! The texts that pi puts around a summary: the preamble of a branch summary before it, and the
+//! lists of files after it.
 
 use crate::agents::prepare::FileLists;
 use pisess_json::text::Text;
 
-/// The preamble of a branch summary.
+/// The text before a branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// Appends the files that were read and those that were modified, each list in a tag (pi's
-/// `formatFileOperations`). An empty list is omitted.
+/// Appends the list of files that were read and the list of those that were modified, each in a tag
+/// (pi's `formatFileOperations`). An empty list is left out.
 pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
     let lists = [
         ("read-files", &files.read_files),

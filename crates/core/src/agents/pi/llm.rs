@@ -1,4 +1,4 @@
-//! Converts messages for a model (pi's `convertToLlm`).
+//! Converts messages to those that a model receives (pi's `convertToLlm`).
 
 use crate::agents::agent::Emit;
 use crate::session::content;
@@ -28,10 +28,11 @@ pub fn convert_messages(
     Ok(())
 }
 
-/// Converts a message for a model. A role that models have is unchanged; a command of the user, a
-/// custom message or a summary becomes a user message.
+/// Converts a message for a model. A message in a role that models know stays the same. A command
+/// of the user, a custom message or a summary becomes a user message.
 ///
-/// `None` for a message that is not sent: a command excluded from the context, and any other role.
+/// `None` for a message that is not sent: a command that is excluded from the context, and a
+/// message in any other role.
 pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {
@@ -63,8 +64,8 @@ pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     )))
 }
 
-/// Returns the text for a command that the user ran: the command, its output, and the file with
-/// the full output if it was truncated.
+/// Returns the text for a command that the user ran: the command, its output and, if the output was
+/// truncated, the file that has all of it.
 fn bash_execution_text(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
     let [command, truncated, full_output] = content::find_members(message, names);
@@ -80,11 +81,11 @@ fn bash_execution_text(message: Raw) -> Text<'static> {
     text
 }
 
-/// The words around the output of what the user ran.
+/// The words that an agent puts around the output of what the user ran.
 pub struct OutputWords {
-    /// Before the output, if there is any.
+    /// Before the output. Unused if there is no output.
     pub before: &'static str,
-    /// For a run that was cancelled.
+    /// After the output of a run that was cancelled.
     pub cancelled: &'static str,
     /// Before an exit code other than 0.
     pub failed: &'static str,
@@ -97,8 +98,8 @@ pub const COMMAND_WORDS: OutputWords = OutputWords {
     failed: "Command exited with code ",
 };
 
-/// Appends the output of a command or code that the user ran and, if it was cancelled or failed,
-/// how it ended. `words` are those of the agent. A missing or `null` exit code counts as success.
+/// Appends the output of a command or code that the user ran, in the agent's `words`. If the run
+/// was cancelled or failed, how it ended follows. A missing or `null` exit code counts as success.
 pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     let [output, cancelled, code] =
         content::find_members(message, ["output", "cancelled", "exitCode"]);
@@ -118,7 +119,7 @@ pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     }
 }
 
-/// Returns a custom message as a user message. A content that is a string becomes a text block.
+/// Converts a custom message to a user message. Content that is a string becomes a text block.
 fn convert_custom(message: Raw) -> Vec<u8> {
     let [content, timestamp] = content::find_members(message, ["content", "timestamp"]);
     match content.and_then(Raw::text) {
@@ -127,6 +128,7 @@ fn convert_custom(message: Raw) -> Vec<u8> {
     }
 }
 
+/// Builds a user message. `content` is JSON; a member that is `None` is left out.
 fn build_user_message(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {
     write::Object::new()
         .str("role", "user")

@@ -7,8 +7,8 @@
 //! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary,
 //!   [`files`] completes it.
 //!
-//! pi throws on some values (a message that is `null`, a tool call without arguments); here such a
-//! value counts as missing, and the rest of the result is unaffected.
+//! pi throws on some values, such as a message that is `null` or a tool call without arguments.
+//! Here, such a value counts as missing, and the rest of the result is unaffected.
 
 pub mod context;
 pub mod defects;

@@ -1,4 +1,5 @@
-//! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
+//! The rows of pi's tree (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`,
+//! `formatToolCall`).
 
 use crate::agents::row::{
     BracketEnd, NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value,
@@ -13,8 +14,7 @@ use crate::session::read::record::{Block, Member, MessageFacts, ParsedEntry, Rec
 use pisess_json::text::{Text, join_with};
 use pisess_json::{Raw, js};
 
-/// Returns the row of an entry that is not a message: for most types, the type's name and its
-/// value in brackets.
+/// Returns the row of an entry that is not a message. For most types, it is `[name: value]`.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
@@ -36,7 +36,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             };
             bracketed_row(role, &display_member(entry, "targetId"))
         }
-        // pi draws an empty row here; a name is more useful.
+        // pi draws an empty row for an entry without a type; a name is more useful.
         Kind::Missing => bracketed_row("", &Text::from("no type")),
         _ => {
             let Some(named) = named_value(Dialect::Pi, kind, entry) else {
@@ -51,7 +51,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     }
 }
 
-/// Returns the row of a compaction, with the size of the context before it in thousands of tokens.
+/// Returns the row of a compaction: the size of the context before it, in thousands of tokens.
 fn compaction_row(entry: Raw) -> RowText<'static> {
     let tokens = entry
         .get("tokensBefore")
@@ -61,12 +61,13 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
 }
 
-/// Whether a `context_edit` entry omits its target, instead of replacing the content.
+/// Whether a `context_edit` entry omits its target, rather than replacing the content.
 fn omits_target(context_edit: Raw) -> bool {
     context_edit.get("replacement").is_some_and(Raw::is_null)
 }
 
-/// Returns the start of a member as a row shows it, or JavaScript's `undefined`.
+/// Returns the start of a member in the form in which a row shows it. A missing member is shown as
+/// `undefined`, as in JavaScript.
 fn display_member(entry: Raw, key: &str) -> Text<'static> {
     match entry.get(key) {
         Some(value) => display_value(value),
@@ -74,13 +75,13 @@ fn display_member(entry: Raw, key: &str) -> Text<'static> {
     }
 }
 
-/// Returns the first [`ROW_UNITS`] of a member's text; empty if it is missing.
+/// Returns the first [`ROW_UNITS`] UTF-16 units of a member's text; empty if the member is missing.
 fn member_head(entry: Raw, key: &str) -> Text<'static> {
     entry.get(key).map(content_head).unwrap_or_default()
 }
 
 /// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
-/// otherwise its row is [`call_row`].
+/// otherwise, it has that of [`call_row`].
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
@@ -105,9 +106,10 @@ pub fn push_message_row(
     }
 }
 
-/// Returns the row text of a turn without text: `(aborted)`, the error message, or `(no content)`.
+/// Returns the text in the row of a turn without text: `(aborted)`, the error message, or
+/// `(no content)`.
 fn turn_end_text(message: &MessageFacts) -> Text<'static> {
-    /// The maximum number of UTF-16 units of the error message.
+    /// The maximum length of the error message, in UTF-16 units.
     const ERROR_UNITS: usize = 80;
 
     let stop_reason = message.get(Member::StopReason);
@@ -120,8 +122,8 @@ fn turn_end_text(message: &MessageFacts) -> Text<'static> {
     }
 }
 
-/// Returns the text of an entry in which a search looks, as pi builds it, but without the label:
-/// parts that depend on the type, joined by spaces. An empty part adds its space, too.
+/// Returns the text of an entry in which pi's search looks, without the label. It consists of parts
+/// that depend on the type, joined by spaces. An empty part adds a space, too, as in the agent.
 pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     let entry = Raw::from_checked(parsed.record.bytes);
     let parts: Vec<Text> = match parsed.kind {
@@ -164,8 +166,8 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the role and the start of the text of a message; for a command that the user ran, also
-/// the command.
+/// Returns the role of a message, the start of its text and, if the user ran a command, the
+/// command.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -179,10 +181,10 @@ fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     parts
 }
 
-/// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
-/// that pi has no row for has its arguments as JSON.
+/// Returns the row of a tool result whose call is known: the tool and its main arguments. For a
+/// tool that has no row of its own in pi, all arguments are shown as JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-    /// The path of a file is the first truthy argument of these.
+    /// The arguments that may have the path of a file. The first that is truthy counts.
     const PATH_KEYS: [&str; 2] = ["path", "file_path"];
 
     let row = match &*name.to_string_lossy() {
@@ -227,8 +229,8 @@ fn first_argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
     Text::default()
 }
 
-/// Returns the first truthy argument of `keys` as a path, or `default` if there is none. The home
-/// directory is written `~`.
+/// Returns the first of these arguments that is truthy in JavaScript, as a path; `default` if none
+/// is. The home directory is written `~`.
 fn path_argument(
     arguments: Raw,
     keys: &[&str],
@@ -243,7 +245,7 @@ fn path_argument(
 }
 
 /// Returns the row of a search: the pattern, then the searched path. If the pattern fills the row,
-/// the path is omitted, as it would be truncated anyway.
+/// the path is left out, because it would be cut off anyway.
 fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowText<'static> {
     let mut row = with_prefix(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
@@ -254,9 +256,10 @@ fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowTe
 }
 
 /// Formats the lines that a `read` returns as `:start` or `:start-end`, as pi's
-/// `formatReadLineRange` does. `offset` is the first line, 1 by default; `limit` counts lines.
+/// `formatReadLineRange` does. `offset` is the first line, 1 by default; `limit` is the number of
+/// lines.
 ///
-/// `None` if neither is given, or one is not a number.
+/// `None` if neither is given, or if one is not a number.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
     if offset.is_none() && limit.is_none() {
         return None;
@@ -269,7 +272,7 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> 
     let mut range = format!(":{}", js::number_to_string(start));
     if let Some(limit) = limit {
         let end = start + finite_number(limit)? - 1.0;
-        // An end of 0 is omitted.
+        // As in pi, an end of 0 is left out.
         if end != 0.0 {
             range.push_str(&format!("-{}", js::number_to_string(end)));
         }
@@ -277,7 +280,8 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> 
     Some(range)
 }
 
-/// Returns the value of a number, or of a string that contains one; `None` if it is not finite.
+/// Returns the value of a number, or of a string that contains a number. `None` if the number is
+/// not finite, and for any other value.
 fn finite_number(value: Raw) -> Option<f64> {
     let number: f64 = match value.text() {
         Some(text) => text.trim().to_string_lossy().parse().ok()?,
@@ -290,7 +294,7 @@ fn finite_number(value: Raw) -> Option<f64> {
     }
 }
 
-/// Returns the path with the home directory written `~`. A home directory of one byte, such as
+/// Returns a path with `~` in place of the home directory. A home directory of one byte, such as
 /// `/`, is not replaced.
 pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else {
@@ -300,7 +304,8 @@ pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let bare_home = home.strip_suffix(b"/").unwrap_or(home);
     match path.as_bytes().strip_prefix(bare_home) {
         Some(b"" | b"/") => Text::from("~"),
-        // A path that continues with another byte is a sibling such as `/home/user2`.
+        // A path that continues with another byte than `/` is not in the home directory, such as
+        // `/home/user2`.
         Some(below) if below.starts_with(b"/") => {
             let mut short = Text::from("~");
             short.push(&Text::from_wtf8(below));
@@ -310,7 +315,8 @@ pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     }
 }
 
-/// Returns the first [`ROW_UNITS`] of content: a string, or an array of blocks.
+/// Returns the first [`ROW_UNITS`] UTF-16 units of content, which is a string or an array of
+/// blocks.
 fn content_head(content: Raw) -> Text<'static> {
     string_head(content, ROW_UNITS).unwrap_or_else(|| {
         let mut out = Vec::new();
@@ -320,12 +326,13 @@ fn content_head(content: Raw) -> Text<'static> {
     })
 }
 
-/// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
+/// Returns a string, or any other value as `JSON.stringify` writes it. The result is cut to
+/// [`ROW_UNITS`] UTF-16 units.
 fn display_value(value: Raw) -> Text<'static> {
     string_head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
 }
 
-/// Returns a row in brackets. A text of the maximum length counts as truncated, and gets no closing
+/// Returns a row `[role: text]`. A text of the maximum length counts as cut, and gets no closing
 /// bracket.
 fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let end = if text.utf16_len() < ROW_UNITS {

@@ -1,5 +1,5 @@
-//! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context
-//! combined into one, which a compaction carries as its checkpoint.
+//! The system prompt in effect (pi's `getCurrentSystemMessage`). All system messages of a context
+//! are combined into one, which a compaction stores as its checkpoint.
 
 use super::context::{Projection, message_role};
 use crate::agents::ordered::OrderedMap;
@@ -10,8 +10,8 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
 use std::io;
 
-/// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the
-/// time 0; `None` if the context has no system prompt.
+/// Returns the `systemMessage` for a compaction at the end of `path`, as JSON, with the time 0;
+/// `None` if the context has no system prompt.
 pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
     // Only system messages and the checkpoints of compactions set the prompt.
@@ -25,8 +25,8 @@ pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Op
     Ok(system.map(|system| system.to_message(b"0")))
 }
 
-/// Combines the system messages of a context into one. As in pi, the result is `None` if no message
-/// has a timestamp and no tool remains.
+/// Combines the system messages of a context into one. `None` if there is no system prompt: as in
+/// pi, this is so if no message has a timestamp and no tool remains.
 pub fn combine_system_messages(projection: &Projection) -> io::Result<Option<SystemPrompt>> {
     let session = projection.reader.session();
     let mut system = SystemPrompt::default();
@@ -49,13 +49,14 @@ pub struct SystemPrompt {
     sections: OrderedMap<Vec<u8>, Vec<u8>>,
     /// The definitions of the tools as JSON, by name.
     tools: OrderedMap<Vec<u8>, Vec<u8>>,
-    /// The first timestamp other than `null`; while there is none, that of the last message.
+    /// The first timestamp that is not `null`. If there is none yet, the timestamp of the last
+    /// message.
     timestamp: Option<Vec<u8>>,
 }
 
 impl SystemPrompt {
-    /// Returns the prompt as one system message, with this JSON as its `timestamp`. Sections and
-    /// tools are omitted if there are none.
+    /// Returns the prompt as one system message. `timestamp` is JSON. Without sections or tools,
+    /// the message lacks the member for them.
     pub fn to_message(&self, timestamp: &[u8]) -> Vec<u8> {
         let mut message = write::Object::new()
             .str("role", "system")
@@ -122,8 +123,8 @@ impl SystemPrompt {
         self.tools.iter().map(|(_, tool)| &tool[..])
     }
 
-    /// Returns the sections as a JSON object, in the order in which JavaScript writes its members:
-    /// names that are array indexes come first.
+    /// Returns the sections as a JSON object. Its members are in the order in which JavaScript
+    /// writes them: names that are array indexes come first.
     fn sections_object(&self) -> Vec<u8> {
         let mut object = write::Object::new();
         for (name, value) in self.sections.iter() {
@@ -133,7 +134,7 @@ impl SystemPrompt {
     }
 }
 
-/// Appends a text after a blank line, unless it is empty.
+/// Appends a text as a paragraph, after a blank line. An empty text is left out.
 fn append_paragraph(prompt: &mut Text, text: &Text) {
     if !text.is_empty() {
         let gap = if prompt.is_empty() { "" } else { "\n\n" };

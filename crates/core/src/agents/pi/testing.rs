@@ -14,8 +14,8 @@ pub struct Sample {
     pub session: Session,
 }
 
-/// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without
-/// `id`, `parentId` and `timestamp`.
+/// Returns a session that is a chain of entries with the ids `e0`, `e1`, …. Each entry is given as
+/// its members without `id`, `parentId` and `timestamp`.
 pub fn chain(entries: &[String]) -> Sample {
     let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
     for (at, members) in entries.iter().enumerate() {
@@ -67,8 +67,8 @@ impl Sample {
             .collect()
     }
 
-    /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id
-    /// or `none`.
+    /// Prepares a compaction. It keeps about `keep` tokens or, if `first_kept` is given, the
+    /// entries from this id on; `none` keeps nothing.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
         let from = match first_kept {
             None => FirstKept::RecentTokens(keep),
@@ -81,8 +81,9 @@ impl Sample {
             .unwrap()
     }
 
-    /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it
-    /// splits, if it does, and of the first entry that it keeps.
+    /// Returns the parts of a compaction that [`prepared`](Self::prepared) prepares, separated by
+    /// bars: the ids of the summarized entries, those of the beginning of a split turn, and the id
+    /// of the first kept entry.
     pub fn cut(&self, keep: u64, first_kept: Option<&str>) -> String {
         let Some(prepared) = self.prepared(keep, first_kept) else {
             return "nothing".to_owned();
@@ -100,7 +101,7 @@ impl Sample {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" | ")
     }
 
-    /// Returns the ids of the entries with messages.
+    /// Returns the ids of the entries from which messages were made.
     pub fn ids(&self, messages: &[ContextMessage]) -> Vec<String> {
         messages
             .iter()
@@ -109,7 +110,7 @@ impl Sample {
     }
 }
 
-/// A `message` entry with this role and further members of the message.
+/// Returns a `message` entry with this role and further members of the message.
 pub fn says(role: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(r#""type":"message","message":{{"role":"{role}"{comma}{members}}}"#)
@@ -119,7 +120,7 @@ pub fn user(text: &str) -> String {
     says("user", &format!(r#""content":"{text}""#))
 }
 
-/// An assistant message of one text block.
+/// Returns an assistant message of one text block.
 pub fn assistant(text: &str) -> String {
     says(
         "assistant",
@@ -127,7 +128,7 @@ pub fn assistant(text: &str) -> String {
     )
 }
 
-/// An assistant message that calls a tool with a path.
+/// Returns an assistant message that calls a tool with a path.
 pub fn call(tool: &str, path: &str) -> String {
     let call = format!(
         r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#
@@ -146,7 +147,7 @@ pub fn result(text: &str) -> String {
     )
 }
 
-/// A compaction that keeps the entries from `first_kept` on.
+/// Returns a compaction that keeps the entries from `first_kept` on.
 pub fn compacted(first_kept: &str, more: &str) -> String {
     format!(
         r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#

@@ -1,7 +1,7 @@
-//! pi's estimate of messages and contexts.
+//! pi's estimate of messages and contexts, in tokens.
 //!
-//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
-//! has reported a count.
+//! If a provider has reported a count, it is used. Otherwise, a message has a quarter of its UTF-16
+//! units, rounded up, as tokens.
 
 use super::context::{self, Projection, message_bodies};
 use super::system;
@@ -17,6 +17,7 @@ use std::io;
 
 /// The size that pi assumes for an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
+/// The number of UTF-16 units that count as one token.
 const UNITS_PER_TOKEN: u64 = 4;
 
 /// Estimates the tokens of a message, as [`estimate_scanned`] does.
@@ -27,9 +28,9 @@ pub fn estimate_message(message: Raw) -> u64 {
 }
 
 /// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
-/// and images, divided by `UNITS_PER_TOKEN` and rounded up. `blocks` are those of its content.
-///
-/// Which members count depends on the role. A message in a role that pi does not know counts 0.
+/// and images, divided by `UNITS_PER_TOKEN` and rounded up. The role decides which members count. A
+/// message in a role that pi does not know has 0 tokens. `blocks` are those of the message's
+/// content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     let units = match Role::from_string(message.role) {
         Role::System => content_units(message, blocks) + prompt_units(message),
@@ -47,21 +48,21 @@ pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     units.div_ceil(UNITS_PER_TOKEN)
 }
 
-/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`).
+/// Returns the size of a context in tokens (pi's `estimateProjectedContextTokens`).
 ///
 /// If a provider has counted since the last edit or compaction on the path, the result is its last
 /// count plus the estimate of the messages after it. A count may be any JavaScript number.
 ///
-/// Otherwise, the result is the estimate of all messages. The system messages count as the one
-/// system prompt that they are combined into.
+/// Otherwise, the result is the estimate of all messages, in which all system messages count as the
+/// one system prompt that they are combined into.
 pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     context_tokens_with(projection, |message| {
         message.with_json(projection.reader, MessageSize::from_message)
     })
 }
 
-/// Computes [`context_tokens`] with the sizes that `measure` returns. The caller may remember
-/// sizes, because several contexts share messages.
+/// Computes [`context_tokens`] with the sizes that `measure` returns. A caller can keep sizes,
+/// because several contexts share messages.
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,
@@ -72,11 +73,11 @@ fn context_tokens_with(
         .iter()
         .rposition(|&ix| changes_context(session.entry(ix).kind));
 
-    // From the last message to the first, so that those before the last count are not read.
+    // From the last message to the first, so that messages before the last count are not read.
     let mut trailing_estimate = 0;
     let mut non_system_estimate = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
-        // A count before the change is that of another context.
+        // A count from before the change applies to another context.
         let is_after_change =
             last_change.is_none_or(|last_change| projected.path_index as usize > last_change);
         for message in projection.messages_of(index).iter().rev() {
@@ -92,14 +93,14 @@ fn context_tokens_with(
     }
 
     let system_estimate = match system::combine_system_messages(projection)? {
-        // The time of the message does not count.
+        // The time in the message does not matter for its size.
         Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
         None => 0,
     };
     Ok((non_system_estimate + system_estimate) as f64)
 }
 
-/// Whether an entry of this type can change the context before it, so that earlier counts of a
+/// Whether an entry of this type can change the context before it. Then earlier counts of a
 /// provider no longer apply.
 fn changes_context(kind: Kind) -> bool {
     matches!(kind, Kind::ContextEdit | Kind::Compaction)
@@ -108,7 +109,8 @@ fn changes_context(kind: Kind) -> bool {
 /// The size of a message.
 #[derive(Clone, Copy, Default)]
 struct MessageSize {
-    /// The provider's count of the context up to the message, in tokens, if the message has one.
+    /// The number of tokens that the provider counted for the context up to the message; `None` if
+    /// there is no such count.
     usage: Option<f64>,
     /// The estimate of the message alone, in tokens.
     estimate: u64,
@@ -126,7 +128,7 @@ impl MessageSize {
 }
 
 /// Returns the provider's count in an assistant message: the tokens of the context, including the
-/// message. `None` for a turn that failed or was aborted, and for a count of 0.
+/// message. `None` if the turn failed or was aborted, or if the count is 0.
 fn provider_usage(message: &MessageFacts) -> Option<f64> {
     let is_turn = Role::from_string(message.role) == Role::Assistant;
     let is_incomplete = message
@@ -140,8 +142,8 @@ fn provider_usage(message: &MessageFacts) -> Option<f64> {
     if tokens > 0.0 { Some(tokens) } else { None }
 }
 
-/// Returns the total of a provider's count in tokens, as both agents compute it: `totalTokens`, or
-/// the sum of the parts if it is missing or 0. Either may be any JavaScript number.
+/// Returns the total of a provider's count in tokens, as both agents compute it: `totalTokens` or,
+/// if that is missing or 0, the sum of the parts. Each may be any JavaScript number.
 pub fn total_tokens(usage: Raw) -> f64 {
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
     let [total, input, output, cache_read, cache_write] = content::find_members(usage, names);
@@ -156,7 +158,7 @@ pub fn total_tokens(usage: Raw) -> f64 {
     }
 }
 
-/// Returns the size of content that is a string, or of its text and image blocks, in UTF-16 units.
+/// Returns the size of content in UTF-16 units: of the string, or of its text and image blocks.
 fn content_units(message: &MessageFacts, blocks: &[Block]) -> u64 {
     if let Content::Text(text) = message.content {
         return string::utf16_len(text.bytes) as u64;
@@ -172,8 +174,8 @@ fn content_units(message: &MessageFacts, blocks: &[Block]) -> u64 {
     units
 }
 
-/// Returns the size of what a system message has besides its content, in UTF-16 units: the sections
-/// of the prompt, and the tools as JSON.
+/// Returns the size of the sections of the prompt and of the tools (as JSON) in a system message,
+/// in UTF-16 units. The content is not included.
 fn prompt_units(message: &MessageFacts) -> u64 {
     let [sections, tools] = content::find_members(message.as_raw(), ["sections", "toolsAdded"]);
     let mut units = 0;
@@ -186,8 +188,8 @@ fn prompt_units(message: &MessageFacts) -> u64 {
     units
 }
 
-/// Returns the size of a block of an assistant message, in UTF-16 units. A call counts its tool's
-/// name and its arguments as JSON.
+/// Returns the size of a block of an assistant message, in UTF-16 units. A call counts as the
+/// tool's name and the arguments as JSON.
 fn turn_block_units(block: &Block) -> u64 {
     if block.is("text") {
         content::string_len(block.text)
@@ -206,9 +208,9 @@ fn json_units(value: Raw) -> u64 {
 
 /// Returns the size of the context at each of `tips`, in tokens.
 ///
-/// A tip whose size is known from a `CountWalk` is cheap: the walk reads each entry at most once
-/// for all tips. For any other tip, the context is built. The builds have a budget for the whole
-/// session; once it is used up, such tips are left out of the result.
+/// For most tips, a `CountWalk` finds the size, which reads each entry at most once for all tips.
+/// For the other tips, the context is built. All builds of a session have one budget. Once it is
+/// used up, such tips are left out of the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut walk = CountWalk {
@@ -224,7 +226,7 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
             sizes.insert(tip, count.usage + count.trailing as f64);
             continue;
         }
-        // The walk may still know the sizes of the tips that follow.
+        // The loop goes on, because the walk may still find the sizes of the tips that follow.
         if budget == 0 {
             continue;
         }
@@ -238,7 +240,7 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     Ok(sizes)
 }
 
-/// Returns the ids of the entries that edits anywhere in the session change.
+/// Returns the ids of the entries that are edited anywhere in the session.
 fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
     let mut ids = HashSet::default();
@@ -255,15 +257,17 @@ fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
 /// The size of the context at an entry.
 #[derive(Clone, Copy, Default)]
 struct ContextCount {
-    /// The nearest count of a provider, in tokens; 0 if there is none up to the root.
+    /// The nearest count of a provider above the entry, in tokens; 0 if there is none up to the
+    /// root.
     usage: f64,
-    /// The estimate of the messages after that count, or from the root on, in tokens.
+    /// The estimate of the messages after that count, in tokens; without a count, of all messages
+    /// from the root on.
     trailing: u64,
 }
 
 impl ContextCount {
-    /// Adds the message of a child entry. `None` if the child's context has to be built: without a
-    /// provider's count, all system messages together count as one.
+    /// Returns the size of the context at a child entry, whose message is added. `None` if the
+    /// child's context has to be built: without a count, all system messages together count as one.
     fn add_child(self, child: MessageSize, is_system: bool) -> Option<Self> {
         if self.usage <= 0.0 && is_system {
             return None;
@@ -275,13 +279,13 @@ impl ContextCount {
     }
 }
 
-/// The state of the walks from several tips to the root: the counts so far, and what was read.
+/// Finds the sizes of contexts by walks from tips towards the root. Keeps what was read and found
+/// for later walks.
 struct CountWalk<'a> {
     reader: &'a EntryReader<'a>,
-    /// The ids of the entries that edits change.
+    /// The ids of the entries that are edited anywhere in the session.
     edited_ids: HashSet<Text<'static>>,
-    /// The counts at the entries read so far, which are not read again; `None` where the context
-    /// has to be built.
+    /// The sizes at the entries that were visited; `None` where the context has to be built.
     counts: HashMap<EntryIx, Option<ContextCount>>,
     /// The sizes of stored messages.
     sizes: HashMap<EntryIx, MessageSize>,
@@ -290,14 +294,14 @@ struct CountWalk<'a> {
 impl CountWalk<'_> {
     /// Returns the size of the context at `tip`: the nearest count of a provider on its path, plus
     /// the estimate of the messages after that count. Without a count, the messages are added up
-    /// from the root. The results for all entries read are remembered.
+    /// from the root. The sizes at all visited entries are kept.
     ///
-    /// `None` if the context has to be built: nearer than the count is a compaction, an edit or an
-    /// edited entry, or there is no count and a system message is on the path.
+    /// `None` if the context has to be built. This is so if a compaction, an edit or an edited
+    /// entry is nearer than the count, or if there is no count and a system message is on the path.
     fn count_context(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
         let session = self.reader.session();
 
-        // Up from the tip, until the count at an entry is known. Above the root, the count is 0.
+        // Walk up from the tip, until the size at an entry is known. Above the root, it is 0.
         let mut count = Some(ContextCount::default());
         let mut uncounted = Vec::new();
         for ix in session.ancestors(Some(tip)) {
@@ -317,7 +321,7 @@ impl CountWalk<'_> {
             }
         }
 
-        // Down again, adding up.
+        // Walk down again, and add up the messages.
         for (ix, size) in uncounted.into_iter().rev() {
             count = match size.usage {
                 Some(usage) => Some(ContextCount { usage, trailing: 0 }),
@@ -331,14 +335,15 @@ impl CountWalk<'_> {
         Ok(count)
     }
 
-    /// Whether an entry can change the context before it, or an edit anywhere changes the entry.
+    /// Whether an entry can change the context before it, or is edited anywhere in the session.
     fn is_or_has_change(&self, ix: EntryIx) -> bool {
         let session = self.reader.session();
         changes_context(session.entry(ix).kind)
             || !self.edited_ids.is_empty() && self.edited_ids.contains(&session.id(ix))
     }
 
-    /// Measures the message of an entry other than a compaction, which alone can have two.
+    /// Measures the message of an entry. The entry is not a compaction, which may have two
+    /// messages.
     fn measure_entry(&mut self, ix: EntryIx) -> io::Result<MessageSize> {
         let [body, _] = message_bodies(ix, self.reader)?;
         match body {
@@ -347,8 +352,8 @@ impl CountWalk<'_> {
         }
     }
 
-    /// Measures a message, and remembers the size of a stored one. A built message may differ
-    /// between paths.
+    /// Measures a message. The size of a stored message is kept; a built one may be different on
+    /// another path.
     fn measure_message(&mut self, message: &ContextMessage) -> io::Result<MessageSize> {
         if matches!(message.body, Body::Built(_)) {
             return message.with_json(self.reader, MessageSize::from_message);

@@ -1,7 +1,7 @@
-//! Messages as text for a summarizer (pi's `serializeConversation`).
+//! Writes messages as text for a summarizer (pi's `serializeConversation`).
 //!
-//! Thinking is omitted, and tool results are truncated. Lone surrogates become U+FFFD, which is
-//! what a model receives from pi, too.
+//! Thinking is left out, and tool results are cut. Lone surrogates become U+FFFD, as they do in
+//! what a model receives from pi.
 
 use super::llm;
 use crate::agents::prompt::{TranscriptWriter, truncate_tool_result};
@@ -24,8 +24,8 @@ pub fn write_transcript(
     })
 }
 
-/// Writes a message of the user or a tool as one part, unless its text is empty, and a turn as up
-/// to two. Messages of other roles are left out.
+/// Writes a message of the user or a tool as one part, unless its text is empty; a turn as up to
+/// two parts. Messages in other roles are left out.
 fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     let [role, content] = content::find_members(message, ["role", "content"]);
     match Role::from_member(role) {
@@ -39,8 +39,8 @@ fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     }
 }
 
-/// Writes the text of a turn as one part and its calls as another, each only if there are any. Text
-/// blocks are written even if they are empty, as in pi.
+/// Writes the text of a turn as one part, and its calls as another. Each is left out if there is
+/// none. As in pi, text blocks are written even if their texts are empty.
 fn write_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
     if content.is_string() || content::blocks_of_type(content, "text").next().is_some() {
         out.write_part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
@@ -49,7 +49,7 @@ fn write_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
     out.write_non_empty_part("[Assistant tool calls]: ", &join_with(calls, "; "))
 }
 
-/// Returns `name(key=json, key=json)`, as in the transcripts of both agents.
+/// Formats a call as `name(key=json, key=json)`, as in the transcripts of both agents.
 pub fn format_call(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::find_members(block, ["name", "arguments"]);
     let properties = object_entries(arguments.unwrap_or(Raw::NULL));
@@ -59,8 +59,8 @@ pub fn format_call(block: Raw<'_>) -> Text<'static> {
     concat_texts(&[&js::interpolate(name), &"(", &join_with(pairs, ", "), &")"])
 }
 
-/// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an
-/// object, the items of an array, or the UTF-16 units of a string.
+/// Returns the pairs of `Object.entries(value)`, with each value as `JSON.stringify` writes it.
+/// These are the members of an object, the items of an array, or the UTF-16 units of a string.
 fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     if let Some(text) = value.text() {
         return with_indexes(unit_strings(&text));
@@ -74,7 +74,7 @@ fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
         .collect()
 }
 
-/// Returns each value after its index, which JavaScript uses as its key.
+/// Returns pairs of an index and a value. JavaScript uses the index as the key.
 fn with_indexes<'a>(values: impl Iterator<Item = Text<'static>>) -> Vec<(Text<'a>, Text<'static>)> {
     values
         .enumerate()

@@ -1,4 +1,4 @@
-//! Bodies for Anthropic's Messages API.
+//! Writes bodies for Anthropic's Messages API.
 
 use super::blocks::{
     Authorship, ContentPart, ImageData, ToolResult, TurnBlock, TurnCall, UserContent,
@@ -22,27 +22,28 @@ use std::mem::take;
 pub struct AnthropicWriter<'a> {
     target: &'a RequestTarget,
     sink: BodySink<'a>,
-    /// The tools of all calls, in order.
+    /// The names of the tools of all calls, in order.
     called_tools: Vec<Text<'static>>,
-    /// The blocks of an answer, whose end changes if it is the last message.
+    /// The blocks of an answer that is held back, because its end changes if it is the last
+    /// message.
     answer: Vec<Vec<u8>>,
-    /// The results of a turn, which are one message.
+    /// The results of a turn that are held back, because they become one message.
     results: Vec<Vec<u8>>,
-    /// The images of those results that are errors, which follow the results.
+    /// The images of results that are errors. They are written after the results.
     error_images: Vec<Vec<u8>>,
     has_signed_thinking: bool,
 }
 
-/// Makes the API drop thinking whose signature is bound to another prefix of the conversation,
-/// where it would refuse the request. pi sends it, too.
+/// Thinking may be bound to the messages before it. If these are others, this makes the API drop
+/// the thinking, rather than refuse the request. pi sends it, too.
 const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}"#;
 
-/// Replaces an image in a result that is an error, because such a result can only contain text.
+/// Shown in place of an image in a result that is an error. Such a result can contain only text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> AnthropicWriter<'a> {
-    /// Begins the body with the model and the list of messages. The system text and the tools
-    /// follow the list: see `finish`.
+    /// Begins the body with the model and the list of messages. The system text and the tools come
+    /// after the list: see `finish`.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         AnthropicWriter {
@@ -56,9 +57,9 @@ impl<'a> AnthropicWriter<'a> {
         }
     }
 
-    /// Writes the answer that is held, if there is one. If it is the last message, the API refuses
-    /// white space at its end. If it is the first, a request is written before it, since the API
-    /// refuses a body that begins with an answer.
+    /// Writes the answer that is held back, if there is one. White space at the end of the last
+    /// message is removed, because the API refuses it. If the answer is the first message, a user
+    /// message is written before it, because the API refuses a body that begins with an answer.
     fn flush_answer(&mut self, is_last_message: bool) -> io::Result<()> {
         let mut blocks = take(&mut self.answer);
         if blocks.is_empty() {
@@ -80,7 +81,7 @@ impl<'a> AnthropicWriter<'a> {
             .write_answer(&build_message("assistant", &array(blocks)))
     }
 
-    /// Writes the results that are held, if there are any.
+    /// Writes the results that are held back, if there are any.
     fn flush_results(&mut self) -> io::Result<()> {
         let mut blocks = take(&mut self.results);
         if blocks.is_empty() {
@@ -90,8 +91,8 @@ impl<'a> AnthropicWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in
-    /// that case the tools that were called are defined.
+    /// Returns the definitions of the tools. If there are none, defines the tools that were called,
+    /// because the API refuses calls if no tool is defined.
     fn tool_definitions(&self) -> Vec<Vec<u8>> {
         let tools = &self.target.tools;
         if !tools.is_empty() {
@@ -115,7 +116,7 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// Writes a user message, unless it is empty, which the API refuses.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let Some(json) = user_content(content) else {
-            // The answer before it may still be the last message.
+            // The answer that is held back may still be the last message.
             return self.flush_results();
         };
         self.flush_answer(false)?;
@@ -146,7 +147,7 @@ impl BodyWriter for AnthropicWriter<'_> {
             answer.pop();
         }
         if answer.is_empty() {
-            // The answer before it may still be the last message.
+            // The answer that is held back may still be the last message.
             return self.flush_results();
         }
         // Thinking without a signature has become text.
@@ -161,8 +162,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
-    /// Holds a result back until all results of the turn are there. An error can only contain text,
-    /// so its images follow all results.
+    /// Holds a result back until all results of the turn are there. A result that is an error can
+    /// contain only text, so its images come after all results.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         self.flush_answer(false)?;
 
@@ -182,6 +183,7 @@ impl BodyWriter for AnthropicWriter<'_> {
         }
         self.results.push(block.finish());
 
+        // The caption connects the images with the result that they belong to.
         if is_error && images_in(&result.parts).next().is_some() {
             let caption = concat_texts(&[
                 &"Images from the error result of tool call ",
@@ -197,8 +199,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
-    /// Writes what is held back, then the limit of the answer, the system text, the tools and how
-    /// to handle signed thinking.
+    /// Writes what is held back, then the limit of the answer, the system text, the tools, and how
+    /// the API should treat signed thinking.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_answer(true)?;
         self.flush_results()?;
@@ -220,8 +222,8 @@ impl BodyWriter for AnthropicWriter<'_> {
     }
 }
 
-/// Whether a model binds its thinking to what precedes it: Opus from 5, Fable from 5.1, Haiku and
-/// Sonnet from 5.5.
+/// Whether a model binds its thinking to the messages before it. Opus does from version 5, Fable
+/// from 5.1, Haiku and Sonnet from 5.5.
 fn has_bound_blocks(id: &Text) -> bool {
     let id = id.to_string_lossy();
     let name = id.rsplit('/').next().unwrap_or_default();
@@ -232,8 +234,8 @@ fn has_bound_blocks(id: &Text) -> bool {
         return false;
     };
 
-    // The major and the minor version; 0 where it is missing. Whatever follows them, such as a
-    // date, is longer than their two digits.
+    // The major and the minor version; 0 if missing. They have at most two digits. What follows
+    // them, such as a date, is longer.
     let mut numbers = [0; 2];
     for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
         match part.parse() {
@@ -250,8 +252,8 @@ fn has_bound_blocks(id: &Text) -> bool {
     numbers >= first_with_bound_blocks
 }
 
-/// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no text
-/// either.
+/// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no
+/// text, either.
 fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Option<Vec<u8>> {
     let Some(signature) = signature.filter(|signature| !signature.is_blank()) else {
         return text_block(text);
@@ -259,8 +261,8 @@ fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Op
     Some(signed_thinking_block(text, &signature, is_redacted))
 }
 
-/// Builds a block of thinking as the API returned it. The data of redacted thinking is its
-/// signature.
+/// Returns thinking with a signature as a block, as the API sent it. The data of redacted thinking
+/// is its signature.
 pub fn signed_thinking_block(text: &Text, signature: &Text, is_redacted: bool) -> Vec<u8> {
     let block = if is_redacted {
         Object::new()
@@ -280,7 +282,7 @@ fn is_thinking(block: &[u8]) -> bool {
     content::is_block(block, "thinking") || content::is_block(block, "redacted_thinking")
 }
 
-/// Returns a text as a block, unless it is blank, which the API refuses.
+/// Returns a text as a block; `None` for a blank text, which the API refuses.
 fn text_block(text: &Text) -> Option<Vec<u8>> {
     if text.is_blank() {
         return None;
@@ -310,8 +312,8 @@ fn image_block(image: &ImageData) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the content of a message of the user: a string or blocks. `None` if nothing is left of
-/// it.
+/// Returns the content of a user message, a string or blocks; `None` if it is empty without blank
+/// texts.
 fn user_content(content: UserContent) -> Option<Vec<u8>> {
     match content {
         UserContent::Plain(text) if text.is_blank() => None,
@@ -327,8 +329,8 @@ fn user_content(content: UserContent) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the content of a failed result, in which the API takes no images. A result without text
-/// gets `text_if_empty`, if there is one.
+/// Returns the content of a failed result, which cannot contain images in this API. `text_if_empty`
+/// replaces a blank text, if it is given.
 fn failure_content(parts: &[ContentPart], text_if_empty: Option<&'static str>) -> Vec<u8> {
     let text = join_texts(&replace_images(parts));
     match text_if_empty {
@@ -337,7 +339,7 @@ fn failure_content(parts: &[ContentPart], text_if_empty: Option<&'static str>) -
     }
 }
 
-/// Returns the parts of a result with [`IMAGE_FOLLOWS`] in place of each run of images.
+/// Returns the parts of a result, with [`IMAGE_FOLLOWS`] in place of each run of images.
 fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
     let mut out: Vec<ContentPart> = Vec::new();
     for part in parts {
@@ -355,8 +357,8 @@ fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
     out
 }
 
-/// Returns the content of a result: a string or, if there are images, blocks. A note precedes
-/// images without text.
+/// Returns the content of a result: a string or, if there are images, blocks. If there are only
+/// images, a note precedes them.
 fn result_content(parts: &[ContentPart]) -> Vec<u8> {
     let image_count = images_in(parts).count();
     if image_count == 0 {
@@ -370,7 +372,8 @@ fn result_content(parts: &[ContentPart]) -> Vec<u8> {
     array(blocks)
 }
 
-/// Returns the definition of a tool. `is_eager` requests that its input is streamed early.
+/// Returns the definition of a tool. With `is_eager`, it requests that the tool's input is streamed
+/// early.
 fn render_tool(tool: &Tool, is_eager: bool) -> Vec<u8> {
     let mut definition = tool.add_description(Object::new());
     if is_eager {

@@ -1,4 +1,5 @@
-//! The contents of messages: text and images of a user or a tool, and the blocks of an assistant.
+//! The contents of messages: texts and images of a user or a tool, and the blocks of an assistant
+//! message.
 
 use super::sink::replace_lone_surrogates;
 use crate::session::content;
@@ -21,6 +22,7 @@ pub struct ImageData<'a> {
 }
 
 impl ImageData<'_> {
+    /// Returns the image as a URL: `data:image/png;base64,…`.
     pub fn data_url(&self) -> Text<'static> {
         concat_texts(&[&"data:", &self.media_type, &";base64,", &self.data])
     }
@@ -35,8 +37,8 @@ pub enum UserContent<'a> {
 }
 
 impl<'a> UserContent<'a> {
-    /// Reads content; if it is missing, there are no parts. Blocks other than text and images are
-    /// left out. `surrogate_replacement` replaces each lone surrogate of a text.
+    /// Reads content. Blocks other than texts and images are left out; missing content has no
+    /// parts. `surrogate_replacement` replaces each lone surrogate in a text.
     pub fn read(content: Option<Raw<'a>>, surrogate_replacement: &str) -> Self {
         if let Some(text) = content.and_then(Raw::text) {
             return UserContent::Plain(replace_lone_surrogates(text, surrogate_replacement));
@@ -46,6 +48,7 @@ impl<'a> UserContent<'a> {
         UserContent::Parts(parts.collect())
     }
 
+    /// Returns the content as parts; a string becomes one part.
     pub fn into_parts(self) -> Vec<ContentPart<'a>> {
         match self {
             UserContent::Plain(text) => vec![ContentPart::Text(text)],
@@ -54,10 +57,10 @@ impl<'a> UserContent<'a> {
     }
 }
 
-/// Replaces an image whose data is not in the session.
+/// The text in place of an image whose data is not in the session.
 const IMAGE_PLACEHOLDER: &str = "(image omitted: its data is not in the session)";
 
-/// Returns a block as a part; `None` if it is neither text nor an image.
+/// Returns a block as a part; `None` if the block is neither a text nor an image.
 fn read_part<'a>(block: Raw<'a>, surrogate_replacement: &str) -> Option<ContentPart<'a>> {
     if content::is_block(block, "text") {
         let text = block.get_text("text")?;
@@ -72,7 +75,7 @@ fn read_part<'a>(block: Raw<'a>, surrogate_replacement: &str) -> Option<ContentP
     }
 }
 
-/// Returns an image, or a text in its place if the block has no data in base64.
+/// Returns an image; if the block has no data in base64, a text in its place.
 fn read_image(block: Raw<'_>) -> ContentPart<'_> {
     let [data, media_type] = content::find_members(block, ["data", "mimeType"]);
     if let Some(data) = data.and_then(Raw::text)
@@ -84,15 +87,15 @@ fn read_image(block: Raw<'_>) -> ContentPart<'_> {
     ContentPart::Text(Text::from(IMAGE_PLACEHOLDER))
 }
 
-/// Whether a text has only characters of base64. oh-my-pi stores `blob:…` in place of data that it
-/// keeps outside of the session.
+/// Whether a text has only characters of base64. `blob:…`, which oh-my-pi stores in place of data
+/// that is outside of the session, has others.
 fn may_be_base64(data: &Text) -> bool {
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     !data.is_empty() && data.as_bytes().iter().all(is_allowed)
 }
 
-/// Returns parts in the form of an API, each rendered by the function for its kind. A text for which
-/// `render_text` returns `None` is left out: an API may refuse a blank one.
+/// Returns parts in the form of an API, as `render_text` and `render_image` render them. A text for
+/// which `render_text` returns `None` is left out, because an API may refuse blank texts.
 pub fn render_parts(
     parts: &[ContentPart],
     render_text: impl Fn(&Text) -> Option<Vec<u8>>,
@@ -108,7 +111,7 @@ pub fn render_parts(
     rendered
 }
 
-/// Returns the texts of parts, joined by newlines.
+/// Returns the texts among parts, joined by newlines.
 pub fn join_texts(parts: &[ContentPart]) -> Text<'static> {
     let texts = parts.iter().filter_map(|part| match part {
         ContentPart::Text(text) => Some(text.as_borrowed()),
@@ -117,8 +120,8 @@ pub fn join_texts(parts: &[ContentPart]) -> Text<'static> {
     text::join_with(texts, "\n")
 }
 
-/// Returns the text of a result. Most APIs refuse a blank one, so a note that there are images
-/// replaces it or, without images, `if_empty`.
+/// Returns the text of a result. Most APIs refuse a blank text. It is replaced by a note that there
+/// are images or, if there are none, by `if_empty`.
 pub fn result_text(parts: &[ContentPart], if_empty: &'static str) -> Text<'static> {
     let text = join_texts(parts);
     if !text.is_blank() {
@@ -130,6 +133,7 @@ pub fn result_text(parts: &[ContentPart], if_empty: &'static str) -> Text<'stati
     }
 }
 
+/// Iterates over the images among parts.
 pub fn images_in<'p, 'a>(parts: &'p [ContentPart<'a>]) -> impl Iterator<Item = &'p ImageData<'a>> {
     parts.iter().filter_map(|part| match part {
         ContentPart::Image(image) => Some(image),
@@ -137,7 +141,7 @@ pub fn images_in<'p, 'a>(parts: &'p [ContentPart<'a>]) -> impl Iterator<Item = &
     })
 }
 
-/// Returns a message as all APIs but Google's have it. `content` is JSON.
+/// Returns a message in the form that all APIs but Google's have. `content` is JSON.
 pub fn build_message(role: &str, content: &[u8]) -> Vec<u8> {
     Object::new()
         .str("role", role)
@@ -164,22 +168,24 @@ pub enum TurnBlock<'a> {
     Call(TurnCall<'a>),
 }
 
+/// A tool call in an assistant message.
 #[derive(Debug)]
 pub struct TurnCall<'a> {
     /// Its id in the body.
     pub id: Text<'static>,
-    /// The id of its item, in the Responses API.
+    /// In the Responses API: the id of the item that contains the call.
     pub item_id: Option<Text<'static>>,
     pub name: Text<'static>,
     pub arguments: Option<Raw<'a>>,
     /// The signature with which the provider accepts it again.
     pub signature: Option<Text<'a>>,
-    /// The namespace of the tool, in the Responses API.
+    /// In the Responses API: the namespace of the tool.
     pub namespace: Option<Raw<'a>>,
 }
 
 impl TurnCall<'_> {
-    /// Returns the arguments as JavaScript writes them: an object, empty if they are none.
+    /// Returns the arguments as an object, as JavaScript writes it. It is empty if the arguments
+    /// are missing or no object.
     pub fn input_json(&self) -> Vec<u8> {
         match self.arguments {
             Some(arguments) if arguments.is_object() => js::stringify(arguments).into_bytes(),
@@ -188,16 +194,17 @@ impl TurnCall<'_> {
     }
 }
 
-/// How the author of an assistant message compares with the target.
+/// What the model that wrote an assistant message has in common with the model of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authorship {
     pub is_same_provider: bool,
     pub is_same_api: bool,
-    /// Whether the model has the same id, perhaps with another provider.
+    /// Whether the models have the same id, perhaps with different providers.
     pub is_same_id: bool,
 }
 
 impl Authorship {
+    /// Whether the message was written by the model of the request, through the same API.
     pub fn is_same_model(self) -> bool {
         self.is_same_provider && self.is_same_api && self.is_same_id
     }
@@ -206,10 +213,10 @@ impl Authorship {
 /// The result of a tool call.
 #[derive(Debug)]
 pub struct ToolResult<'a> {
-    /// The call's id in the body.
+    /// The id of the call in the body.
     pub id: &'a Text<'static>,
     pub name: Text<'static>,
     pub parts: Vec<ContentPart<'a>>,
-    /// Whether it is an error, if the message records that.
+    /// Whether the result is an error; `None` if the message does not record it.
     pub is_error: Option<bool>,
 }

@@ -1,5 +1,6 @@
-//! Examples for fine-tuning: a conversation in the form of OpenAI's Chat Completions API, without
-//! thinking, and without what depends on a provider. Several threads write batches of its messages.
+//! Writes examples for fine-tuning: a conversation in the form of OpenAI's Chat Completions API,
+//! without thinking, and without what depends on a provider. Several threads render batches of its
+//! messages.
 
 use super::openai::OpenAiWriter;
 use super::replay::{BodyWriter, LateResults, Replay, UsedIds};
@@ -18,8 +19,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Writes messages and tools as an example, on up to `workers` threads, each with a reader of its
-/// own. Returns `false`, and writes nothing, if there are no messages.
+/// Writes messages and tools as an example. Up to `workers` threads render messages, each with a
+/// reader of its own. Returns `false`, and writes nothing, if there are no messages.
 pub fn write_example<'r>(
     messages: &[ContextMessage],
     reader: impl Fn() -> EntryReader<'r> + Sync,
@@ -51,8 +52,8 @@ pub fn write_example<'r>(
     let mut whole = OpenAiWriter::new(&target, sink);
     let mut used_ids = UsedIds::default();
     let readers = Pool::new(&reader);
-    // The threads render batches as if each were the first one. Which ids the batches before it
-    // use is known when its turn comes to be written.
+    // The threads render each batch as if it were the first one. Which ids earlier batches use is
+    // known only when the batch is written.
     let render = |batch: Range<usize>| {
         let rendered = readers.with(|reader| {
             ExampleBatch::render(
@@ -68,8 +69,9 @@ pub fn write_example<'r>(
     in_order(batches, workers, render, |(batch, rendered)| {
         let mut rendered = rendered?;
         if rendered.has_any_id(&used_ids) {
-            // Some providers use the same ids in each turn, so calls here get other ids. The batch
-            // returns the ids that it is given, with its own.
+            // Some providers use the same ids in each turn. Then the batch is rendered again, so
+            // that its calls get other ids. It returns the ids that it is given, together with its
+            // own.
             let known_ids = std::mem::take(&mut used_ids);
             rendered = ExampleBatch::render(&messages[batch], &target, known_ids, &first_reader)?;
         }
@@ -80,8 +82,8 @@ pub fn write_example<'r>(
     Ok(last_message.is_some())
 }
 
-/// Divides messages into batches of about the same length. Each but the first begins with a request
-/// or a reply, so no batch separates calls from results that directly follow them. Without
+/// Divides messages into batches of about the same length. Each batch but the first begins with a
+/// request or a reply, so that no batch separates calls from results directly after them. Without
 /// messages, there is one empty batch.
 fn split_before_turns(messages: &[ContextMessage], session: &Session) -> Vec<Range<usize>> {
     let limits = BatchSize::default();
@@ -101,16 +103,16 @@ fn split_before_turns(messages: &[ContextMessage], session: &Session) -> Vec<Ran
     batches
 }
 
-/// Messages of an example, as items of its list.
+/// Some messages of an example, rendered as items of its list.
 struct ExampleBatch {
     /// The items, with commas between them.
     items: Vec<u8>,
-    /// The ids of its calls, and those that were used before.
+    /// The ids of the calls in this batch, and the ids that were used before it.
     used_ids: UsedIds,
 }
 
 impl ExampleBatch {
-    /// Renders messages. `used_ids` are the ids that its calls cannot have.
+    /// Renders messages. The calls in them get ids that are not in `used_ids`.
     fn render(
         messages: &[ContextMessage],
         target: &RequestTarget,
@@ -131,13 +133,13 @@ impl ExampleBatch {
         Ok(ExampleBatch { items, used_ids })
     }
 
-    /// Whether one of its ids is among others.
+    /// Whether an id of the batch is among others.
     fn has_any_id(&self, others: &UsedIds) -> bool {
         self.used_ids.keys().any(|id| others.contains_key(id))
     }
 }
 
-/// Returns a message without its blocks of thinking. `json` has to be valid.
+/// Returns a message without its blocks of thinking. `json` must be valid.
 pub fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
     let message = Raw::from_checked(json);
     let content = message.get("content").unwrap_or(Raw::NULL);

@@ -1,4 +1,4 @@
-//! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
+//! Writes bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
 use super::blocks::{
     Authorship, ImageData, ToolResult, TurnBlock, TurnCall, UserContent, images_in, render_parts,
@@ -21,11 +21,12 @@ pub struct GoogleWriter<'a> {
     takes_ids: bool,
     /// The major version of the Gemini model; `None` for other models.
     gemini_major: Option<u32>,
-    /// The results that are not yet written: those of a turn are one content.
+    /// The results of a turn that are held back, because they become one content.
     results: Vec<Vec<u8>>,
 }
 
-/// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
+/// The signature that is sent with a call that has none. Gemini 3 refuses calls without a
+/// signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> GoogleWriter<'a> {
@@ -40,11 +41,13 @@ impl<'a> GoogleWriter<'a> {
         }
     }
 
+    /// Writes a user content with these parts, after the results that are held back.
     fn write_user_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
         self.flush_results()?;
         self.sink.write_item(&build_content(parts, "user"))
     }
 
+    /// Writes the results that are held back, if there are any.
     fn flush_results(&mut self) -> io::Result<()> {
         let results = std::mem::take(&mut self.results);
         if results.is_empty() {
@@ -53,8 +56,8 @@ impl<'a> GoogleWriter<'a> {
         self.sink.write_item(&build_content(&results, "user"))
     }
 
-    /// Returns a block of an answer as a part, with its signature if Google accepts it. `None` if
-    /// the block has neither text nor such a signature.
+    /// Returns a block of an answer as a part. The part has a signature if Google accepts the one
+    /// of the block. `None` if the block has neither text nor such a signature.
     fn answer_part(&self, block: &TurnBlock, authorship: Authorship) -> Option<Vec<u8>> {
         match block {
             TurnBlock::Text { text, signature } => {
@@ -81,8 +84,8 @@ impl<'a> GoogleWriter<'a> {
         }
     }
 
-    /// Returns a call as a part, with its id if the model takes ids. Gemini 3 gets a signature in
-    /// any case.
+    /// Returns a call as a part. The part has the call's id if the model accepts ids. For Gemini 3
+    /// and later, it has a signature in any case.
     fn call_part(&self, call: &TurnCall, signature: Option<&Text>) -> Vec<u8> {
         let mut function_call = Object::new()
             .text("name", &call.name)
@@ -101,6 +104,7 @@ impl<'a> GoogleWriter<'a> {
 }
 
 impl BodyWriter for GoogleWriter<'_> {
+    /// Writes a user message, unless it has no parts.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let render_text = |text: &Text| Some(text_part(text));
         let parts = render_parts(&content.into_parts(), render_text, image_part);
@@ -110,8 +114,8 @@ impl BodyWriter for GoogleWriter<'_> {
         self.write_user_parts(&parts)
     }
 
-    /// Writes an answer, unless no part of it remains. If it is the first content, a request
-    /// precedes it, as the conversation may not begin with the model.
+    /// Writes an answer, unless no part of it remains. If it is the first content, a user message
+    /// is written before it, because the conversation may not begin with the model.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()
@@ -129,11 +133,12 @@ impl BodyWriter for GoogleWriter<'_> {
         self.sink.write_answer(&build_content(&parts, "model"))
     }
 
-    /// Holds a result back, so that consecutive results are one content. Its images are in the
-    /// result or, for Gemini before 3, in a user content after the results held so far.
+    /// Holds a result back, so that consecutive results become one content. Its images are in the
+    /// result. For Gemini before 3, they are in a user message after the results that are held
+    /// back.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
-        // Models of another name than Gemini are taken for newer ones.
+        // A model that is not named like Gemini is assumed to be as capable as a new one.
         let takes_images = self.gemini_major.is_none_or(|version| version >= 3);
 
         let is_error = result.is_error == Some(true);
@@ -160,7 +165,7 @@ impl BodyWriter for GoogleWriter<'_> {
     }
 
     /// Writes the results that are held back, then the system text, the tools, the strict mode of
-    /// their schemas and the limit of the answer.
+    /// their schemas, and the limit of the answer.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_results()?;
 
@@ -187,6 +192,7 @@ impl BodyWriter for GoogleWriter<'_> {
     }
 }
 
+/// Returns a content, which is Google's form of a message.
 fn build_content(parts: &[Vec<u8>], role: &str) -> Vec<u8> {
     Object::new()
         .json("parts", &array(parts))
@@ -206,6 +212,7 @@ fn image_part(image: &ImageData) -> Vec<u8> {
     Object::new().json("inlineData", &data).finish()
 }
 
+/// Returns the declaration of a tool.
 fn render_tool(tool: &Tool) -> Vec<u8> {
     let schema = schema::replace_constants(&tool.parameters);
     tool.add_description(Object::new())
@@ -213,7 +220,7 @@ fn render_tool(tool: &Tool) -> Vec<u8> {
         .finish()
 }
 
-/// Returns a part with its signature, if it has one.
+/// Returns a part as JSON, with its signature if it has one.
 fn finish_part(part: Object, signature: Option<&Text>) -> Vec<u8> {
     match signature {
         Some(signature) => part.text("thoughtSignature", signature).finish(),
@@ -221,8 +228,8 @@ fn finish_part(part: Object, signature: Option<&Text>) -> Vec<u8> {
     }
 }
 
-/// Returns the signature if Google accepts it: it must be base64, and from the same model. The API
-/// through which it was received may be another.
+/// Returns a signature if Google accepts it: it must be base64, and from the same model. It may
+/// have been received through another API.
 fn accepted_signature<'s, 'a>(
     signature: Option<&'s Text<'a>>,
     authorship: Authorship,

@@ -1,5 +1,5 @@
-//! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of
-//! Gemini take ids.
+//! Converts ids of tool calls and names of tools to a form that an API accepts. Also decides which
+//! models take ids in Google's API.
 
 use super::blocks::Authorship;
 use super::replay::UsedIds;
@@ -11,23 +11,23 @@ use pisess_json::text::{Text, concat_texts};
 pub const MAX_ID_UNITS: usize = 64;
 /// The maximum length of an id in OpenAI's Chat Completions, in UTF-16 units.
 const MAX_COMPLETIONS_ID_UNITS: usize = 40;
-/// The first number that is appended to an id that is already taken.
+/// The first number to append to an id that is taken.
 const FIRST_SUFFIX: usize = 2;
 
-/// An id in a body.
+/// The ids of a call in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireId {
     /// The id that connects a call with its result.
     pub call_id: Text<'static>,
-    /// The id of the item, in the Responses API.
+    /// In the Responses API: the id of the item that contains the call.
     pub item_id: Option<Text<'static>>,
 }
 
-/// Assigns an id in the body to a call with the id `own_id` in the session.
+/// Returns an id in the body for a call whose id in the session is `own_id`.
 ///
-/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` are the
-/// ids assigned so far, to which this one is added. Each has the number to try next if it is wanted
-/// again.
+/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` contains
+/// the ids assigned so far, each with the number to try next if it is wanted again. The new id is
+/// added.
 pub fn assign_id(
     used_ids: &mut UsedIds,
     own_id: &Text,
@@ -53,14 +53,14 @@ pub fn assign_id(
     }
     used_ids.insert(base_id, number + 1);
     used_ids.insert(call_id.clone(), FIRST_SUFFIX);
-    // A numbered id is not the one with which the item was received, so the item has none.
+    // The item was not received with the numbered id, so it gets no id of its own.
     WireId {
         call_id,
         item_id: None,
     }
 }
 
-/// Returns an id with a number, cut so that both fit into `max_units`.
+/// Appends a number to an id, which is cut so that both fit into `max_units` UTF-16 units.
 fn append_number(id: &Text, number: usize, max_units: usize) -> Text<'static> {
     let suffix = format!("_{number}");
     let mut numbered = id.head_whole(max_units - suffix.len()).into_owned();
@@ -68,6 +68,7 @@ fn append_number(id: &Text, number: usize, max_units: usize) -> Text<'static> {
     numbered
 }
 
+/// Returns the maximum length of an id in the body, in UTF-16 units.
 fn max_id_units(target: &RequestTarget) -> usize {
     match target.api {
         Api::OpenAi if target.model.provider == "openai" => MAX_COMPLETIONS_ID_UNITS,
@@ -76,7 +77,7 @@ fn max_id_units(target: &RequestTarget) -> usize {
     }
 }
 
-/// Returns the id that a call would have if no other call had it.
+/// Returns the id of a call in the body, as if it were not taken.
 fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let call_id = match target.api {
         Api::Anthropic => sanitize_id(own_id).head(MAX_ID_UNITS),
@@ -91,13 +92,14 @@ fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     }
 }
 
-/// Returns an id for Chat Completions.
+/// Returns an id for the Chat Completions API.
 ///
-/// The two halves of another model's id from the Responses API are joined. If that is too long, the
-/// first half is truncated and a hash of the whole replaces the second. Any other id is truncated
-/// for OpenAI itself, and otherwise only loses lone surrogates.
+/// If another model wrote the call, and its id is from the Responses API (`CALL|ITEM`), the two
+/// halves are joined. If that is too long, the first half is cut, and a hash of the whole id
+/// replaces the second half. OpenAI gets any other id cut to its limit; other providers get it
+/// without lone surrogates.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
-    /// The number of characters of the hash.
+    /// The length of the hash, in UTF-16 units.
     const HASH_UNITS: usize = 8;
 
     let own_id = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
@@ -120,15 +122,16 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     let hash = Text::from(short_hash(&own_id))
         .head(HASH_UNITS)
         .into_owned();
-    // What the `_` and the hash leave of the limit.
+    // The rest of the limit, without the `_` and the hash.
     let call_units = MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len();
     concat_texts(&[&call.head(call_units), &"_", &hash])
 }
 
-/// Returns an id for the Responses API, which has one for the call and one for the item.
+/// Returns an id for the Responses API, in which the call and its item have an id each.
 ///
-/// From the same model, both are kept, each if the API accepts it. From another model, OpenAI gets
-/// a new id for the item (see [`foreign_item_id`]); any other provider gets one id, from the whole.
+/// If the same model wrote the call, both ids are kept, if the API accepts them. If another model
+/// did, OpenAI gets a new id for the item (see [`foreign_item_id`]). Any other provider gets only
+/// an id for the call, made from the whole id.
 fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let halves = split_responses_id(own_id);
     if authorship.is_same_model() {
@@ -164,8 +167,8 @@ fn is_item_id(id: &Text) -> bool {
     id.as_bytes().starts_with(b"fc_") && sanitize_id(id) == *id && id.utf16_len() <= MAX_ID_UNITS
 }
 
-/// Returns the id of an item that another model wrote: a new one, or none if only the model
-/// differs.
+/// Returns a new id for an item that another model wrote. `None` if only the model is another, but
+/// not the provider and the API: then the item has no id.
 fn foreign_item_id(item: &Text, authorship: Authorship) -> Option<Text<'static>> {
     if authorship.is_same_provider && authorship.is_same_api {
         return None;
@@ -173,13 +176,13 @@ fn foreign_item_id(item: &Text, authorship: Authorship) -> Option<Text<'static>>
     Some(Text::from(format!("fc_{}", short_hash(item))))
 }
 
-/// An id of the Responses API, as the agents store it: `CALL|ITEM`.
+/// The two halves of an id from the Responses API, which the agents store as `CALL|ITEM`.
 struct ResponsesId {
     call: Text<'static>,
     item: Text<'static>,
 }
 
-/// Splits an id at each `|`, and returns the first two parts; `None` if there is only one.
+/// Splits an id at each `|`, and returns the first two parts; `None` if there is no `|`.
 fn split_responses_id(id: &Text) -> Option<ResponsesId> {
     let mut parts = id.as_bytes().split(|&byte| byte == b'|');
     let call = parts.next()?;
@@ -190,7 +193,7 @@ fn split_responses_id(id: &Text) -> Option<ResponsesId> {
     })
 }
 
-/// Returns an id sanitized, truncated to [`MAX_ID_UNITS`], without trailing `_`.
+/// Returns an id with only accepted characters, cut to [`MAX_ID_UNITS`], without `_` at its end.
 fn truncate_id(id: &Text) -> Text<'static> {
     let mut bytes = sanitize_id(id).head(MAX_ID_UNITS).into_bytes();
     while bytes.last() == Some(&b'_') {
@@ -199,18 +202,18 @@ fn truncate_id(id: &Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
+/// Whether the APIs accept a character in an id: an ASCII letter or digit, `_` or `-`.
 fn is_id_char(code_point: u32) -> bool {
     u8::try_from(code_point).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// Returns an id with `_` in place of each UTF-16 unit that is not an ASCII letter, digit, `_` or
-/// `-`.
+/// Returns an id with `_` in place of each UTF-16 unit that the APIs do not accept.
 fn sanitize_id(id: &Text) -> Text<'static> {
     let mut out = String::with_capacity(id.as_bytes().len());
     for code_point in id.code_points() {
         match char::from_u32(code_point) {
             Some(character) if is_id_char(code_point) => out.push(character),
-            // A pair of surrogates.
+            // This character has two UTF-16 units.
             _ if code_point >= 0x1_0000 => out.push_str("__"),
             _ => out.push('_'),
         }
@@ -218,8 +221,8 @@ fn sanitize_id(id: &Text) -> Text<'static> {
     Text::from(out)
 }
 
-/// Returns the name of a tool in a form that the API accepts: truncated, and with `_` in place of
-/// each code point that the API refuses. `None` if it is empty.
+/// Returns the name of a tool in a form that the API accepts: cut to the maximum length, with `_`
+/// in place of each refused code point. `None` if the name is empty.
 pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     if name.is_empty() {
         return None;
@@ -238,7 +241,7 @@ pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     Some(Text::from(out))
 }
 
-/// Returns the major version in the id of a Gemini model.
+/// Returns the major version in the id of a Gemini model; `None` for any other model.
 pub fn gemini_version(id: &Text) -> Option<u32> {
     let name = id.to_string_lossy().to_ascii_lowercase();
     let rest = name.strip_prefix("gemini-")?;
@@ -247,7 +250,7 @@ pub fn gemini_version(id: &Text) -> Option<u32> {
     version[..digits].parse().ok()
 }
 
-/// Whether calls and results for the model with this id are sent with ids.
+/// Whether calls and results for a model have ids in Google's API.
 pub fn takes_ids(id: &Text) -> bool {
     let name = id.to_string_lossy();
     name.starts_with("claude-")
@@ -256,7 +259,7 @@ pub fn takes_ids(id: &Text) -> bool {
 }
 
 /// Returns pi's short hash of a text: two numbers in base 36, not padded. The constants are pi's,
-/// so that the ids are those that pi sends.
+/// so that ids are the same as those that pi sends.
 pub fn short_hash(text: &Text) -> String {
     let mut low: u32 = 0xdead_beef;
     let mut high: u32 = 0x41c6_ce57;
@@ -265,18 +268,19 @@ pub fn short_hash(text: &Text) -> String {
         high = (high ^ unit).wrapping_mul(1_597_334_677);
     }
     low = mix_bits(low, high);
-    // The second number is mixed with the first one after that was mixed.
+    // The second number is mixed with the result for the first.
     high = mix_bits(high, low);
     to_base36(high) + &to_base36(low)
 }
 
-/// Spreads the bits of both numbers over one.
+/// Returns a number in which the bits of both numbers are spread.
 fn mix_bits(one: u32, other: u32) -> u32 {
     let one = (one ^ one >> 16).wrapping_mul(2_246_822_507);
     let other = (other ^ other >> 13).wrapping_mul(3_266_489_909);
     one ^ other
 }
 
+/// Returns a number in base 36: digits and small letters.
 fn to_base36(mut number: u32) -> String {
     let mut digits = Vec::new();
     loop {

@@ -1,13 +1,14 @@
-//! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
+//! Writes request bodies: a context in the form of a provider's API, as the session's agent would
+//! send it.
 //!
 //! ```text
 //! messages ── FirstPass ── RequestTarget: system text, tools, model     (first pass)
 //! messages ── Replay ── turns with paired calls ── BodyWriter ── body   (second pass)
 //! ```
 //!
-//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
-//! the thinking of other models or makes it text, and gives each call an id. A module for each API
-//! then writes the body. Where an agent would send what the API refuses, the body is repaired;
+//! `replay` does what every API requires: it pairs calls with results, drops failed turns, gives
+//! each call an id, and drops the thinking of other models or makes it text. A module for each API
+//! then writes the body. If an agent would send what the API refuses, the body is repaired;
 //! docs/requests.md lists each such case. Cache marks, streaming, thinking budgets and whatever
 //! else depends on more than the session and the model are left out.
 
@@ -67,7 +68,7 @@ impl Api {
         }
     }
 
-    /// Returns the model of a request for which neither the user nor the session names one.
+    /// Returns the model of a request if neither the user nor the session names one.
     fn default_model(self) -> Model {
         let named = |provider, id| Model {
             provider: Text::from(provider),
@@ -80,13 +81,13 @@ impl Api {
         }
     }
 
-    /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is
-    /// known.
+    /// Returns the maximum output of a model in tokens. `None` if the API does not require the
+    /// number and it is not known.
     fn max_tokens(self, model: &Model) -> Option<u64> {
         let is_default = *model == self.default_model();
         match self {
-            // The API requires a number. All current models of Anthropic allow the first; nearly
-            // all models of other providers allow the second.
+            // The API requires a number. All current models of Anthropic accept the first; nearly
+            // all models of other providers accept the second.
             Api::Anthropic if model.provider == "anthropic" => Some(64_000),
             Api::Anthropic => Some(32_000),
             Api::OpenAi | Api::Responses => is_default.then_some(128_000),
@@ -100,24 +101,24 @@ impl Api {
 pub struct Model {
     /// The provider.
     pub provider: Text<'static>,
-    /// Its id there.
+    /// The id of the model with this provider.
     pub id: Text<'static>,
 }
 
-/// What to write a body for.
+/// The request for which a body is written.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The API.
     pub api: Api,
-    /// The model. The default is that of the last assistant message if its API is the same, else a
-    /// fixed one.
+    /// The model. By default, it is that of the last assistant message if that was received through
+    /// the same API, else a fixed one.
     pub model: Option<Model>,
     /// The maximum output, in tokens.
     pub max_tokens: Option<u64>,
 }
 
-/// The API and model that a body is for, the agent that adapts it, and what it contains besides
-/// messages.
+/// What a body is written for: the API and the model, the agent whose rules apply, and what the
+/// body contains besides messages.
 #[derive(Debug)]
 struct RequestTarget {
     api: Api,
@@ -135,14 +136,15 @@ struct RequestTarget {
 /// A body that was written.
 #[derive(Debug)]
 pub struct WrittenBody {
-    /// Whether the last message is the model's own, which some APIs refuse and others continue.
+    /// Whether the last message is the model's own. Some APIs refuse such a body; others continue
+    /// the message.
     pub ends_with_answer: bool,
     /// The tool results that are not in the body.
     pub skipped_results: SkippedResults,
 }
 
-/// Writes the body of a request with `messages`, which the session's agent has built. If there is
-/// no message to send, writes nothing and returns `None`.
+/// Writes the body of a request with `messages`, which the session's agent has built. `None` if
+/// there is no message to send; then nothing is written.
 pub fn write_body(
     messages: &[ContextMessage],
     request: &Request,
@@ -154,8 +156,8 @@ pub fn write_body(
     write_body_for(&target, first_pass.late_results, messages, reader, out)
 }
 
-/// Writes the body for a target. `late_results` are the results that the first pass found apart
-/// from their calls.
+/// Writes the body for a target. `late_results` are the results that the first pass found too late
+/// after their calls.
 fn write_body_for(
     target: &RequestTarget,
     late_results: LateResults,
@@ -189,14 +191,15 @@ struct FirstPass {
     system: SystemPrompt,
     /// The model of the last assistant message, if its API is the requested one.
     last_model: Option<Model>,
-    /// The results that come too late, if the agent moves them to their calls.
+    /// The results that come too late after their calls. Collected only if the agent moves them to
+    /// the calls.
     late_results: LateResults,
 }
 
 impl FirstPass {
-    /// Reads the messages as the second pass gets them: converted for the model. If the agent moves
-    /// late results to their calls, all messages are read. Otherwise, only those that determine the
-    /// system text and the model.
+    /// Reads messages in the form in which the second pass gets them: converted for the model. If
+    /// the agent moves late results to their calls, all messages are read. Otherwise, only the
+    /// messages are read that determine the system text and the model.
     fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
         let moves_late_results = agent.constants().moves_late_results;
@@ -206,8 +209,8 @@ impl FirstPass {
             Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
         };
         let mut first_pass = FirstPass::default();
-        // From 1, as `Replay` numbers them in the second pass: by its number, a late result is
-        // found again.
+        // Counted from 1, as `Replay` does in the second pass, which finds late results by their
+        // numbers.
         let mut message_number = 0;
         agent.convert_for_model(&needed_messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
@@ -229,7 +232,7 @@ impl FirstPass {
     }
 }
 
-/// Returns the messages that the first pass reads if no result is moved: the system messages, and
+/// Returns the messages that the first pass needs if no result is moved: the system messages, and
 /// the last reply, whose model is the default of the request.
 fn system_messages_and_last_reply(
     messages: &[ContextMessage],
@@ -248,8 +251,8 @@ fn system_messages_and_last_reply(
     needed
 }
 
-/// Returns the model of an assistant message, if its API is the requested one: another API does not
-/// know the model's id.
+/// Returns the model that wrote an assistant message. `None` if it was received through another API
+/// than the requested one, which does not know the model's id.
 fn author_model(message: Raw, api: Api) -> Option<Model> {
     let [provider, message_api, id] = content::find_members(message, ["provider", "api", "model"]);
     if !message_api?.is(api.name()) {
@@ -270,8 +273,8 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
 }
 
 impl RequestTarget {
-    /// Completes a request with what the first pass found: the model, if none is requested, the
-    /// system text and the tools.
+    /// Completes a request with what the first pass found: the system text, the tools and, if none
+    /// is requested, the model.
     fn new(request: &Request, agent: &'static dyn Agent, first_pass: &FirstPass) -> Self {
         let api = request.api;
         let model = request
@@ -305,7 +308,7 @@ impl RequestTarget {
     }
 }
 
-/// Reads the tools of a system prompt. Of several tools with one name, the first counts.
+/// Reads the tools of a system prompt. If several have one name, the first counts.
 fn read_tools(system: &SystemPrompt, support: ToolSupport) -> Vec<Tool> {
     let mut tools = Vec::new();
     let mut names = HashSet::default();

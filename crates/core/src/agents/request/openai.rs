@@ -1,4 +1,4 @@
-//! Bodies for OpenAI's Chat Completions API, which many providers offer.
+//! Writes bodies for OpenAI's Chat Completions API, which many providers offer.
 
 use super::RequestTarget;
 use super::blocks::{
@@ -19,13 +19,14 @@ use std::io;
 pub struct OpenAiWriter<'a> {
     target: &'a RequestTarget,
     sink: BodySink<'a>,
-    /// Whether the provider is OpenAI, rather than one that offers its API.
+    /// Whether the provider is OpenAI itself, rather than one that offers its API.
     is_openai: bool,
-    /// The images in the results of a turn, which only a user message can contain.
+    /// The images in the results of a turn. They are held back, because only a user message can
+    /// contain them.
     result_images: Vec<Vec<u8>>,
 }
 
-/// The providers that take the maximum output as `max_tokens`.
+/// The providers that expect the maximum output under the key `max_tokens`.
 const MAX_TOKENS_PROVIDERS: [&str; 9] = [
     "deepseek",
     "moonshotai",
@@ -64,7 +65,7 @@ impl<'a> OpenAiWriter<'a> {
         }
     }
 
-    /// Writes items that a writer for a batch has written, if there are any.
+    /// Writes the items that another writer has written for a batch. There may be none.
     pub fn write_items(&mut self, items: &[u8]) -> io::Result<()> {
         if items.is_empty() {
             return Ok(());
@@ -72,8 +73,8 @@ impl<'a> OpenAiWriter<'a> {
         self.sink.write_item(items)
     }
 
-    /// Writes the images of the results of the last turn as a user message, if there are any: a
-    /// result can only have text in this API.
+    /// Writes the images that are held back as a user message, because a result can contain only
+    /// text in this API.
     fn flush_images(&mut self) -> io::Result<()> {
         let images = std::mem::take(&mut self.result_images);
         if images.is_empty() {
@@ -86,7 +87,8 @@ impl<'a> OpenAiWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
+    /// Returns a call in the form of the API: of a function with arguments or, if the tool has a
+    /// grammar, of a custom tool with a text.
     fn render_call(&self, call: &TurnCall) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
         if let Some(grammar) = self.target.grammars.get(&call.name) {
@@ -107,7 +109,7 @@ impl<'a> OpenAiWriter<'a> {
             .finish()
     }
 
-    /// Returns the definition of a tool: a function, or a custom tool whose input has a grammar.
+    /// Returns the definition of a tool: a function or, if the tool has a grammar, a custom tool.
     /// The member `strict` is sent only to OpenAI itself.
     fn render_tool(&self, tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
@@ -135,12 +137,12 @@ impl<'a> OpenAiWriter<'a> {
     }
 }
 
-/// Returns the JSON of arguments, which the APIs of OpenAI take as a text.
+/// Returns the arguments of a call as a string of JSON, as OpenAI's APIs expect them.
 pub fn arguments_text(arguments: Option<Raw>) -> Text<'static> {
     arguments.map_or(Text::from("{}"), js::stringify)
 }
 
-/// What is sent for a result without text.
+/// The text that is sent for a result without text.
 pub const NO_OUTPUT: &str = "(no tool output)";
 
 impl BodyWriter for OpenAiWriter<'_> {
@@ -169,8 +171,8 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&build_message(role, &json))
     }
 
-    /// Writes an assistant message: its texts as one, its calls, and its reasoning in the form in
-    /// which the provider sent it. A message without text and calls is left out.
+    /// Writes an assistant message: all its texts as one, its calls, and its reasoning in the form
+    /// in which the provider sent it. A message without text and calls is left out.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.flush_images()?;
 
@@ -216,8 +218,8 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&message.finish())
     }
 
-    /// Writes the images that are held back, then the limit of the answer, whose key depends on the
-    /// provider, and the tools.
+    /// Writes the images that are held back, then the limit of the answer and the tools. The key of
+    /// the limit depends on the provider.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_images()?;
 
@@ -244,24 +246,25 @@ impl BodyWriter for OpenAiWriter<'_> {
     }
 }
 
-/// The reasoning in the blocks of an answer, in the forms in which providers accept it again.
+/// The reasoning in an answer, collected from its blocks, in the forms in which providers accept it
+/// again.
 #[derive(Default)]
 struct Reasoning<'a> {
-    /// The thoughts that are not blank.
+    /// The thoughts, without blank ones.
     thoughts: Vec<Text<'a>>,
-    /// The member of the message that contained the first thought.
+    /// The member of the message in which the first thought was received.
     field: Option<&'static str>,
-    /// A list of details, as JSON, from the signature of a thought.
+    /// A list of reasoning details (JSON), from the signature of a thought.
     details: Option<Vec<u8>>,
-    /// Single details, as JSON, from the signatures of calls: older versions of pi stored them
-    /// there.
+    /// Single reasoning details (JSON), from the signatures of calls, where older versions of pi
+    /// stored them.
     call_details: Vec<Vec<u8>>,
 }
 
 impl<'a> Reasoning<'a> {
-    /// Reads a block of thinking. Its signature is a list of details, or the name of the member
-    /// that contained the thought. The first list of a turn counts, and the name of its first
-    /// thought.
+    /// Reads a block of thinking. Its signature is a list of reasoning details, or the name of the
+    /// member in which the thought was received. In a turn, the first such list counts, and the
+    /// member of the first thought.
     fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
         if self.details.is_none() {
             self.details = signature.and_then(reasoning_details);
@@ -275,13 +278,14 @@ impl<'a> Reasoning<'a> {
         self.thoughts.push(thought);
     }
 
+    /// Reads the signature of a call, in which older versions of pi stored a reasoning detail.
     fn read_call(&mut self, signature: Option<&Text>) {
         self.call_details
             .extend(signature.and_then(encrypted_detail));
     }
 
-    /// Adds the reasoning and the calls to an answer, in one of its forms: the list of details from
-    /// a thought or, without one, the details of calls; without any details, the thoughts.
+    /// Adds the calls and the reasoning to an answer. The reasoning has one form: the list of
+    /// details from a thought, else the details from calls, else the thoughts.
     fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], is_deepseek: bool) -> Object {
         let mut details = self.details;
         if details.is_none() && !self.call_details.is_empty() {
@@ -321,14 +325,15 @@ fn image_block(image: &ImageData) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the signature if it is the name of the message member that contained the reasoning.
+/// Returns the name of the message member in which reasoning was received, if the signature is such
+/// a name.
 fn reasoning_field(signature: &Text) -> Option<&'static str> {
     ["reasoning", "reasoning_content", "reasoning_text"]
         .into_iter()
         .find(|field| signature == field)
 }
 
-/// Returns a signature as a list of reasoning details, if it is one.
+/// Returns a list of reasoning details, if the signature is one.
 fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
     let details = Raw::parse(signature.as_bytes()).ok()?;
     let is_empty = details.items().next().is_none();
@@ -338,8 +343,8 @@ fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
     Some(js::stringify(details).into_bytes())
 }
 
-/// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi
-/// stored it.
+/// Returns the reasoning detail that an older version of pi stored as the signature of a call;
+/// `None` if the signature is something else.
 fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     let detail = Raw::parse(signature.as_bytes()).ok()?;
     let has_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());
@@ -350,7 +355,7 @@ fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     Some(js::stringify(detail).into_bytes())
 }
 
-/// Whether a value is a reasoning detail of a known type, with the member that the type requires.
+/// Whether a value is a reasoning detail of a known type, with the member that this type requires.
 fn is_reasoning_detail(detail: Raw) -> bool {
     let kind = detail.get_text("type").unwrap_or_default();
     let key = match kind.as_bytes() {

@@ -1,5 +1,5 @@
 //! Prepares the messages of a context as the agents do before they send it: drops failed turns,
-//! filters thinking, and answers each tool call exactly once, directly after its turn.
+//! filters thinking, and gives each tool call exactly one result, directly after its turn.
 //!
 //! ```text
 //! context     turn: calls a, b     result b     user     result a
@@ -22,29 +22,30 @@ use pisess_json::{Raw, js};
 use std::collections::VecDeque;
 use std::io;
 
-/// Writes messages in the form of one API. They arrive in the order of the body.
+/// Writes messages in the form of one API. The methods are called in the order of the messages in
+/// the body.
 pub trait BodyWriter {
-    /// Writes a message of the user, or of a developer: of oh-my-pi or its extensions.
+    /// Writes a message of the user, or of a developer: one of oh-my-pi or its extensions.
     fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()>;
-    /// Writes the blocks of an assistant message; the results of its calls follow.
+    /// Writes the blocks of an assistant message. The results of its calls follow.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()>;
-    /// Writes the result of a call of the turn written last.
+    /// Writes the result of a call of the last turn.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()>;
-    /// Writes the rest of the body. Returns whose its last message is; `None` if it has no message,
-    /// and nothing was written.
+    /// Writes the rest of the body, and returns whose the last message is. `None` if there is no
+    /// message; then nothing was written.
     fn finish(self: Box<Self>) -> io::Result<Option<LastMessage>>;
 }
 
-/// The result of a call that has none in the session.
+/// The text of the result for a call that has none in the session.
 const NO_RESULT: &str = "No result provided";
 
-/// The id of a call in a session: `None` if it is missing or not a string.
+/// The id of a call in a session; `None` if the id is missing or not a string.
 type SessionCallId = Option<Text<'static>>;
 
-/// The ids of calls in a body, each with the number to try next if it is wanted again.
+/// The ids of calls in a body, each with the number to append next if the id is wanted again.
 pub type UsedIds = HashMap<Text<'static>, usize>;
 
-/// Passes messages to a writer.
+/// Passes the messages of a context to a writer, in the form that the API accepts.
 pub struct Replay<'t> {
     target: &'t RequestTarget,
     writer: Box<dyn BodyWriter + 't>,
@@ -52,39 +53,41 @@ pub struct Replay<'t> {
     late_results: LateResults,
     /// The calls of the last turn.
     calls: Vec<PendingCall>,
-    /// The ids of the calls that were answered with [`NO_RESULT`].
+    /// The ids of the calls that got [`NO_RESULT`] as their result.
     unanswered: HashSet<SessionCallId>,
     skipped_results: SkippedResults,
-    /// The number of the current message, from 1, and that of the last turn.
+    /// The number of the current message, from 1.
     message_number: usize,
+    /// The number of the last turn among the messages.
     turn_number: usize,
 }
 
 /// The results that are not in a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkippedResults {
-    /// The number of those that another message separates from their calls.
+    /// The number of results that another message separates from their calls.
     pub separated: usize,
-    /// The number of those whose call is not in the context, or has another result.
+    /// The number of results whose call is not in the context, or has another result.
     pub stray: usize,
 }
 
-/// A call, and whether its result was written.
+/// A call of the last turn, which waits for its result.
 struct PendingCall {
     own_id: SessionCallId,
-    /// `None` if the call is left out of the body.
+    /// The call in the body; `None` if it is left out.
     wire: Option<WireCall>,
     is_answered: bool,
 }
 
-/// A call as the body has it.
+/// A call in the form that it has in the body.
 struct WireCall {
     id: Text<'static>,
     tool: Text<'static>,
 }
 
 impl<'t> Replay<'t> {
-    /// Begins a replay for a target. `late_results` are written for calls that lack a result.
+    /// Begins a replay for a target. `late_results` are written as the results of calls that would
+    /// otherwise lack one.
     pub fn new(
         target: &'t RequestTarget,
         late_results: LateResults,
@@ -103,8 +106,8 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Writes the next message of the context, which is given in the form that the agent sends to a
-    /// model. What the API would refuse there is left out, moved or quoted.
+    /// Writes the next message of the context. `json` is in the form that the agent sends to a
+    /// model. What the API would refuse is left out, moved or quoted.
     pub fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::from_checked(json);
         let role = message.get_text("role").unwrap_or_default();
@@ -114,12 +117,13 @@ impl<'t> Replay<'t> {
             b"developer" => self.replay_user(Role::Developer, message),
             b"assistant" => self.replay_turn(message),
             b"toolResult" => self.replay_result(message),
-            // The target has the system messages.
+            // The system messages are in the target already.
             _ => Ok(()),
         }
     }
 
-    /// Writes the results that are missing and the rest of the body; `None` if it has no message.
+    /// Writes the results that are missing, and the rest of the body; `None` if the body has no
+    /// message.
     pub fn finish(mut self) -> io::Result<Option<WrittenBody>> {
         self.close_calls()?;
         let Some(last_message) = self.writer.finish()? else {
@@ -132,14 +136,14 @@ impl<'t> Replay<'t> {
     }
 
     /// Writes the results that are missing, and what the writer holds back. Returns the ids of all
-    /// calls, for the batches that follow.
+    /// calls, which later batches must not use.
     pub fn finish_batch(mut self) -> io::Result<UsedIds> {
         self.close_calls()?;
         self.writer.finish()?;
         Ok(self.used_ids)
     }
 
-    /// Writes a user message. It ends the results of the turn before.
+    /// Writes a user message, after the results that the turn before lacks.
     fn replay_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let content = UserContent::read(
@@ -149,8 +153,10 @@ impl<'t> Replay<'t> {
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message, unless the agent leaves it out: a turn that failed, or one that
-    /// was cut short and contains only thinking. Its calls are pending from then on.
+    /// Writes an assistant message. Its calls wait for their results from then on.
+    ///
+    /// The agent leaves out some messages: a turn that failed, or one that was cut short and
+    /// contains only thinking.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let constants = self.target.constants();
@@ -170,7 +176,7 @@ impl<'t> Replay<'t> {
             return Ok(());
         }
 
-        // By this number, the late results of the turn's calls are found.
+        // This number is used to find late results of the turn's calls.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
@@ -192,10 +198,10 @@ impl<'t> Replay<'t> {
         self.writer.write_turn(authorship, blocks)
     }
 
-    /// Adds a call to those that wait for a result, with a new id in the body, and returns it as a
-    /// block.
+    /// Gives a call an id in the body, adds it to the calls that wait for a result, and returns it
+    /// as a block.
     ///
-    /// If its tool has no name, neither the call nor its result is sent: returns `None`, and the
+    /// `None` if the name of its tool is missing: then neither the call nor its result is sent. The
     /// call is added as answered.
     fn add_pending_call<'a>(
         &mut self,
@@ -209,7 +215,7 @@ impl<'t> Replay<'t> {
             .and_then(Raw::text)
             .and_then(|name| sanitize_tool_name(&name, self.target.api));
         let Some(name) = name else {
-            // Without a form in the body, its result is recognized, and left out with it.
+            // The call is added nevertheless, so that its result is recognized and left out, too.
             self.calls.push(PendingCall {
                 own_id,
                 wire: None,
@@ -243,8 +249,9 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes a result if it answers a pending call. The APIs refuse any other result: it is
-    /// counted as skipped or, if the agent moves late results, quoted unless a call has it.
+    /// Writes a result if it answers a pending call. The APIs refuse any other result. If the agent
+    /// moves late results, a result that belongs to no call is quoted. Otherwise, the result is
+    /// counted as skipped.
     fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
         if let Some(call) = find_pending_call(&mut self.calls, id.as_ref()) {
@@ -254,8 +261,8 @@ impl<'t> Replay<'t> {
 
         let id = id.map(Text::into_owned);
         if self.target.constants().moves_late_results {
-            // A user message must not separate pending calls from their results, and a result that
-            // has a call was moved to it.
+            // A quotation is a user message, which must not separate pending calls from their
+            // results. A result whose id some call has was moved to that call.
             let has_pending_calls = self.calls.iter().any(|call| !call.is_answered);
             if !has_pending_calls && !self.late_results.has_call(&id) {
                 return self.quote_result(message);
@@ -268,8 +275,8 @@ impl<'t> Replay<'t> {
         Ok(())
     }
 
-    /// Writes the text of a result without a call as a user message, as oh-my-pi does. Images are
-    /// left out, and a result without text is left out as a whole.
+    /// Writes the text of a result that belongs to no call as a user message, as oh-my-pi does.
+    /// Images are left out. A result without text is left out as a whole.
     fn quote_result(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::find_members(message, names);
@@ -301,9 +308,9 @@ impl<'t> Replay<'t> {
         self.writer.write_user(Role::User, UserContent::Plain(text))
     }
 
-    /// Answers the calls that still wait for a result: with a late result if there is one, or with
-    /// [`NO_RESULT`]. Every message but a result is preceded by this, because the APIs require the
-    /// results directly after their calls.
+    /// Writes a result for each call that still waits for one: a late result if there is one, else
+    /// [`NO_RESULT`]. This is done before every message that is not a result, because the APIs
+    /// require results directly after their calls.
     fn close_calls(&mut self) -> io::Result<()> {
         let calls = std::mem::take(&mut self.calls);
         for call in calls {
@@ -323,7 +330,7 @@ impl<'t> Replay<'t> {
                     parts: vec![ContentPart::Text(Text::from(NO_RESULT))],
                     is_error: Some(true),
                 })?;
-                // A result of this call that comes later is counted as separated from it.
+                // If a result of this call comes later, it counts as separated from the call.
                 self.unanswered.insert(call.own_id);
             }
         }
@@ -335,9 +342,12 @@ fn is_text_or_call(block: Raw) -> bool {
     content::is_block(block, "text") || content::is_block(block, "toolCall")
 }
 
-/// Reads a block of an assistant message other than a call. `None` if it is left out: text that is
-/// no string, thinking that is not sent (see [`read_thinking`]), redacted thinking of another model
-/// or without data, or a block of an unknown type.
+/// Reads a block of an assistant message other than a call. `None` if it is left out:
+///
+/// - text that is not a string;
+/// - thinking that is not sent (see [`read_thinking`]);
+/// - redacted thinking that has no data, or is of another model;
+/// - a block of an unknown type.
 fn read_block<'a>(
     block: Raw<'a>,
     authorship: Authorship,
@@ -368,9 +378,9 @@ fn read_block<'a>(
     }
 }
 
-/// Writes the result of a call, with the id that the call has in the body. The tool's name is that
-/// in the result or, if that has none, that in the call. A call that was left out has no result
-/// either.
+/// Writes the result of a call, with the id that the call has in the body. The tool's name is taken
+/// from the result or, if it has none, from the call. For a call that was left out, nothing is
+/// written.
 fn write_call_result(
     call: &PendingCall,
     message: Raw,
@@ -393,8 +403,9 @@ fn write_call_result(
     })
 }
 
-/// Finds the first call that waits for a result with this id. An id of the Responses API has two
-/// halves, of which a result may have only the first. A call with the whole id takes precedence.
+/// Finds the first call that waits for a result with this id. If no call has the whole id, the
+/// first half of an id of the Responses API (`CALL|ITEM`) suffices, because some results have only
+/// that.
 fn find_pending_call<'c>(
     calls: &'c mut [PendingCall],
     id: Option<&Text>,
@@ -412,7 +423,8 @@ fn find_pending_call<'c>(
     calls.get_mut(found?)
 }
 
-/// Whether the id of a call begins with the same half as this id. An empty half is like no other.
+/// Whether the id of a call and another id have the same first half. An empty half is the same as
+/// no other.
 fn has_same_call_half(call: &PendingCall, id: &Text) -> bool {
     let half = call_half(id);
     match &call.own_id {
@@ -428,6 +440,7 @@ fn call_half<'i>(id: &'i Text) -> &'i [u8] {
     &bytes[..end]
 }
 
+/// Compares the model that wrote an assistant message with that of the target.
 fn compare_author(message: Raw, target: &RequestTarget) -> Authorship {
     let [provider, api, id] = content::find_members(message, ["provider", "api", "model"]);
     Authorship {
@@ -443,7 +456,8 @@ fn equals_text(value: Option<Raw>, text: &Text) -> bool {
         .is_some_and(|value| value == *text)
 }
 
-/// Returns the signature of a block, with which only its own model accepts it.
+/// Returns the signature of a block; `None` for a block of another model, because only the model
+/// that wrote a signature accepts it.
 fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
     if !authorship.is_same_model() {
         return None;
@@ -451,9 +465,9 @@ fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Optio
     block.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Reads a block of thinking as the agent sends it. `None` if it is left out.
+/// Reads a block of thinking in the form in which the agent sends it; `None` if it is left out.
 ///
-/// Thinking of another model becomes text, or is left out, unless the two models share signatures.
+/// Thinking of another model becomes text or is left out, unless the two models share signatures.
 fn read_thinking<'a>(
     block: Raw<'a>,
     authorship: Authorship,
@@ -467,7 +481,7 @@ fn read_thinking<'a>(
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
-    // The models of a provider may share signatures.
+    // In Anthropic's API, the models of a provider may accept each other's signatures.
     let has_shared_signature = constants.shares_thinking_signatures
         && is_anthropic
         && authorship.is_same_provider
@@ -499,7 +513,7 @@ fn read_thinking<'a>(
     })
 }
 
-/// Returns thinking as text. It is marked as thinking, except for Claude.
+/// Returns thinking as text, with marks around it. For Claude, it has no marks.
 fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
     let id = target.model.id.to_string_lossy().to_ascii_lowercase();
     if id.contains("claude") {
@@ -511,13 +525,13 @@ fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
     }
 }
 
-/// The ids of all calls, and the results that come too late: not directly after the calls or
-/// another result.
+/// The results that come too late, and the ids of all calls. A result is late unless only other
+/// results are between it and its call.
 #[derive(Debug, Default)]
 pub struct LateResults {
     call_ids: HashSet<SessionCallId>,
     results: HashMap<SessionCallId, VecDeque<LateResult>>,
-    /// The ids of the calls of the last turn that have no result yet.
+    /// The ids of the calls of the last turn that have no result so far.
     open_call_ids: Vec<SessionCallId>,
 }
 
@@ -529,9 +543,8 @@ struct LateResult {
 }
 
 impl LateResults {
-    /// Reads the next message of the context, whose number is `message_number`, and collects the
-    /// calls of a turn and late results. A result is late unless it answers a call of the last turn
-    /// and only other results are between them.
+    /// Reads the next message of the context, and collects the calls of a turn, or a late result.
+    /// `message_number` is the number of the message, from 1.
     pub fn read_message(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
@@ -552,12 +565,13 @@ impl LateResults {
                     }),
                 }
             }
-            // Any other message separates the calls from their results.
+            // Any other message separates the calls from results that come later.
             _ => self.open_call_ids.clear(),
         }
     }
 
-    /// Removes and returns the first late result with this id after the turn with this number.
+    /// Removes and returns the first late result with this id that comes after the turn
+    /// `turn_number`.
     fn remove_result(&mut self, id: &SessionCallId, turn_number: usize) -> Option<Vec<u8>> {
         let results = self.results.get_mut(id)?;
         let index = results
@@ -567,6 +581,7 @@ impl LateResults {
         Some(result.json)
     }
 
+    /// Whether a call in the context has this id.
     fn has_call(&self, id: &SessionCallId) -> bool {
         self.call_ids.contains(id)
     }

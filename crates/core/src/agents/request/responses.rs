@@ -1,4 +1,4 @@
-//! Bodies for OpenAI's Responses API.
+//! Writes bodies for OpenAI's Responses API.
 
 use super::RequestTarget;
 use super::blocks::{
@@ -22,15 +22,15 @@ use std::io;
 pub struct ResponsesWriter<'a> {
     target: &'a RequestTarget,
     sink: BodySink<'a>,
-    /// The calls of the last turn whose tool has a grammar, by their ids.
+    /// The ids of those calls of the last turn whose tool has a grammar.
     custom_calls: HashSet<Text<'static>>,
-    /// The ids of items used so far; each can occur only once.
+    /// The ids of all items so far. Each id may occur only once.
     item_ids: HashSet<Vec<u8>>,
-    /// The number of messages so far, from which ids are made.
+    /// The number of messages so far. New ids are made from it.
     message_count: usize,
 }
 
-/// The smallest number of tokens that the API accepts for an answer.
+/// The smallest limit for an answer, in tokens, that the API accepts.
 const MIN_TOKENS: u64 = 16;
 
 impl<'a> ResponsesWriter<'a> {
@@ -52,16 +52,16 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Marks the id of an item as used. Returns whether it was new.
+    /// Marks the id of an item as used. Returns `false` if it was used before.
     fn claim_id(&mut self, id: &[u8]) -> bool {
         self.item_ids.insert(id.to_vec())
     }
 
     /// Renders the blocks of an assistant message as items, and marks their ids as used. The API
-    /// requires an item of another kind after reasoning; reasoning without one is left out.
+    /// requires an item of another kind after reasoning, so reasoning at the end is left out.
     fn render_items(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
-        // The signatures of thinking that waits for an item of another kind.
+        // The signatures of thinking after which no item of another kind has come so far.
         let mut held_reasoning = Vec::new();
         let mut text_count = 0;
         for block in blocks {
@@ -81,16 +81,17 @@ impl<'a> ResponsesWriter<'a> {
         items
     }
 
-    /// Appends the reasoning items of signatures, which are taken. Only now are their ids used: an
-    /// item that is left out leaves its id to a later one.
+    /// Appends the reasoning items for these signatures, and removes the signatures from the list.
+    /// Only here are their ids marked as used, so that reasoning which is left out does not use up
+    /// its id.
     fn push_reasoning(&mut self, signatures: &mut Vec<&Text>, items: &mut Vec<Vec<u8>>) {
         for signature in signatures.drain(..) {
             items.extend(self.reasoning_item(signature));
         }
     }
 
-    /// Returns the signature of thinking as a reasoning item, and marks its id as used. `None` if
-    /// it is no such item, or an item with its id was sent before.
+    /// Returns the reasoning item that a signature of thinking contains, and marks its id as used.
+    /// `None` if the signature contains none, or an item with the same id was sent before.
     fn reasoning_item(&mut self, signature: &Text) -> Option<Vec<u8>> {
         let item = Raw::parse(signature.as_bytes()).ok()?;
         if !content::is_block(item, "reasoning") {
@@ -105,8 +106,8 @@ impl<'a> ResponsesWriter<'a> {
         Some(js::stringify(item).into_bytes())
     }
 
-    /// Returns a text as an item, and marks its id as used. `number` is that of the text in its
-    /// message, from 0.
+    /// Returns a text as an item, and marks its id as used. `number` is the index of the text in
+    /// its message.
     fn text_item(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
         let signature = signature.map(TextSignature::read).unwrap_or_default();
         let id = match signature.id {
@@ -129,8 +130,9 @@ impl<'a> ResponsesWriter<'a> {
         item.finish()
     }
 
-    /// Claims the id with which a text was received, or its hash if the API would refuse the
-    /// length; a new id if it is empty or was used before.
+    /// Returns the id of a text, and marks it as used. It is the id with which the text was
+    /// received or, if that is too long for the API, a hash of it. If that is empty or was used
+    /// before, a new id is made.
     fn claim_text_id(&mut self, stored_id: &Text, number: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
@@ -146,8 +148,8 @@ impl<'a> ResponsesWriter<'a> {
         self.new_text_id(number)
     }
 
-    /// Claims a new id for the text with this number in its message. If another item has it,
-    /// numbers are appended until the id is new.
+    /// Makes a new id for the text with the index `number` in its message, and marks it as used. If
+    /// an item has this id already, a number is appended.
     fn new_text_id(&mut self, number: usize) -> String {
         let base = match number {
             0 => format!("msg_pi_{}", self.message_count),
@@ -165,11 +167,11 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Returns a call as an item: of a function with arguments, or of a custom tool whose input has
-    /// a grammar.
+    /// Returns a call as an item: of a function with arguments or, if the tool has a grammar, of a
+    /// custom tool with a text.
     ///
-    /// The id of a function's item is sent unless it was used before. A custom call is remembered,
-    /// since its result has another type.
+    /// The item of a function has its own id, unless the id was used before. A custom call is
+    /// remembered, because its result has another type.
     fn call_item(&mut self, call: &TurnCall) -> Vec<u8> {
         let grammar = self.target.grammars.get(&call.name);
         let kind = match grammar {
@@ -188,6 +190,7 @@ impl<'a> ResponsesWriter<'a> {
         item = item.text("call_id", &call.id).text("name", &call.name);
 
         match grammar {
+            // A custom tool has one text as its input, in place of arguments.
             Some(grammar) => {
                 self.custom_calls.insert(call.id.clone());
                 item = item.text("input", &grammar.call_input(call.arguments));
@@ -203,7 +206,7 @@ impl<'a> ResponsesWriter<'a> {
     }
 }
 
-/// Returns the definition of a tool: a function, or a custom tool whose input has a grammar.
+/// Returns the definition of a tool: a function or, if the tool has a grammar, a custom tool.
 fn render_tool(tool: &Tool) -> Vec<u8> {
     if let Some(grammar) = &tool.grammar {
         let format = grammar.add_to(Object::new().str("type", "grammar"));
@@ -231,8 +234,8 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&build_message("user", &array(items)))
     }
 
-    /// Writes an assistant message as several items, unless none remains. The calls of the turn
-    /// before can have no more results.
+    /// Writes an assistant message as several items, unless no item remains. After this, no results
+    /// of earlier calls can follow.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.custom_calls.clear();
         let items = self.render_items(&blocks);
@@ -246,7 +249,7 @@ impl BodyWriter for ResponsesWriter<'_> {
         Ok(())
     }
 
-    /// Writes a result, whose type is that of its call.
+    /// Writes a result. Its type depends on that of its call.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom {
@@ -260,8 +263,8 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&item.finish())
     }
 
-    /// Writes the members after the list: the response is not stored; the limit of the answer, at
-    /// least [`MIN_TOKENS`]; and the tools.
+    /// Writes what follows the list: that the response is not stored, the limit of the answer (at
+    /// least [`MIN_TOKENS`]), and the tools.
     fn finish(self: Box<Self>) -> io::Result<Option<LastMessage>> {
         let mut trailing_members = Object::new().bool("store", false);
         if let Some(max_tokens) = self.target.max_tokens {
@@ -289,8 +292,8 @@ fn input_image(image: &ImageData) -> Vec<u8> {
         .finish()
 }
 
-/// Adds the output of a call: a text, which the API does not accept if it is blank, or a list of
-/// the text and the images if there are any.
+/// Adds the output of a call to its item: a text or, if there are images, a list of the text and
+/// the images. The API does not accept a blank text.
 fn add_output(item: Object, parts: &[ContentPart]) -> Object {
     if images_in(parts).next().is_none() {
         return item.text("output", &result_text(parts, NO_OUTPUT));
@@ -304,7 +307,7 @@ fn add_output(item: Object, parts: &[ContentPart]) -> Object {
     item.json("output", &array(items))
 }
 
-/// What the signature of a text records.
+/// What the API recorded with a text.
 #[derive(Default)]
 struct TextSignature {
     /// The id with which the text was received.
@@ -313,8 +316,8 @@ struct TextSignature {
 }
 
 impl TextSignature {
-    /// Reads a signature: an object of version 1 with an id and perhaps a phase, or else only an
-    /// id.
+    /// Reads a signature. It is an object of version 1 with an id and perhaps a phase, or else only
+    /// an id.
     fn read(signature: &Text) -> Self {
         const PHASES: [&str; 2] = ["commentary", "final_answer"];
 

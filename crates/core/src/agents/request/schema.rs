@@ -1,4 +1,4 @@
-//! JSON schemas of tools, rewritten for the APIs.
+//! Rewrites JSON schemas of tools for the APIs.
 //!
 //! A rewrite walks once over a schema and its subschemas, with an explicit stack, and collects the
 //! changes.
@@ -11,10 +11,10 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array, text_array};
 use pisess_json::{Raw, string};
 
-/// The maximum depth; schemas below it are sent unchanged.
+/// The maximum depth to which a schema is read.
 const MAX_DEPTH: usize = 64;
 
-/// Keywords that strict modes refuse.
+/// The keywords that all strict modes refuse.
 const UNSUPPORTED_KEYWORDS: [&str; 16] = [
     "$ref",
     "$defs",
@@ -34,7 +34,7 @@ const UNSUPPORTED_KEYWORDS: [&str; 16] = [
     "else",
 ];
 
-/// Keywords that Anthropic's strict mode refuses as well.
+/// More keywords that Anthropic's strict mode refuses.
 const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
     "minimum",
     "maximum",
@@ -63,18 +63,19 @@ const ANTHROPIC_FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// Returns the schema for strict mode: objects require all their properties and allow no others.
-/// `schema` must be as JavaScript writes it.
+/// Returns the schema for strict mode, in which objects require all their properties and allow no
+/// others. `schema` must be as JavaScript writes it.
 ///
-/// `None` if the API's strict mode cannot express the schema: it has an unsupported keyword, a node
-/// without a type, an object that allows other properties, a union of structures, or is too deep.
+/// `None` if the API's strict mode cannot express the schema. This is so if it has an unsupported
+/// keyword, a node without a type, an object that allows other properties, a union of structures,
+/// or too many levels.
 pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     let root = Raw::from_checked(schema);
     if !content::member_is(root, "type", "object") {
         return None;
     }
     let mut schema_edit = Edit::new(schema).ok()?;
-    // The subschemas that remain to be read, with their depths.
+    // The subschemas that remain to be read, each with its depth.
     let mut pending = vec![(root, 0)];
     while let Some((node, depth)) = pending.pop() {
         if !node.is_object() || depth > MAX_DEPTH {
@@ -121,11 +122,11 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     Some(schema_edit.finish())
 }
 
-/// Edits an object so that it requires all its properties and allows no others. Those that were
-/// optional accept `null` afterwards.
+/// Edits the schema of an object so that it requires all its properties and allows no others.
+/// Properties that were optional accept `null` afterwards.
 ///
-/// `None` if the object allows other properties, requires one that it does not have, or its members
-/// have the wrong types.
+/// `None` if the object allows other properties, requires one that it does not have, or has members
+/// of the wrong types.
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::find_members(node, names);
@@ -151,7 +152,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
         }
     }
 
-    // The strict mode has no optional properties: these may be `null` instead.
+    // Strict mode has no optional properties. Instead, they may be `null`.
     for (key, schema) in &own_properties {
         let is_optional = !required_names.contains(key);
         if is_optional && !allows_null(*schema) {
@@ -164,8 +165,8 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     Some(())
 }
 
-/// Whether the API's strict mode refuses a schema with this member. Anthropic's refuses more
-/// members than the others, and some only with certain values.
+/// Whether the API's strict mode refuses this member of a schema. Anthropic refuses more members
+/// than others, and some of them only with certain values.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if is_one_of(key, &UNSUPPORTED_KEYWORDS) {
         return true;
@@ -173,7 +174,7 @@ fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if api != Api::Anthropic {
         return false;
     }
-    // Anthropic accepts that a list is not empty, but no other length.
+    // Anthropic accepts that a list must not be empty, but no other minimum length.
     if key.is("minItems") {
         return !matches!(value.number(), Some(0.0 | 1.0));
     }
@@ -198,9 +199,9 @@ fn is_structured(schema: Raw) -> bool {
     kind.is_some_and(|kind| is_structure(kind) || kind.items().any(is_structure))
 }
 
-/// Whether a schema or a variant of its unions accepts `null`.
+/// Whether a schema, or a variant of its unions, accepts `null`.
 fn allows_null(schema: Raw) -> bool {
-    // Nested unions are searched only to the maximum depth of a schema.
+    // Nested unions are read only to the maximum depth of a schema.
     let mut pending = vec![(schema, 0)];
     while let Some((schema, depth)) = pending.pop() {
         let [kind, constant, values, any_of] =
@@ -222,9 +223,9 @@ fn allows_null(schema: Raw) -> bool {
     false
 }
 
-/// Returns a schema in Anthropic's form: `type`, `properties`, `required`, `additionalProperties`
-/// and the definitions. A strict schema keeps its other members, too. `schema` must be as
-/// JavaScript writes it.
+/// Returns a schema in Anthropic's form. It has only `type`, `properties`, `required`,
+/// `additionalProperties` and the definitions. A strict schema also keeps its other members.
+/// `schema` must be as JavaScript writes it.
 pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::from_checked(schema);
     let properties = node.get_some("properties").map_or(&b"{}"[..], Raw::bytes);
@@ -245,7 +246,7 @@ pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
         .finish()
 }
 
-/// Keywords whose value maps names to schemas.
+/// The keywords whose value maps names to schemas.
 const NAME_MAP_KEYWORDS: [&str; 6] = [
     "properties",
     "patternProperties",
@@ -255,7 +256,7 @@ const NAME_MAP_KEYWORDS: [&str; 6] = [
     "dependencies",
 ];
 
-/// Keywords whose value is a schema or a list of schemas.
+/// The keywords whose value is a schema or a list of schemas.
 const SUBSCHEMA_KEYWORDS: [&str; 16] = [
     "additionalProperties",
     "unevaluatedProperties",
@@ -278,13 +279,13 @@ const SUBSCHEMA_KEYWORDS: [&str; 16] = [
 /// A value of a schema that remains to be read.
 struct SchemaNode<'a> {
     value: Raw<'a>,
-    /// Whether it maps names to schemas, rather than being a schema or a list of schemas.
+    /// Whether the value maps names to schemas. If not, it is a schema or a list of schemas.
     is_name_map: bool,
     depth: usize,
 }
 
-/// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must
-/// be as JavaScript writes it.
+/// Returns a schema in Google's form, in which a constant is an enumeration of one value. `schema`
+/// must be as JavaScript writes it.
 pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
     let Ok(mut schema_edit) = Edit::new(schema) else {
         return schema.to_vec();
@@ -309,7 +310,8 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> SchemaNode<'a> {
-    /// Pushes the schemas, and the maps and lists of schemas, directly below the node.
+    /// Pushes the values directly below the node that are schemas, lists of schemas, or maps to
+    /// schemas.
     fn push_children(&self, pending: &mut Vec<SchemaNode<'a>>) {
         let depth = self.depth + 1;
         for item in self.value.items() {
@@ -320,7 +322,7 @@ impl<'a> SchemaNode<'a> {
             });
         }
         for (key, value) in self.value.members() {
-            // In a map from names to schemas, a keyword is only a name.
+            // In a map from names to schemas, a key is a name, even if it looks like a keyword.
             let leads_to_map = !self.is_name_map && is_one_of(key, &NAME_MAP_KEYWORDS);
             if self.is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMA_KEYWORDS) {
                 pending.push(SchemaNode {
@@ -333,8 +335,8 @@ impl<'a> SchemaNode<'a> {
     }
 }
 
-/// Replaces the constant of a schema by an enumeration at the schema's end, if the constant is a
-/// string or a number and there is no enumeration.
+/// Replaces the constant in a schema by an enumeration at the schema's end. Changes nothing if the
+/// constant is neither a string nor a number, or if there is an enumeration already.
 fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
     let [constant, values] = content::find_members(node, ["const", "enum"]);
     if let Some(constant) = constant

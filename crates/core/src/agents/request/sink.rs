@@ -1,4 +1,4 @@
-//! Writes a body piece by piece, without lone surrogates, which the APIs refuse.
+//! Writes a body piece by piece. Lone surrogates, which the APIs refuse, are replaced.
 
 use pisess_json::string;
 use pisess_json::text::Text;
@@ -6,19 +6,20 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// The user message to insert if the first one is the assistant's, which some APIs refuse.
+/// The user message that is inserted if the first message is the assistant's, which some APIs
+/// refuse.
 pub const NO_REQUEST: &str = "(no earlier message)";
 
 /// Whose the last message of a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastMessage {
-    /// The model's own, which some APIs refuse and others continue.
+    /// The model's own. Some APIs refuse such a body; others continue the message.
     Answer,
     /// The user's, or a tool's.
     Request,
 }
 
-/// The part of a body that is written.
+/// What is written of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SinkPart {
     Whole,
@@ -26,22 +27,22 @@ enum SinkPart {
     Items,
 }
 
-/// The output of a body. Nothing is written before the first item of its list of messages.
+/// The output of a body. Nothing is written before the first item of the list of messages.
 pub struct BodySink<'a> {
     out: &'a mut dyn Write,
     part: SinkPart,
     /// The replacement for a lone surrogate.
     surrogate_replacement: &'static str,
-    /// What precedes the first item; empty once that is written.
+    /// What has to be written before the first item; empty once it is written.
     pending_prefix: Vec<u8>,
     /// The number of items written.
     item_count: usize,
-    /// Whose the last item is, if there is one.
+    /// Whose the last item is. Meaningless without an item.
     last_message: LastMessage,
 }
 
 impl<'a> BodySink<'a> {
-    /// Returns an empty sink; `surrogate_replacement` replaces each lone surrogate.
+    /// Returns a sink for a whole body. `surrogate_replacement` replaces each lone surrogate.
     pub fn new(out: &'a mut dyn Write, surrogate_replacement: &'static str) -> Self {
         BodySink {
             out,
@@ -53,7 +54,7 @@ impl<'a> BodySink<'a> {
         }
     }
 
-    /// Returns an empty sink for a part of the list: only its items are written.
+    /// Returns a sink for a part of the list. It writes only the items, with commas between them.
     pub fn for_items(out: &'a mut dyn Write, surrogate_replacement: &'static str) -> Self {
         BodySink {
             part: SinkPart::Items,
@@ -61,10 +62,10 @@ impl<'a> BodySink<'a> {
         }
     }
 
-    /// Begins the body with these members and a list under the key `list`.
+    /// Begins the body with these members, and a list with the key `list`.
     pub fn begin_list(&mut self, members: Object, list: &str) {
         let mut prefix = members.finish();
-        // The closing bracket of the members: the list and others follow.
+        // Removes the closing brace, because the list and other members follow.
         prefix.pop();
         let has_members = prefix.len() > 1;
         let gap = if has_members { "," } else { "" };
@@ -72,8 +73,8 @@ impl<'a> BodySink<'a> {
         self.pending_prefix = prefix;
     }
 
-    /// Adds an item before the first one that is written. It does not count as an item: if no other
-    /// follows, nothing is written.
+    /// Adds an item before the first one, which does not count: if no other item follows, nothing
+    /// is written.
     pub fn push_uncounted_item(&mut self, item: &[u8]) {
         self.pending_prefix.extend_from_slice(item);
         self.pending_prefix.push(b',');
@@ -90,14 +91,14 @@ impl<'a> BodySink<'a> {
         Ok(())
     }
 
-    /// Writes an item of the list that is not an answer of the model. The head of the body precedes
-    /// the first item, and not earlier: a body without items is not written at all.
+    /// Writes an item of the list that is not an answer of the model. Before the first item, the
+    /// start of the body is written. So a body without items is not written at all.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.last_message = LastMessage::Request;
         let is_first = self.item_count == 0;
         let before = match self.part {
             SinkPart::Whole if is_first => std::mem::take(&mut self.pending_prefix),
-            // The caller joins the items of several batches.
+            // The caller joins the items of several batches, and writes the comma between these.
             SinkPart::Items if is_first => Vec::new(),
             SinkPart::Whole | SinkPart::Items => vec![b','],
         };
@@ -106,6 +107,7 @@ impl<'a> BodySink<'a> {
         self.write(json)
     }
 
+    /// Writes JSON, with the replacement in place of each lone surrogate.
     fn write(&mut self, json: &[u8]) -> io::Result<()> {
         self.out.write_all(&replace_escaped_surrogates(
             json,
@@ -114,7 +116,7 @@ impl<'a> BodySink<'a> {
     }
 
     /// Ends the list, writes these members after it, and ends the body. Returns whose the last item
-    /// is; `None` if there is no item, and nothing was written.
+    /// is. `None` if there is no item; then nothing was written.
     pub fn end_list(mut self, members: Object) -> io::Result<Option<LastMessage>> {
         if self.item_count == 0 {
             return Ok(None);
@@ -125,14 +127,14 @@ impl<'a> BodySink<'a> {
         let json = members.finish();
         let end: &[u8] = if json == b"{}" { b"]" } else { b"]," };
         self.write(end)?;
-        // The bracket that opens the members was written at the start of the body.
+        // Without the opening brace, which was written at the start of the body.
         self.write(&json[1..])?;
         Ok(Some(self.last_message))
     }
 }
 
-/// Returns the JSON of a body with `replacement` in place of each lone surrogate. Pairs are never
-/// escaped in a body, so each escaped surrogate is a lone one.
+/// Returns the JSON of a body with `replacement` in place of each lone surrogate. In a body, pairs
+/// of surrogates are never escaped, so each escaped surrogate is a lone one.
 fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
     /// The length of `\ud800`.
     const SURROGATE_LEN: usize = 6;

@@ -8,19 +8,21 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 
+/// The definition of a tool in a body.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// Its name in the body.
+    /// The name in the body.
     pub name: Text<'static>,
     description: Option<Text<'static>>,
-    /// The schema of its parameters, as JavaScript writes it.
+    /// The JSON schema of the parameters, as JavaScript writes it.
     pub parameters: Vec<u8>,
     /// Whether the schema was rewritten for the API's strict mode.
     pub is_strict: bool,
+    /// The grammar of the one argument; `None` for a tool that takes arguments as JSON.
     pub grammar: Option<Grammar>,
 }
 
-/// A grammar for the one argument of a tool.
+/// A grammar for the text that is the only argument of a tool.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     syntax: &'static str,
@@ -41,8 +43,8 @@ pub struct ToolSupport {
 }
 
 impl ToolSupport {
-    /// Strict schemas: Anthropic's and OpenAI's own models, the Responses API of any provider, and
-    /// Gemini from 3. Grammars: OpenAI's own models from GPT-5.
+    /// Returns what a model accepts. Strict schemas: OpenAI's and Anthropic's own models, all
+    /// models in the Responses API, and Gemini from 3. Grammars: OpenAI's own models from GPT-5.
     pub fn for_model(model: &Model, api: Api) -> Self {
         let is_openai = model.provider == "openai";
         let takes_strict_schemas = match api {
@@ -60,6 +62,7 @@ impl ToolSupport {
     }
 }
 
+/// Whether the id of a model begins with `gpt-5` or a later version.
 fn is_gpt_5_or_later(id: &Text) -> bool {
     let name = id.to_string_lossy();
     let version = name
@@ -69,8 +72,8 @@ fn is_gpt_5_or_later(id: &Text) -> bool {
 }
 
 impl Tool {
-    /// Reads a definition; `None` if it has no name. It has a strict schema or a grammar only if
-    /// the definition requests that and the model accepts it. A missing schema allows any
+    /// Reads a definition; `None` if it has no name. The tool gets a strict schema or a grammar
+    /// only if the definition requests it and the model accepts it. A missing schema allows any
     /// parameters.
     pub fn read(definition: Raw, support: ToolSupport) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
@@ -87,7 +90,7 @@ impl Tool {
         } else {
             None
         };
-        // A schema that the strict mode cannot express is sent as it is.
+        // If strict mode cannot express the schema, it is sent as it is.
         let requests_strict = content::is_block(sampling, "json_schema");
         let strict_parameters = if requests_strict && support.takes_strict_schemas {
             schema::strict_schema(&loose_parameters, support.api)
@@ -127,8 +130,8 @@ impl Tool {
 impl Grammar {
     /// Reads the grammar that a definition requests, in the first syntax that it has.
     ///
-    /// `None` if it requests none, or if the tool has other required parameters than one string,
-    /// which would be the text that the grammar describes.
+    /// `None` if the definition requests no grammar. `None` also if the tool requires anything but
+    /// one string, the text that the grammar describes.
     fn read(sampling: Raw, parameters: Raw) -> Option<Self> {
         if !content::is_block(sampling, "grammar") {
             return None;
@@ -147,15 +150,14 @@ impl Grammar {
         None
     }
 
-    /// Adds the grammar's syntax and definition.
+    /// Adds the syntax and the definition of the grammar to an object.
     pub fn add_to(&self, object: Object) -> Object {
         object
             .str("syntax", self.syntax)
             .text("definition", &self.definition)
     }
 
-    /// Returns the input of a call: the value of its one argument, or nothing if that is not a
-    /// string.
+    /// Returns the text of a call: the value of its only argument; empty if that is not a string.
     pub fn call_input(&self, arguments: Option<Raw>) -> Text<'static> {
         let name = self.argument_name.to_string_lossy();
         let input = arguments.and_then(|arguments| arguments.get_text(&name));

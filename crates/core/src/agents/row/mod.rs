@@ -1,7 +1,7 @@
-//! The text of an entry's row in the agents' trees.
+//! The text of an entry's row, as the agents' trees have it.
 //!
-//! Rows are built while the file is loaded, from positions in the line; at most [`ROW_UNITS`] of a
-//! text are decoded.
+//! Rows are built while the file is loaded, from positions in the line. At most [`ROW_UNITS`]
+//! UTF-16 units of a text are decoded.
 
 pub mod search;
 
@@ -16,33 +16,34 @@ use pisess_json::string::{decode, decode_head};
 use pisess_json::text::{Text, concat_texts, leading_space, trim_end};
 use pisess_json::{Raw, js};
 
-/// The maximum number of UTF-16 units of content in a row, as in both agents.
+/// The maximum length of content in a row, in UTF-16 units, as in both agents.
 pub const ROW_UNITS: usize = 200;
-/// What marks a row that was cut, in some of oh-my-pi's.
+/// The mark at the end of a row that was cut. Only some rows of oh-my-pi have it.
 pub const CUT_MARK: &str = "…";
-/// The number of units to read of a message that a chat program forwarded, whose words come last.
+/// The number of UTF-16 units to read of a message that a chat program forwarded. It is large
+/// because the words of the user come last.
 const FORWARDED_UNITS: usize = 8_000;
 
-/// The options that rows depend on.
+/// The options for rows.
 #[derive(Clone, Debug, Default)]
 pub struct RowOptions {
-    /// The user's home directory, written `~` in tool calls.
+    /// The user's home directory, which is written `~` in tool calls.
     pub home: Option<Text<'static>>,
     /// Whether the rows are for people, rather than those of the agent's tree: see
     /// [`readable`](crate::agents::readable).
     pub readable: bool,
 }
 
-/// What follows the text of a row in brackets.
+/// What follows the text of a row that begins with a bracket.
 #[derive(Clone, Copy)]
 pub(crate) enum BracketEnd {
     /// The closing bracket.
     Closed,
-    /// This mark, or nothing if it is empty: the text was cut, and the bracket with it.
+    /// A mark, or nothing if the mark is empty: the text was cut, and the bracket with it.
     Cut(&'static str),
 }
 
-/// A row as an agent draws it, and the shape that says where its role ends.
+/// A row as an agent draws it, and its shape, which shows where the role ends.
 #[derive(Debug, Default)]
 pub struct RowText<'a> {
     pub(crate) text: Text<'a>,
@@ -50,7 +51,7 @@ pub struct RowText<'a> {
 }
 
 impl<'a> RowText<'a> {
-    /// Returns a row that consists of its role.
+    /// Returns a row that consists of a role only.
     pub(crate) fn from_role(role: Text<'a>) -> Self {
         RowText {
             shape: RowShape::new(RowShape::Prefixed, role.as_bytes().len()),
@@ -58,7 +59,7 @@ impl<'a> RowText<'a> {
         }
     }
 
-    /// Appends the row to others.
+    /// Appends the row to a buffer of rows, and returns its shape.
     pub fn append_to(&self, rows: &mut Vec<u8>) -> RowShape {
         rows.extend_from_slice(self.text.as_bytes());
         self.shape
@@ -66,7 +67,7 @@ impl<'a> RowText<'a> {
 }
 
 impl RowText<'static> {
-    /// `role: body`
+    /// Returns a row `role: body`.
     pub(crate) fn with_role(role: &str, body: &Text) -> Self {
         RowText {
             text: with_prefix(&[role, ": "], body),
@@ -74,7 +75,7 @@ impl RowText<'static> {
         }
     }
 
-    /// `[role]: body`
+    /// Returns a row `[role]: body`.
     pub(crate) fn with_bracketed_role(role: &str, body: &Text) -> Self {
         RowText {
             text: with_prefix(&["[", role, "]: "], body),
@@ -82,7 +83,8 @@ impl RowText<'static> {
         }
     }
 
-    /// `[role: text]`, or `[text]` without a role: then the whole text counts as the role.
+    /// Returns a row `[role: text]`. Without a role, it is `[text]`, and the text counts as the
+    /// role.
     pub(crate) fn bracketed(role: &str, text: &Text, end: BracketEnd) -> Self {
         let has_role = !role.is_empty();
         let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
@@ -119,7 +121,7 @@ impl RowText<'static> {
         }
     }
 
-    /// Appends a body to `[role]`, unless the role was truncated.
+    /// Appends a body to a row `[role]`. Does nothing if the role was cut.
     pub(crate) fn push_body(&mut self, body: &Text) {
         if self.text.as_bytes().ends_with(b"]") {
             self.text.push_str(": ");
@@ -128,17 +130,17 @@ impl RowText<'static> {
     }
 }
 
-/// The value by which an entry is shown and found.
+/// The value by which a tree shows an entry, and by which a search finds it.
 pub(crate) struct NamedValue<'a> {
-    /// The name in front of it.
+    /// The name in front of the value.
     pub name: &'static str,
     pub value: Option<Raw<'a>>,
-    /// What a row has if there is no value.
+    /// What a row shows if there is no value.
     pub placeholder: &'static str,
 }
 
 impl<'a> NamedValue<'a> {
-    /// A value that rows show as JavaScript does if it is missing.
+    /// Returns a value that rows show as `undefined` if it is missing, as JavaScript does.
     fn new(name: &'static str, value: Option<Raw<'a>>) -> Self {
         NamedValue {
             name,
@@ -148,8 +150,8 @@ impl<'a> NamedValue<'a> {
     }
 }
 
-/// Returns the value by which an agent shows an entry of this type; `None` if the agent shows the
-/// type in another way, or not at all. Most types have it in their schema.
+/// Returns the value by which an agent shows an entry of this type. `None` if the agent shows the
+/// type in another way, or not at all. Most types name the value in their schema.
 pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
     use Dialect::{OhMyPi, Pi};
     match (kind, agent) {
@@ -199,27 +201,27 @@ pub(crate) fn round_to_thousands(tokens: f64) -> f64 {
     (tokens / 1000.0 + 0.5).floor()
 }
 
-/// Whether an entry is a head of the draft tree. It has no type before migration, and becomes a
-/// label if it is named.
+/// Whether an entry is a `head` of the draft tree format, given its line. Migration makes it a
+/// label if it is named, and a custom entry otherwise.
 fn is_draft_head(entry: Raw) -> bool {
     content::member_is(entry, "type", "head")
 }
 
-/// Normalizes the text of a row as the agents do: newlines and tabs become spaces, and both ends
-/// are trimmed.
+/// Returns the text of a row as the agents normalize it: newlines and tabs become spaces, and both
+/// ends are trimmed.
 pub fn normalize_spaces(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
     normalize_spaces_from(&mut bytes, 0);
     Text::from_wtf8(bytes)
 }
 
-/// Does the same as [`normalize_spaces`] to a row from the byte `start` to its end. The order does
-/// not matter: newlines and tabs are trimmed as spaces are.
+/// Normalizes a row like [`normalize_spaces`], from the byte `start` to the end. Trimming first
+/// makes no difference, because newlines and tabs are trimmed as spaces are.
 fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
     row.truncate(start + trim_end(&row[start..]).len());
     row.drain(start..start + leading_space(&row[start..]));
     for byte in &mut row[start..] {
-        // An unconditional write, so that the compiler can vectorize the loop.
+        // Each byte is written, so that the compiler can vectorize the loop.
         *byte = if matches!(byte, b'\n' | b'\t') {
             b' '
         } else {
@@ -228,8 +230,8 @@ fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Appends a row `role: text` to `row`. The text is the first [`ROW_UNITS`] of the message's text,
-/// normalized; if that is empty, it is the result of `fallback`.
+/// Appends a row `role: text` to `row`. The text is the start of the message's text, normalized. If
+/// that is empty, it is the result of `fallback`.
 pub fn push_text_or(
     role: &str,
     message: &MessageFacts,
@@ -248,7 +250,7 @@ pub fn push_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether a message has text that `is_visible` accepts, a predicate over a text as it is stored
+/// Whether a message has a text that `is_visible` accepts. `is_visible` gets a text as it is stored
 /// between its quotes.
 pub fn has_visible_text(
     message: &MessageFacts,
@@ -266,14 +268,15 @@ pub fn has_visible_text(
     }
 }
 
-/// Whether an assistant message without text is silent: it ended neither in an error nor early.
+/// Whether an assistant message ended neither in an error nor early. Without text, it is silent
+/// then.
 pub fn is_silent_ending(message: &MessageFacts) -> bool {
     message
         .get(Member::StopReason)
         .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"))
 }
 
-/// Returns the role as the agents name it after migrating older files.
+/// Returns the name of a message's role, as the agents have it after migrating older files.
 pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     if let Some(name) = role.name() {
         return Text::from(name);
@@ -284,15 +287,15 @@ pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     }
 }
 
-/// Returns the first `units` of a message's text.
+/// Returns the first `units` UTF-16 units of a message's text.
 pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> Text<'static> {
     let mut head = Vec::new();
     push_message_head(message, blocks, units, &mut head);
     Text::from_wtf8(head)
 }
 
-/// Returns the first `units` of a message's text, with a space between text blocks: they may be of
-/// different origin, as a placeholder that `prune` put in place of an image.
+/// Returns the first `units` UTF-16 units of a message's text, with a space between text blocks.
+/// Blocks may have different origins, such as a placeholder that `prune` put in place of an image.
 pub fn spaced_message_head(
     message: &MessageFacts,
     blocks: &[Block],
@@ -324,8 +327,8 @@ pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
-/// Returns the row text of a message that an agent or a chat program made of what the user typed.
-/// It has the words of the user alone. `None` for any other message.
+/// Returns the words of the user in a message that an agent or a chat program made of what the user
+/// typed, as the text of a row. `None` for any other message.
 pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     let head = message_head(message, blocks, ROW_UNITS);
     if forwarded::may_be_forwarded(head.as_bytes()) {
@@ -342,7 +345,8 @@ pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'stati
 /// Returns the text for the row of a message that a chat program forwarded: a mark, then the user's
 /// words. `None` for any other message.
 ///
-/// The words come last, after blocks of the program, so more of the message is read for them.
+/// More of the message is read than for other rows, because the words come last, after blocks of
+/// the program.
 pub fn forwarded_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     if !forwarded::may_be_forwarded(message_head(message, blocks, ROW_UNITS).as_bytes()) {
         return None;
@@ -354,7 +358,8 @@ pub fn forwarded_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'s
     Some(row)
 }
 
-/// Appends the first `units` of a message's text: its text blocks joined.
+/// Appends the first `units` UTF-16 units of a message's text, which is a string, or text blocks
+/// joined.
 fn push_message_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut Vec<u8>) {
     match message.content {
         Content::Text(text) => {
@@ -365,14 +370,14 @@ fn push_message_head(message: &MessageFacts, blocks: &[Block], units: usize, out
     }
 }
 
-/// Returns the first `units` of a string.
+/// Returns the first `units` UTF-16 units of a string; `None` for any other value.
 pub fn string_head(value: Raw, units: usize) -> Option<Text<'static>> {
     let mut head = Vec::new();
     decode_head(value.raw_string()?, units, &mut head);
     Some(Text::from_wtf8(head))
 }
 
-/// Appends several texts up to `units` UTF-16 units in all; values that are not strings are left
+/// Appends several texts, up to `units` UTF-16 units in all. Values that are not strings are left
 /// out.
 pub fn push_text_heads<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
     let mut units_left = units;
@@ -384,30 +389,30 @@ pub fn push_text_heads<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, o
     }
 }
 
-/// Returns the text of a block; `None` if it is of another type than `text`.
+/// Returns the text of a text block; `None` for a block of another type.
 fn block_text<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     let is_text = block.is("text");
     if is_text { block.text } else { None }
 }
 
-/// The number of UTF-16 units of a command that both agents show.
+/// The maximum length of a command in a row of both agents, in UTF-16 units.
 const COMMAND_UNITS: usize = 50;
-/// The number of UTF-16 units of the arguments of an unknown tool that both agents show.
+/// The maximum length of the arguments of an unknown tool in a row of both agents, in UTF-16 units.
 const ARGUMENTS_UNITS: usize = 40;
 
-/// Returns what is in the brackets of the row of a command: its first `COMMAND_UNITS`.
+/// Returns the text in the brackets of the row of a command: its first `COMMAND_UNITS`.
 pub fn bash_call_text(command: &Text) -> Text<'static> {
     let shown = normalize_spaces(command.as_borrowed()).head(COMMAND_UNITS);
     let mut row = with_prefix(&["bash: "], &shown);
-    // The length before trimming counts.
+    // As in the agents, the length before trimming counts.
     if command.utf16_len() > COMMAND_UNITS {
         row.push_str("...");
     }
     row
 }
 
-/// Returns what is in the brackets of the row of an unknown tool: its name and the first
-/// `ARGUMENTS_UNITS` of the arguments.
+/// Returns the text in the brackets of the row of an unknown tool: its name, and the first
+/// `ARGUMENTS_UNITS` of its arguments.
 pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
     let mut row = concat_texts(&[name, &": ", &arguments.head(ARGUMENTS_UNITS)]);
@@ -417,7 +422,7 @@ pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     row
 }
 
-/// Returns the parts of `prefix`, followed by `text`.
+/// Returns a text after the strings in `prefix`.
 pub fn with_prefix(prefix: &[&str], text: &Text) -> Text<'static> {
     let prefix_len: usize = prefix.iter().map(|part| part.len()).sum();
     // Leave room for a closing bracket.

@@ -1,13 +1,16 @@
-//! oh-my-pi's search in the tree: fuzzy, but within words (`fuzzyMatch`, without its scores).
+//! oh-my-pi's search in the tree, which is fuzzy, but only within words (`fuzzyMatch`, without its
+//! scores).
 //!
-//! A word of the query matches if a word of the text contains it, has its letters in order and
-//! close together, or equals it without its last one or two letters; if it starts at a word of the
-//! text and continues into the next ones; or if it consists of the initials of words that are close
-//! together. All words must match.
+//! All words of the query must match. A word of the query matches in one of these cases:
+//!
+//! - A word of the text contains it, or has its letters in order and close together.
+//! - A word of the text is equal to it without its last one or two letters.
+//! - It begins where a word of the text begins, and continues into the next words.
+//! - It consists of the initials of words that are close together.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Returns the words of what the user typed.
+/// Returns the words of a query, in lower case, as UTF-16.
 pub fn parse_query(typed: &str) -> Vec<Vec<u16>> {
     typed
         .to_lowercase()
@@ -16,7 +19,7 @@ pub fn parse_query(typed: &str) -> Vec<Vec<u16>> {
         .collect()
 }
 
-/// Whether `text` contains all words of the query; true if the query is empty.
+/// Whether a text matches all words of a query; true if the query is empty.
 pub fn matches_query(query: &[Vec<u16>], text: &str) -> bool {
     if query.is_empty() {
         return true;
@@ -25,7 +28,7 @@ pub fn matches_query(query: &[Vec<u16>], text: &str) -> bool {
     !index.words.is_empty() && query.iter().all(|word| index.matches_word(word))
 }
 
-/// Whether the character is part of a word: `[\p{Letter}\p{Mark}\p{Number}]`.
+/// Whether a character is part of a word: `[\p{Letter}\p{Mark}\p{Number}]`.
 fn is_word(c: char) -> bool {
     use GeneralCategoryGroup::{Letter, Mark, Number};
     c.is_ascii_alphanumeric() || matches!(c.general_category_group(), Letter | Mark | Number)
@@ -44,7 +47,7 @@ fn split_words(text: &str) -> Vec<Vec<u16>> {
     while let Some(c) = chars.next() {
         let follows_lower =
             previous.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
-        // The last capital of several begins a word if a small letter follows.
+        // If a small letter follows several capitals, the last capital begins a word.
         let ends_capitals = previous.is_some_and(|before| before.is_ascii_uppercase())
             && chars.peek().is_some_and(char::is_ascii_lowercase);
         if c.is_ascii_uppercase() && (follows_lower || ends_capitals) {
@@ -63,7 +66,7 @@ fn split_words(text: &str) -> Vec<Vec<u16>> {
     words
 }
 
-/// The words of a text.
+/// The words of a text, prepared for matching.
 struct WordIndex {
     words: Vec<Vec<u16>>,
     /// All words, joined.
@@ -73,7 +76,7 @@ struct WordIndex {
 }
 
 impl WordIndex {
-    /// Joins the words, with the offset of each in UTF-16 units.
+    /// Joins the words, and stores the offset of each in UTF-16 units.
     fn new(words: Vec<Vec<u16>>) -> Self {
         let mut word_offsets = Vec::with_capacity(words.len());
         let mut offset = 0;
@@ -88,7 +91,8 @@ impl WordIndex {
         }
     }
 
-    /// Whether a word of the query matches as typed, or with an adjacent letter and digit swapped.
+    /// Whether a word of the query matches. Also tries the word with a letter and an adjacent digit
+    /// swapped.
     fn matches_word(&self, word: &[u16]) -> bool {
         if self.matches_unswapped(word) {
             return true;
@@ -109,16 +113,17 @@ impl WordIndex {
         false
     }
 
+    /// Whether a word of the query matches as it is.
     fn matches_unswapped(&self, word: &[u16]) -> bool {
         self.has_word_prefix(word)
             || self.words.iter().any(|other| is_similar(word, other))
             || self.has_initials(word)
     }
 
-    /// Whether a word of the text starts with `word`, which may continue into the next words. If
-    /// `word` is short, only its first occurrence counts, as in the agent.
+    /// Whether `word` begins where a word of the text begins. It may continue into the next words.
+    /// If `word` is short, only its first occurrence counts, as in the agent.
     fn has_word_prefix(&self, word: &[u16]) -> bool {
-        /// The minimum number of UTF-16 units of a word of which all occurrences count.
+        /// The minimum length of a word all of whose occurrences count, in UTF-16 units.
         const MIN_LONG_UNITS: usize = 3;
 
         let counts_first_only = word.len() < MIN_LONG_UNITS;
@@ -134,8 +139,8 @@ impl WordIndex {
         false
     }
 
-    /// Whether two to four letters are the initials of words of the text, with at most two words
-    /// skipped.
+    /// Whether a word of two to four letters consists of the initials of words of the text, with at
+    /// most two words skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
         if !(2..=4).contains(&word.len()) {
             return false;
@@ -153,8 +158,8 @@ fn is_digit(unit: u16) -> bool {
     u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word of a text is similar to a word of the query: it contains the query, has its
-/// letters in order, or is the query without its last one or two letters.
+/// Whether a word of a text is similar to a word of the query. It is if it contains the query, has
+/// its letters in order and close together, or is the query without its last one or two letters.
 fn is_similar(query: &[u16], word: &[u16]) -> bool {
     if query.starts_with(word) && query.len() - word.len() <= 2 {
         return true;
@@ -163,15 +168,15 @@ fn is_similar(query: &[u16], word: &[u16]) -> bool {
     contains_query || has_subsequence(query, word)
 }
 
-/// Whether the letters occur in the word in order, in a span of at most two more letters or 1.8
-/// times as many.
+/// Whether a word has the letters of the query in order and close together: they span at most two
+/// more letters than the query has, or 1.8 times as many.
 fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
     let max_span = (query.len() + 2).max((query.len() * 9).div_ceil(5));
     subsequence_span(query, word.iter().copied()).is_some_and(|span| span <= max_span)
 }
 
 /// Finds the wanted letters in order, each at its first occurrence after the one before it. Returns
-/// the number of letters from the first to the last, both included; `None` if one is missing.
+/// the number of letters from the first to the last, both included; `None` if a letter is missing.
 fn subsequence_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
     let (&first_wanted, mut still_wanted) = wanted.split_first()?;
     let mut letters = letters.enumerate();

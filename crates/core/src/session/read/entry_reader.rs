@@ -327,6 +327,7 @@ pub fn read_in_order<'b, T: Send>(
         BatchSize::default(),
         |message: &&ContextMessage| session.entry(message.entry).span.len,
     );
+    // A reader keeps the bytes that it read last, so each thread needs one of its own.
     let readers = Pool::new(reader);
     let read_batch = |batch: Range<usize>| {
         readers.with(|reader| {

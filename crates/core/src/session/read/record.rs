@@ -372,6 +372,7 @@ fn scan_message<'a>(
         match key {
             Member::Role => facts.role = scan_string(scanner, keys)?,
             Member::Content => facts.content = scan_content(scanner, keys, blocks)?,
+            // The members whose values are kept come first in the enum, and index the list.
             key if (key as usize) < KEPT_MEMBERS => {
                 facts.values[key as usize] = Some(scan_value(scanner, keys)?)
             }

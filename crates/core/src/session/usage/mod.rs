@@ -333,6 +333,7 @@ fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     })
 }
 
+/// Whether a result is that of the tool with this name.
 fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
     let tool = result.get(Member::ToolName);
     tool.is_some_and(|tool| tool.is(name))
