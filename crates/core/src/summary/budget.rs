@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_400;
+pub(super) const OTHER_SECTIONS: usize = 4_480;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;

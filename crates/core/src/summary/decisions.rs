@@ -28,8 +28,11 @@ struct Decision {
     words: HashSet<Box<str>>,
     /// The number of the turn in which it was made, or quoted last.
     turn_number: usize,
-    /// The message that made it, and the words of content of what it did not take up. Empty if the
-    /// user was not asked.
+    /// The number of the turn in which it was made: that of the message, or the one before, if the
+    /// message answers or corrects it.
+    made_in: usize,
+    /// The message that made it, as it is quoted, and the words of content of what it did not take
+    /// up. Empty if the user was not asked.
     answer: String,
     refused_words: HashSet<Box<str>>,
     /// Whether a later decision takes back a part of it.
@@ -55,7 +58,7 @@ impl Decisions {
         if let Some(decision) = self.0.last_mut() {
             let lower_answer = answer.to_lowercase();
             let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
-            decision.answer = answer.to_owned();
+            decision.answer = quote_line(answer, POINT);
             decision.refused_words = decision.words.clone();
             decision
                 .refused_words
@@ -101,9 +104,9 @@ impl Decisions {
     /// Adds a message that corrects the reply of a turn, and marks as revised the decision that the
     /// turn carried out. What as a whole is a wish is listed as one.
     pub fn add_correction(&mut self, message: &str, turn: &Turn) {
+        let answers = [&turn.request, &turn.nod].map(|words| quote_line(words, POINT));
         for decision in &mut self.0 {
-            let is_answer = decision.answer == turn.request || decision.answer == turn.nod;
-            decision.is_revised |= is_answer && !decision.answer.is_empty();
+            decision.is_revised |= answers.contains(&decision.answer);
         }
         let wishes = binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {
@@ -130,10 +133,16 @@ impl Decisions {
             key,
             short_text,
             turn_number,
+            made_in: turn_number,
             answer: String::new(),
             refused_words: HashSet::default(),
             is_revised: false,
         });
+    }
+
+    /// Returns the numbers of the turns in which the decisions were made, in their order.
+    pub fn turn_numbers(&self) -> impl DoubleEndedIterator<Item = usize> {
+        self.0.iter().map(|decision| decision.made_in)
     }
 
     /// Renews the decisions that a message quotes, so that they age from this turn on.

@@ -7,6 +7,7 @@ use super::outcomes::Outcomes;
 use super::proposals::is_question;
 use super::purpose::Purpose;
 use super::quote::quote_line;
+use super::referents::shares_word;
 use super::sections::*;
 use super::turns::{Turn, describe_turn};
 use std::cmp::Reverse;
@@ -14,8 +15,8 @@ use std::cmp::Reverse;
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
     /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, and those of which both the request and the answer are quoted elsewhere. The points
-    /// of Done of a previous summary come first.
+    /// decision, and those that decisions quote. The points of Done of a previous summary come
+    /// first.
     pub(super) fn earlier_requests(
         &self,
         room: usize,
@@ -36,8 +37,7 @@ impl SummaryBuilder {
         let mut series = describe_series(turns, &weights, share, &quoted);
         series.retain(|series| {
             let turn = series.turn;
-            let is_quoted = quoted.has_whole_request(&turn.request) && quoted.has_answer(turn);
-            !is_quoted && !outcomes.turn_numbers.contains(&turn.number)
+            !quoted.has_turn(turn) && !outcomes.turn_numbers.contains(&turn.number)
         });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
@@ -82,11 +82,15 @@ impl QuotedElsewhere<'_> {
         })
     }
 
-    /// Whether a request is the purpose, or a decision quotes all of it.
-    fn has_whole_request(&self, request: &str) -> bool {
-        let quotation = quote_line(request, POINT);
+    /// Whether a decision quotes the whole answer of a turn, and a reader knows its request: it is
+    /// the purpose or quoted in full, or the answer has a word of it.
+    fn has_turn(&self, turn: &Turn) -> bool {
+        let quotation = quote_line(&turn.request, POINT);
         let mut decisions = self.page.items(Section::Decisions).iter();
-        self.purpose.is_start_of(request) || decisions.any(|text| text.contains(&quotation))
+        let is_request_known = self.purpose.is_start_of(&turn.request)
+            || decisions.any(|decision| decision.contains(&quotation))
+            || shares_word(turn.last_words(), &turn.request);
+        is_request_known && self.has_answer(turn)
     }
 
     /// Whether a decision quotes the whole answer of a turn: what it is about.

@@ -7,9 +7,6 @@ use super::quote::{count_utf16, quote_line, strip_transitions};
 use super::turns::{Turn, quote_answer};
 use foldhash::HashSet;
 
-/// What precedes the reply in a decision.
-const REPLY_LEAD: &str = "; reply: ";
-
 /// The replies that were added to decisions.
 #[derive(Default)]
 pub(super) struct Outcomes {
@@ -20,25 +17,32 @@ pub(super) struct Outcomes {
 }
 
 impl SummaryBuilder {
-    /// Adds to decisions the replies to the messages that made them, the newest first, as far as
-    /// they fit in `room`.
+    /// Adds to decisions, which are the newest of [`SummaryBuilder::decisions`], the replies to the
+    /// messages that made them: of the newest first, as far as they fit in `room`.
     pub(super) fn add_outcomes(&self, decisions: &mut [String], room: usize) -> Outcomes {
         let mut outcomes = Outcomes::default();
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
-        for turn in self.earlier_turns[..listed_count].iter().rev() {
-            let reply = strip_transitions(turn.last_words());
-            if !turn.is_answered() || reply.is_empty() || is_quoted(reply, decisions) {
-                continue;
-            }
-            let Some(decision) = find_decision(decisions, turn) else {
+        let turns = &self.earlier_turns[..listed_count];
+        let numbers = self.decisions.turn_numbers().rev();
+        for (index, made_in) in (0..decisions.len()).rev().zip(numbers) {
+            let made_decision = |turn: &&Turn| {
+                let is_near = turn.number == made_in || turn.number == made_in + 1;
+                is_near && quotes_message(&decisions[index], turn)
+            };
+            let Some(turn) = turns.iter().find(made_decision) else {
                 continue;
             };
-            let outcome = format!("{REPLY_LEAD}{}", quote_answer(reply, FINDING));
+            let reply = strip_transitions(turn.last_words());
+            let is_told = outcomes.turn_numbers.contains(&turn.number);
+            if is_told || !turn.is_answered() || reply.is_empty() || is_quoted(reply, decisions) {
+                continue;
+            }
+            let outcome = format!("; reply: {}", quote_answer(reply, FINDING));
             let size = count_utf16(&outcome);
             if outcomes.size + size > room {
                 break;
             }
-            decision.push_str(&outcome);
+            decisions[index].push_str(&outcome);
             outcomes.size += size;
             outcomes.turn_numbers.insert(turn.number);
         }
@@ -46,26 +50,23 @@ impl SummaryBuilder {
     }
 }
 
-/// Whether a decision quotes a reply: it proposed what was decided.
-fn is_quoted(reply: &str, decisions: &[String]) -> bool {
-    let quotation = quote_line(reply, POINT);
-    let words = quotation.trim_matches('"');
-    decisions.iter().any(|decision| decision.contains(words))
-}
-
-/// Returns the newest decision that the request of a turn made, or an answer to its question, and
-/// that has no outcome yet.
-fn find_decision<'d>(decisions: &'d mut [String], turn: &Turn) -> Option<&'d mut String> {
+/// Whether a decision quotes the request of a turn, or the answer to its question.
+fn quotes_message(decision: &str, turn: &Turn) -> bool {
     let message = if turn.nod.is_empty() {
         &turn.request
     } else {
         &turn.nod
     };
     // An old decision is shorter.
-    let quotations = [POINT, OLDEST].map(|max| format!(" {}", quote_line(message, max)));
-    let mut newest_first = decisions.iter_mut().rev();
-    newest_first.find(|decision| {
-        let is_made = quotations.iter().any(|words| decision.contains(words));
-        is_made && !decision.contains(REPLY_LEAD)
-    })
+    let mut quotations = [POINT, OLDEST]
+        .into_iter()
+        .map(|max| quote_line(message, max));
+    quotations.any(|quotation| decision.contains(&quotation))
+}
+
+/// Whether a decision quotes a reply: it proposed what was decided.
+fn is_quoted(reply: &str, decisions: &[String]) -> bool {
+    let quotation = quote_line(reply, POINT);
+    let words = quotation.trim_matches('"');
+    decisions.iter().any(|decision| decision.contains(words))
 }

@@ -453,10 +453,42 @@ fn an_answer_that_a_decision_quotes_is_not_quoted_again() {
     assert!(text.contains(pointer), "{text}");
     assert_eq!(text.matches("Should I smooth them?").count(), 1, "{text}");
 
-    // What the session began with is under Goal, and needs no pointer.
+    // An answer that names what was asked needs no pointer, nor does what the session began with.
+    let mut naming_messages = messages.clone();
+    naming_messages[3] = says("The lines are drawn. Should I smooth them?");
     messages.drain(..2);
-    let text = summary(None, messages);
-    assert!(!text.contains("see Key Decisions"), "{text}");
+    for messages in [naming_messages, messages] {
+        let text = summary(None, messages);
+        assert!(!text.contains("see Key Decisions"), "{text}");
+    }
+}
+
+#[test]
+fn a_reply_is_told_with_the_decision_that_it_follows() {
+    let messages = [
+        user("Draw the map of the islands, with everything that a captain needs."),
+        says("Drawn. Should I add the buoys?"),
+        user("yes"),
+        says("The buoys are red."),
+        user("Now the harbours."),
+        says("They are drawn. Should I add the cranes?"),
+        user("yes"),
+        says("The cranes are grey. Should they turn?"),
+        user("yes"),
+        says("They turn."),
+        user("Now the lighthouses."),
+        says("They are drawn. Should they blink?"),
+        user("yes"),
+    ];
+    let decisions = section(messages, "## Key Decisions");
+    for expected in [
+        "add the buoys?\", the user answered \"yes\"; reply: \"The buoys are red.\"",
+        "Should they turn?\", the user answered \"yes\"",
+        "Should they blink?\", the user answered \"yes\"",
+    ] {
+        let is_line = |line: &str| line.ends_with(expected);
+        assert!(decisions.lines().any(is_line), "{decisions}");
+    }
 }
 
 #[test]
