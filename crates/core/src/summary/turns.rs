@@ -93,9 +93,15 @@ impl Turn {
         self.remarks.drain(1..newest_start);
     }
 
-    /// Quotes the request on one line of at most `max` units: what was added to it follows `then:`.
+    /// Quotes the request on one line of at most `max` units: what was added to it follows `then:`,
+    /// but not an answer that called for no work, which ends the turn.
     pub fn quote_request(&self, max: usize) -> String {
         let mut request = self.request.clone();
+        if let Some(nod) = self.unworked_nod() {
+            let addition = format!("\n\n{ANSWER_LEAD}\n{nod}");
+            let without_nod = request.trim_end_matches(&addition).len();
+            request.truncate(without_nod);
+        }
         for lead in [ANSWER_LEAD, ADDITION_LEAD] {
             request = request.replace(&format!("\n\n{lead}\n"), "; then: ");
         }
@@ -245,7 +251,14 @@ fn describe_ending(turn: &Turn, max: usize) -> String {
     if answer.is_empty() {
         return describe_end(turn).to_owned();
     }
-    format!("{}: {}", describe_end(turn), quote_answer(answer, max))
+    let answer = quote_answer(answer, max);
+    match turn.unworked_nod() {
+        Some(nod) => {
+            let nod = quote_line(nod, REMINDER);
+            format!("answered: {answer}; then the user: {nod}")
+        }
+        None => format!("{}: {answer}", describe_end(turn)),
+    }
 }
 
 /// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,

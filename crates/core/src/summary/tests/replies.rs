@@ -492,6 +492,24 @@ fn a_reply_is_told_with_the_decision_that_it_follows() {
 }
 
 #[test]
+fn an_answer_without_work_follows_what_it_answers() {
+    let messages = [
+        user("Draw the map of the islands, with everything that a captain needs."),
+        says("Drawn."),
+        user("What do the harbour masters say?"),
+        says("Two have no crane.\n\nI could ask for the date of the next one."),
+        user("ok, later"),
+        user("Now the lighthouses of the northern islands, please."),
+        says("They are drawn."),
+        user("And now the legend."),
+    ];
+    let done = section(messages, "### Done");
+    let line = "- \"What do the harbour masters say?\": answered: \"Two have no crane. / I could ask for \
+                the date of the next one.\"; then the user: \"ok, later\"";
+    assert!(done.contains(line), "{done}");
+}
+
+#[test]
 fn a_decision_that_is_revised_points_to_what_follows() {
     let corrected = [
         user("Draw the ferry lines."),
