@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// Instructions added by the user.
 #[derive(Clone, Debug, Default)]
 pub struct Instructions<'a> {
-    /// Their text.
+    /// The text of the instructions.
     pub text: Option<Text<'a>>,
     /// Whether they replace the built-in instructions, rather than follow them.
     pub replaces_default: bool,

@@ -111,9 +111,9 @@ impl ListStats {
     }
 }
 
-/// Returns the identity of an entry. Its key is a hash of its id and of its timestamp as stored.
-/// The key of an entry without an id is [`EntryKey::NONE`], because it cannot be recognized as a
-/// copy.
+/// Returns the identity of an entry. The `key` in it is a hash of the id and of the timestamp as
+/// stored. For an entry without an id, it is [`EntryKey::NONE`], because such an entry cannot be
+/// recognized as a copy.
 pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     let id = match parsed.record.id {
         Some(id) => decode(id.bytes),

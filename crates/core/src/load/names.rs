@@ -134,9 +134,9 @@ fn no_last(back: usize, sessions: usize) -> String {
 pub struct SessionCandidate {
     /// The path of its file.
     pub path: PathBuf,
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// Its name; `None` if it has none or if names were not read.
+    /// The name; `None` if it has none or if names were not read.
     pub name: Option<String>,
 }
 

@@ -187,7 +187,7 @@ renumber!(CountedCall { entry, tool, file, id } keeps { is_further_file, has_fai
 pub struct OddLine {
     /// The physical line.
     pub line: LineNo,
-    /// Its location, without its newline.
+    /// The location, without the newline.
     pub span: Span,
 }
 renumber!(OddLine { line } keeps { span });

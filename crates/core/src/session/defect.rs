@@ -15,7 +15,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns its name.
+    /// Returns the name of the severity.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",

@@ -74,7 +74,7 @@ impl Span {
         self.start + self.len
     }
 
-    /// Returns it as a range of the file.
+    /// Returns the span as a range of the file.
     pub fn range(self) -> Range<u64> {
         self.start..self.end()
     }
@@ -100,7 +100,7 @@ impl Slice {
         }
     }
 
-    /// Returns it as a range of the arena.
+    /// Returns the slice as a range of the arena.
     pub fn range(self) -> Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }
@@ -173,9 +173,9 @@ impl Flags {
 pub struct Entry {
     /// The location of its line.
     pub span: Span,
-    /// Its `timestamp` in milliseconds since 1970; [`Entry::NO_TIME`] if it does not parse.
+    /// The `timestamp` in milliseconds since 1970; [`Entry::NO_TIME`] if it does not parse.
     pub time_ms: i64,
-    /// Its id; empty if the line has no string `id`.
+    /// The id; empty if the line has no string `id`.
     pub id: Slice,
     /// The parent in the tree, after cutting cycles; `None` for a root.
     pub parent: Option<EntryIx>,
@@ -183,7 +183,7 @@ pub struct Entry {
     pub line: LineNo,
     /// The index among the records of the file (the lines that parse), where the header is 0.
     pub record: u32,
-    /// Its type.
+    /// The type.
     pub kind: Kind,
     /// The role of its message.
     pub role: Role,

@@ -217,7 +217,8 @@ pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
     }
 }
 
-/// Returns the number of replacements of an edit, including those that cannot be read.
+/// Returns the number of replacements of an edit, also counting replacements that cannot be read.
+/// Without a list, it is 1: the arguments themselves.
 pub fn count_replacements(arguments: Raw) -> usize {
     match replacement_list(arguments) {
         Some(edits) => edits.items().count(),

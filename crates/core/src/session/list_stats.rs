@@ -12,9 +12,9 @@ pub const PREVIEW_UNITS: usize = 200;
 /// The first question of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its entry.
+    /// The entry.
     pub entry: EntryIx,
-    /// Its text, truncated to [`PREVIEW_UNITS`] units.
+    /// The text, truncated to [`PREVIEW_UNITS`] units.
     pub text: Text<'static>,
     /// Whether the text is complete.
     pub is_whole: bool,
@@ -78,13 +78,13 @@ pub struct EntryKey {
     /// contains none. It is the same in sessions in which the entries of the response have
     /// different ids, such as two imports of one source.
     pub response: u128,
-    /// Whether it is a message.
+    /// Whether the entry is a message.
     pub is_message: bool,
-    /// Whether it is a message of the user.
+    /// Whether the entry is a message of the user.
     pub is_user_message: bool,
-    /// Whether it is a message of the model.
+    /// Whether the entry is a message of the model.
     pub is_reply: bool,
-    /// Whether it was pruned from the session.
+    /// Whether the entry was pruned from the session.
     pub is_pruned: bool,
 }
 

@@ -78,7 +78,7 @@ pub enum Format {
 pub struct Header {
     /// The location of the header's object in the file.
     pub span: Span,
-    /// Its physical line.
+    /// The physical line.
     pub line: LineNo,
     /// The object's bytes.
     pub bytes: Vec<u8>,
@@ -102,7 +102,7 @@ impl Header {
 pub struct Problem {
     /// The physical line.
     pub line: LineNo,
-    /// Its kind.
+    /// The kind.
     pub kind: FindingKind,
 }
 renumber!(Problem { line } keeps { kind });
@@ -110,9 +110,9 @@ renumber!(Problem { line } keeps { kind });
 /// The requests of a session to count.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestScope {
-    /// Those on all branches.
+    /// The requests on all branches.
     AllBranches,
-    /// Those of the entries of a range.
+    /// The requests of the entries in a range.
     Range(EntryRange),
 }
 

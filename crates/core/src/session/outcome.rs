@@ -17,12 +17,12 @@ const NO_CHANGE_START: &str = "No changes made to ";
 /// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ended without an error.
+    /// The call ended without an error.
     #[default]
     Passed,
-    /// It failed. Contains the agent's line that reports the failure; empty if there is none.
+    /// The call failed. Contains the agent's line that reports the failure; empty if there is none.
     Failed(String),
-    /// The user stopped it.
+    /// The user stopped the call.
     Stopped,
 }
 

@@ -62,7 +62,7 @@ impl<'a> UniquePrefixes<'a> {
         }
     }
 
-    /// Whether this is one of the ids.
+    /// Whether `id` is one of the ids.
     pub fn contains(&self, id: &Text) -> bool {
         self.sorted
             .binary_search(&SortedId::new(id.as_bytes()))

@@ -32,23 +32,23 @@ pub enum FieldType {
 /// Whether a field is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// The agent reads it without checking that it exists.
+    /// The agent reads the field without checking that it exists.
     Always,
-    /// The agent writes it into every new entry, but also accepts entries without it: a missing
-    /// value counts as `false`, or is only compared with other values.
+    /// The agent writes the field into every new entry, but also accepts entries without it. A
+    /// missing field counts as `false`, or is only compared with other values.
     WhenNew,
-    /// It may be missing.
+    /// The field may be missing.
     Never,
 }
 
 /// A field of an entry, a message or a block.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldSchema {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The type of its value.
     pub field_type: FieldType,
-    /// Whether it is required.
+    /// Whether the field is required.
     pub requirement: Requirement,
 }
 

@@ -3,7 +3,8 @@
 //! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains
 //! each word: in one of its fields ([`crate::session::fields`]), or in the text that the agent's
 //! own search covers. Different words may be in different fields. The field that is shown is the
-//! one with the most words; of several, the first. Its snippet is around the earliest match in it.
+//! one with the most words; of several, the first. The snippet surrounds the earliest match in that
+//! field.
 
 use super::entry::{Kind, Role};
 use super::fields::{FieldScope, visit_fields};

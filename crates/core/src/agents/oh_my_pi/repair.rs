@@ -26,7 +26,7 @@ pub enum MessageKind {
     Turn {
         /// The ids of its tool calls; `None` for one that is not a string.
         calls: Vec<Option<Text<'static>>>,
-        /// Whether it ended in an error, or was aborted.
+        /// Whether the turn ended in an error, or was aborted.
         has_failed: bool,
     },
     /// A tool result, with the id of its call.

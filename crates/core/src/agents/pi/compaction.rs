@@ -223,9 +223,9 @@ impl Projection<'_> {
         Ok(None)
     }
 
-    /// Whether the entries from `start` on are a failed attempt that was undone. That is so if
-    /// edits omit all their messages, at least one of them a response, and if no edit among them
-    /// replaces the content of an entry outside.
+    /// Whether the entries from `start` on are a failed attempt that was undone. In such an
+    /// attempt, edits omit all messages, at least one of them a response. No edit in it replaces
+    /// the content of an entry outside.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
         let attempt = start..self.entries.len();

@@ -171,7 +171,7 @@ pub enum TurnBlock<'a> {
 /// A tool call in an assistant message.
 #[derive(Debug)]
 pub struct TurnCall<'a> {
-    /// Its id in the body.
+    /// The id in the body.
     pub id: Text<'static>,
     /// In the Responses API: the id of the item that contains the call.
     pub item_id: Option<Text<'static>>,

@@ -1,9 +1,11 @@
 //! The tables of entry types and message roles.
 //!
 //! Whatever is constant for a type is in its row of the table. What a row leaves out has a default
-//! that loses and hides nothing. Behaviour that needs code of its own (a row in a tree, a
-//! counterpart for the other agent, a view on a page) is in a `match` in the module concerned,
-//! which uses the row for the types it does not name. Only the `match` of `undo` names all types.
+//! that loses and hides nothing.
+//!
+//! Some behaviour needs code of its own, such as a row in a tree, a counterpart for the other
+//! agent, or a view on a page. It is in a `match` in the module concerned, which uses the row for
+//! the types it does not name. Only the `match` of `undo` names all types.
 
 use crate::session::dialect::Dialect;
 use crate::session::schema::{
@@ -45,11 +47,11 @@ pub struct Schema {
 /// How entries of a type take part in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KindClass {
-    /// A model can see it, or it limits what a model sees.
+    /// Entries of the conversation: a model can see them, or they limit what a model sees.
     Conversation,
-    /// It changes a setting, or what the model sees of other entries.
+    /// Entries that change a setting, or what the model sees of other entries.
     Setting,
-    /// It neither reaches a model nor changes a setting.
+    /// Bookkeeping: entries that neither reach a model nor change a setting.
     Note,
 }
 
@@ -178,7 +180,7 @@ macro_rules! table {
                 }
             }
 
-            /// Returns its row of the table.
+            /// Returns the row of the table.
             pub const fn schema(self) -> &'static $schema {
                 match self {
                     $(Self::$variant => { const ROW: &$schema = &$row; ROW })*

@@ -34,13 +34,13 @@ pub enum LoadError {
 /// Why a file is not a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongFile {
-    /// It is empty.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
     /// No line parses.
     #[error("no session header")]
     NoHeader,
-    /// It contains only oh-my-pi's title line.
+    /// The file contains only oh-my-pi's title line.
     #[error("a title line without a session header")]
     OnlyTitle,
     /// Lines end with carriage returns alone.
@@ -59,7 +59,7 @@ pub enum WrongFile {
     /// The id in the header is not a string.
     #[error("the session header has no id")]
     NoSessionId,
-    /// Its format is newer than version 3.
+    /// The format is newer than version 3.
     #[error("format {0} is newer than pisess supports")]
     Newer(String),
 }

@@ -37,11 +37,11 @@ fn to_usize(length: u64) -> usize {
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'b> {
-    /// Its location, without its newline.
+    /// The location, without the newline.
     pub span: Span,
-    /// Its bytes, without its newline.
+    /// The bytes, without the newline.
     pub bytes: &'b [u8],
-    /// Whether it ends with a newline.
+    /// Whether the line ends with a newline.
     pub has_newline: bool,
 }
 
@@ -168,9 +168,9 @@ pub fn read_chunks<B>(
             0
         };
         // The last line that begins in the range ends at the first newline at or after the last
-        // byte of the range. (A search from the end of the range on would take one line too many if
-        // the range ends with a newline.) In all chunks but the last, that byte is not buffered
-        // yet, and all lines are taken.
+        // byte of the range. A search from the end of the range on would take one line too many if
+        // the range ends with a newline. In all chunks but the last, that byte is not buffered yet,
+        // and all lines are taken.
         let last_in_range = to_usize(range.end - buffer_start - 1);
         let own_end = after_newline(lines, last_in_range);
         if own_start < own_end {

@@ -134,7 +134,7 @@ pub enum Content<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Block<'a> {
-    /// Its index in the array.
+    /// The index in the array.
     pub index: u32,
     /// The bytes of the object.
     pub bytes: &'a [u8],
@@ -152,12 +152,12 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Whether it is of this type.
+    /// Whether the block is of this type.
     pub fn is(&self, kind: &str) -> bool {
         self.kind.is_some_and(|own_kind| own_kind.is(kind))
     }
 
-    /// Whether it is a tool call.
+    /// Whether the block is a tool call.
     pub fn is_call(&self) -> bool {
         self.is("toolCall")
     }

@@ -85,7 +85,7 @@ pub struct PriceTable {
 enum SuffixRates {
     /// All have these rates.
     Common(Vec<Rates>),
-    /// They differ, so that a model cannot be priced by its suffix.
+    /// Their rates differ, so that a model cannot be priced by its suffix.
     Ambiguous,
 }
 
