@@ -170,7 +170,7 @@ impl FindingKind {
     /// Returns the sentence with which every command reports `count` damaged lines, of which
     /// `first` is the first: `line 5 is not JSON (and 3 more)`.
     pub fn describe_lines(self, first: LineNo, count: u32) -> String {
-        // Only the last line can be torn, so its number says nothing.
+        // Only the last line can be torn, so its number is not needed.
         let subject = if self == FindingKind::TornTail {
             "the last line".to_owned()
         } else {

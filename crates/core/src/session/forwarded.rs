@@ -33,7 +33,7 @@ pub fn user_words(message: &[u8]) -> Option<&[u8]> {
 
 /// Whether a message may be a forwarded one, judged only by its start.
 pub fn may_be_forwarded(start: &[u8]) -> bool {
-    // `Untrusted` and `untrusted` both occur.
+    // Without the first letter, which may be a capital.
     memmem::find(start, b"ntrusted").is_some()
 }
 

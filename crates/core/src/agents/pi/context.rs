@@ -67,8 +67,8 @@ impl<'a> Projection<'a> {
         for path_index in path_indexes {
             let ix = path[path_index as usize];
             let has_model_messages;
-            // The compaction in effect is the first entry. If it keeps an older compaction, its
-            // summary replaces the messages of that one.
+            // The compaction in effect is the first entry. An older one among the kept entries has
+            // no messages here, because the summary in effect replaces them.
             let is_older_compaction =
                 !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
             if is_older_compaction {

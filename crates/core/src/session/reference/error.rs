@@ -221,7 +221,7 @@ fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String
     // The distance comes first in each pair, so that sorting puts the most similar name first.
     let mut similar = Vec::new();
     for candidate in all_ids.chain(all_labels) {
-        // See [`LENGTH_DIFFERENCE`].
+        // Comparing takes long, so candidates of quite another length are passed over.
         if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
             continue;
         }

@@ -50,7 +50,7 @@ impl CostEstimator {
             return;
         };
         let provider = respondent.provider.unwrap_or_default();
-        // Looked up only for another model than that of the last request.
+        // The rates are looked up only if the model is not that of the last request.
         if self.model != model || self.provider != provider {
             let prices = prices.unwrap_or_else(|| &BUILT_IN);
             let provider_name = provider.to_string_lossy();
