@@ -29,8 +29,8 @@ pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     tree: &impl ResponseTree,
 ) -> HashSet<EntryIx> {
-    // Grows below. A walk also ends at an entry of it: what is above belongs to an earlier turn,
-    // which is known to be copied.
+    // Grows below. A walk also ends at an entry of it, because an earlier walk has added that entry
+    // and all above it in the turn.
     let mut copied = copied_responses.clone();
     for response in copied_responses {
         let mut turn = Vec::new();

@@ -25,8 +25,8 @@ const MOST_LITERALS: usize = 32;
 const MOST_ESCAPES: usize = 20;
 /// The maximum number of consecutive parts of an expression from which a literal is extracted.
 const MOST_PARTS: usize = 16;
-/// The number of bytes at the end of a text in which an escape can begin that is not yet complete:
-/// an escape of six bytes lacks one.
+/// The length in bytes of the longest start of an escape that is not yet complete. A complete
+/// `\u00e9` has one byte more.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
 /// The number of bytes to which literals are shortened first, if there are too many. That is enough
 /// to be rare, and few enough that many become equal.
