@@ -1,4 +1,4 @@
-//! Decodes what is encoded in base64 within a text, on one line or wrapped.
+//! Finds and decodes base64 within a text, on one line or wrapped.
 
 use super::prefilter::{SHORTEST_ENCODED, is_base64_digit};
 use base64::Engine;
@@ -6,30 +6,30 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::ops::Range;
 
-/// The minimum number of digits on a line that continues on the next one. Programs wrap after 60
-/// to 76.
+/// The minimum number of digits on a line whose run continues on the next line. Programs wrap lines
+/// after 60 to 76 digits.
 const SHORTEST_LINE: usize = 40;
 
-/// What some digits of base64 encode.
+/// The bytes that a run of base64 digits encodes, in one alignment.
 pub struct DecodedBase64<'a> {
-    /// What the digits encode.
+    /// The decoded bytes.
     pub bytes: Vec<u8>,
-    /// The number of digits that were skipped before the first byte.
+    /// The number of digits at the start of the run that were skipped.
     skipped_digits: usize,
     /// The lines of the digits, in the order of the text.
     lines: &'a [DigitLine],
 }
 
-/// The digits of one line.
+/// The digits of a run on one line.
 struct DigitLine {
-    /// The number of digits on the lines before it.
+    /// The number of digits of the run on the lines before.
     digits_before: usize,
-    /// The offset of its first digit in the text.
+    /// The offset in the text of the first digit on the line.
     start: usize,
 }
 
 impl DecodedBase64<'_> {
-    /// Returns the digits that encode a range of bytes, as a range of the text.
+    /// Returns the range of the text with the digits that encode a range of `bytes`.
     pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
         // Four digits encode three bytes. A digit that encodes bits of two bytes belongs to both.
         let first = self.skipped_digits + range.start * 4 / 3;
@@ -37,7 +37,7 @@ impl DecodedBase64<'_> {
         self.digit_offset(first)..self.digit_offset(end - 1) + 1
     }
 
-    /// Returns the offset of a digit in the text.
+    /// Converts the index of a digit in the run to its offset in the text.
     fn digit_offset(&self, digit: usize) -> usize {
         let next = self
             .lines
@@ -47,8 +47,8 @@ impl DecodedBase64<'_> {
     }
 }
 
-/// Decodes digits of the standard alphabet that may be cut out of a longer text: without padding,
-/// and with bits at their end that encode no whole byte.
+/// Decodes digits of the standard alphabet that may be a part of a longer run. So padding may be
+/// missing, and the last bits need not encode a whole byte.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -59,9 +59,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The number of digits that encode three bytes.
 const GROUP: usize = 4;
 
-/// Calls `visit` with what each run of base64 in the text encodes; runs of fewer than
-/// [`SHORTEST_ENCODED`] digits are skipped. The text before what is encoded may consist of digits
-/// as well, so each of the four alignments is tried.
+/// Decodes each run of base64 digits in a text, and calls `visit` with the result. Runs of fewer
+/// than [`SHORTEST_ENCODED`] digits are skipped. The first digits of a run may be ordinary text
+/// before the encoded one, so all four alignments are tried, and `visit` is called for each.
 pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
     let mut searched_end = 0;
     while let Some(distance) = text[searched_end..].iter().position(is_base64_digit) {
@@ -70,10 +70,10 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
         if run.digits.len() < SHORTEST_ENCODED {
             continue;
         }
-        // What is encoded may begin at any of the first four digits.
+        // The encoded text may begin at any of the first four digits.
         for skipped_digits in 0..GROUP {
             let mut aligned = &run.digits[skipped_digits..];
-            // One digit after the last group of four encodes nothing.
+            // A single digit after the last group of four encodes nothing.
             if aligned.len() % GROUP == 1 {
                 aligned = &aligned[..aligned.len() - 1];
             }
@@ -88,7 +88,7 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
     }
 }
 
-/// Digits of base64 that belong together, on one line or wrapped.
+/// A run of base64 digits, on one line or wrapped.
 struct DigitRun {
     /// The digits, in the standard alphabet.
     digits: Vec<u8>,
@@ -98,10 +98,10 @@ struct DigitRun {
     end: usize,
 }
 
-/// Reads the digits at an offset, and those of the lines on which they continue.
+/// Reads the run of digits at an offset, including the following lines if it is wrapped.
 ///
-/// Digits continue on the next line if there are at least [`SHORTEST_LINE`] up to the end of their
-/// own, and only white space is before those of the next.
+/// A run continues on the next line if it has at least [`SHORTEST_LINE`] digits on this line and
+/// ends with it, and if the next line begins with a digit, perhaps after white space.
 fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
     let mut digits = Vec::new();
     let mut lines = Vec::new();
@@ -113,7 +113,7 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
         });
         let mut end = start;
         while let Some(byte) = text.get(end).filter(|byte| is_base64_digit(byte)) {
-            // The digits of the alphabet for URLs are decoded as those of the other.
+            // Converts digits of the URL alphabet to the standard one.
             digits.push(match byte {
                 b'-' => b'+',
                 b'_' => b'/',
@@ -132,8 +132,8 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
     }
 }
 
-/// Returns the offset of the first digit of the next line; `None` if the line does not end at
-/// `end`, or if anything else than spaces and tabs is before the digit.
+/// Returns the offset of the first digit on the next line. `None` if the line does not end at
+/// `end`, or if the next line does not begin with spaces or tabs and a digit.
 fn next_line_start(text: &[u8], end: usize) -> Option<usize> {
     let mut from_newline = &text[end..];
     if let Some(after_return) = from_newline.strip_prefix(b"\r") {

@@ -1,12 +1,12 @@
-//! Whether a value without quotes is a piece of code, a path, or a login in base64.
+//! Recognizes values without quotes that are code, paths, or logins in base64.
 
 use super::resemblance::{alternates_classes, is_mixed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Whether a value is a call, an index or a path of a module: `readToken(x)`, `keys[2]`,
-/// `auth::Token1`. A value that begins with a bracket or an operator, or has an arrow in it, is
-/// code as well.
+/// Whether a value is code: a call such as `readToken(x)`, an index such as `keys[2]`, or a module
+/// path such as `auth::Token1`. A value that begins with a bracket or an operator, or contains
+/// `->`, is code, too.
 pub fn is_code(value: &[u8]) -> bool {
     if value.first().is_some_and(|byte| b"([{<!|&".contains(byte)) {
         return true;
@@ -47,17 +47,20 @@ fn begins_with_name_character(text: &[u8]) -> bool {
         .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
-/// Whether a password without quotes has the form of an expression, but random characters: a call
-/// without its closing bracket such as `sbDR80(MmCUI5K`, or a chain such as `boBz8A.ZOc5T`.
+/// Whether a password without quotes only looks like an expression, because its characters are
+/// random. Examples are `sbDR80(MmCUI5K`, a call without a closing bracket, and the chain
+/// `boBz8A.ZOc5T`.
 pub fn is_random_expression(value: &[u8]) -> bool {
     let is_whole_call = value.ends_with(b")") || value.ends_with(b"]") || value.ends_with(b">");
     let mut parts = value.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     !is_whole_call && parts.any(is_random_part)
 }
 
-/// Whether a part of an expression is random: a digit is before a letter, as in few names.
+/// Whether a part of an expression is random: it has a digit before a letter, which is rare in
+/// names.
 fn is_random_part(part: &[u8]) -> bool {
-    /// Parts of names in which a digit is before a letter: `sha256sum`, `b64decode`.
+    /// Words in names that have a digit before a letter nevertheless, such as `sha256sum` and
+    /// `b64decode`.
     const WORDS: [&[u8]; 9] = [
         b"2fa", b"64", b"e2e", b"md5", b"oauth", b"s3", b"sha", b"utf", b"x509",
     ];
@@ -72,13 +75,13 @@ fn is_random_part(part: &[u8]) -> bool {
     has_inner_digit && !has_word
 }
 
-/// Whether it is a word or a number, not random characters.
+/// Whether a part of an identifier is a word or a number, not random characters.
 fn is_word(part: &[u8]) -> bool {
     part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !alternates_classes(part))
 }
 
-/// Whether a value is the path of a file: it begins as one, and has several parts. A path with a
-/// drive may have one.
+/// Whether a value is the path of a file: it begins like a path, and has several parts. After a
+/// drive such as `C:\`, one part is enough.
 pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_with_drive =
         matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
@@ -88,7 +91,7 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_as_path = [&b"/"[..], b"./", b"../", b"~/"]
         .iter()
         .any(|start| value.starts_with(start));
-    // A slash at the start alone may be a digit of base64.
+    // A single slash at the start may be a digit of base64.
     let part_count = value
         .split(|&byte| byte == b'/')
         .filter(|part| part.len() > 1)
@@ -96,8 +99,8 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     begins_as_path && part_count > 1
 }
 
-/// Whether a value is the absolute path of a file, and not random bytes in base64: its first two
-/// parts are words, as in `/home/bob`.
+/// Whether a value is the absolute path of a file, not random bytes in base64. The first two parts
+/// of a path are words, as in `/home/bob`.
 pub fn is_absolute_path(value: &[u8]) -> bool {
     let mut parts = value.split(|&byte| byte == b'/');
     let is_name = |part: &[u8]| {
@@ -112,8 +115,8 @@ pub fn is_absolute_path(value: &[u8]) -> bool {
         && parts.next().is_some_and(is_name)
 }
 
-/// Whether a value is base64 of `user:password`, or of a random secret: then the value has at least
-/// 20 characters.
+/// Whether a value is the base64 of `user:password`, or of a random secret. For a random secret,
+/// the value must have at least 20 characters.
 pub fn is_encoded_login(value: &[u8]) -> bool {
     let padded = value.trim_ascii_end();
     let end = padded
@@ -133,7 +136,7 @@ pub fn is_encoded_login(value: &[u8]) -> bool {
             return true;
         }
     }
-    // A random secret is encoded in the same way.
+    // Otherwise, the value may encode a random secret.
     value.len() >= 20 && alternates_classes(digits) && is_mixed(digits)
 }
 

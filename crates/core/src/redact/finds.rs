@@ -1,27 +1,27 @@
-//! What was found in a line, and the line without it.
+//! The results of searching a line, and their removal from the line.
 
 use super::places::SecretHit;
 use super::{Placeholder, Splice};
 use std::collections::BTreeSet;
 
-/// What was found in a line.
+/// The results of searching a line: the secrets, and everything else to remove.
 #[derive(Clone, Debug, Default)]
 pub struct Finds {
-    /// The secrets, in the order of the line, until their replacements are planned.
+    /// The secrets without a planned replacement, in the order of the line.
     pub(super) hits: Vec<SecretHit>,
-    /// The replacements of the secrets that were in `hits`, once they have placeholders: see
-    /// [`super::Redactor::plan_replacements`].
+    /// The replacements of secrets by placeholders. [`super::Redactor::plan_replacements`] moves
+    /// secrets from `hits` to here.
     pub(super) secret_splices: Vec<Splice>,
-    /// The replacements of everything else that is removed: opaque text, home directories and
-    /// names. They overlap neither each other nor a secret.
+    /// The replacements of everything else to remove: opaque text, home directories and names. They
+    /// do not overlap each other or a secret.
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque_count: usize,
-    /// Values outside of strings, such as a number, which a placeholder cannot replace.
+    /// Secrets outside of strings, such as numbers, which a placeholder cannot replace.
     pub(super) irreplaceable: Vec<SecretHit>,
-    /// The placeholders that the line has already.
+    /// The placeholders that the line already contains.
     pub(super) placeholders: Vec<Placeholder>,
-    /// The keys in it that documentation uses as examples, which are kept.
+    /// The example keys from documentation in the line, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
 }
 
@@ -31,7 +31,8 @@ impl Finds {
         self.hits.is_empty() && self.secret_splices.is_empty() && self.splices.is_empty()
     }
 
-    /// Returns a line with its replacements. A secret that is still in `hits` is not replaced.
+    /// Returns the line after the planned replacements. Secrets that are still in `hits` are not
+    /// replaced.
     pub fn apply_to(self, line: &[u8]) -> Vec<u8> {
         let mut splices = self.splices;
         splices.extend(self.secret_splices);
@@ -39,7 +40,7 @@ impl Finds {
 
         let mut redacted = Vec::with_capacity(line.len());
         let mut copied_end = 0;
-        // No two splices overlap: the search keeps one of several finds that do.
+        // Splices do not overlap, because the search keeps only one of several overlapping finds.
         for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
             redacted.extend_from_slice(&splice.replacement);
@@ -49,15 +50,15 @@ impl Finds {
         redacted
     }
 
-    /// Whether there is a secret, or a placeholder of one.
+    /// Whether the line contains a secret or a placeholder.
     pub fn has_secrets(&self) -> bool {
         !self.hits.is_empty() || !self.irreplaceable.is_empty() || !self.placeholders.is_empty()
     }
 }
 
-/// What was found in a text that is not a line.
+/// The results of searching a text that is not a line.
 pub struct TextFinds {
-    /// The text as a JSON string, in which the ranges of the finds are.
+    /// The text as a JSON string, to which the ranges in `finds` refer.
     pub(super) line: Vec<u8>,
     pub(super) finds: Finds,
 }

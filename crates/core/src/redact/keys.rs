@@ -1,33 +1,33 @@
-//! The lines of a private key, of which a rule recognizes the first or the last.
+//! Finds all lines of a private key, given the first or the last, which a rule recognizes.
 //!
-//! A key is as long as it is. In a difference, in the output of `grep -C` or of a viewer, each of
-//! its lines has a prefix, and its first or last lines may be missing.
+//! The length of a key is not limited. In a diff, or in the output of `grep -C` or a viewer, each
+//! line of a key has a prefix, and its first or last lines may be missing.
 
 use super::resemblance::{is_mixed, is_padded_base64_digit};
 use regex::bytes::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The minimum number of digits of base64 at the end of a line of a key. Programs write 64 to 76.
+/// The minimum number of base64 digits at the end of a full line of a key. Programs write 64 to 76.
 const SHORTEST_LINE: usize = 24;
 
-/// The maximum number of lines of a key that are not base64, such as `Proc-Type: 4,ENCRYPTED`.
+/// The maximum number of header lines of a key, such as `Proc-Type: 4,ENCRYPTED`.
 const MOST_HEADERS: usize = 8;
 
-/// The maximum number of lines of base64 at the end of a key that are shorter than the others: one
-/// of digits and, in a key of PGP, a checksum.
+/// The maximum number of shorter lines at the end of a key: the last digits and, in a PGP key, a
+/// checksum.
 const MOST_SHORT_LINES: usize = 2;
 
 /// A line that begins or ends a key.
 struct Delimiter {
-    /// Its range in the text.
+    /// The range of the delimiter in the text.
     range: Range<usize>,
-    /// Whether it ends a key.
+    /// Whether the delimiter ends a key.
     is_end: bool,
 }
 
-/// Returns the range of the key in PEM with a line that begins or ends it. If the other one is
-/// missing, the range contains the lines that are certainly of the key.
+/// Returns the range of the PEM key that the delimiter at `line` begins or ends. If the other
+/// delimiter is missing, the range has only the lines that are certainly part of the key.
 pub fn pem_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| Regex::new(PEM_LINE).expect("a constant"));
     if is_end_of_pem(&text[line.clone()]) {
@@ -44,12 +44,12 @@ fn is_end_of_pem(delimiter: &[u8]) -> bool {
     memchr::memmem::find(delimiter, b"END").is_some()
 }
 
-/// Matches the lines that begin and end a private key in PEM.
+/// Matches the delimiters of a private key in PEM.
 pub const PEM_LINE: &str =
     r"(?-u)-{4,5} ?(?:BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}";
 
-/// Returns the range of the key of PuTTY with this beginning of its first line. Its last line has a
-/// checksum, `Private-MAC`.
+/// Returns the range of the PuTTY key whose first line begins at `line`. The last line of such a
+/// key has a checksum, `Private-MAC`.
 pub fn putty_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?-u)PuTTY-User-Key-File-[23]:|Private-MAC: *[0-9a-f]{40,64}")
@@ -62,13 +62,13 @@ pub fn putty_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     line.start..find_key_end(text, line.end, next)
 }
 
-/// Returns the end of the key whose delimiter line ends at `first_line_end`. `next` is the next
-/// delimiter of this or another key.
+/// Returns the end of the key whose first delimiter ends at `first_line_end`. `next` is the next
+/// delimiter in the text, of this or another key.
 ///
-/// If `next` ends this key, the key ends with that line. Otherwise the last lines of the key are
-/// missing, and it ends with the last line that is certainly of it, at most before `next`.
+/// If `next` ends this key, the key ends with `next`. Otherwise, its last lines are missing: it
+/// ends with the last line before `next` that is certainly part of the key.
 fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> usize {
-    // What follows the next delimiter belongs to another key, or to none.
+    // The text after the next delimiter is not part of this key.
     let limit = match next {
         Some(next) => {
             let between = &text[first_line_end..next.range.start];
@@ -84,8 +84,8 @@ fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> 
     find_digit_lines_end(before_next, digits_end)
 }
 
-/// Returns the offset after the digits of a key that follow its delimiter on the same line,
-/// separated by spaces, as in a key without line breaks; `delimiter_end` if there are none.
+/// Returns the offset after the digits that follow a delimiter on the same line, separated by
+/// spaces. A key without line breaks has such digits. If there are none, returns `delimiter_end`.
 fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
     let mut digits_end = delimiter_end;
     loop {
@@ -104,12 +104,13 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
     }
 }
 
-/// Returns the end of the last digits of a key that are below its first line: the lines are
-/// followed as long as they are certainly of the key. `first_line_end`, if there are none.
+/// Returns the end of the last digits of a key, following its lines as long as they are certainly
+/// part of the key. If there are no digits, returns `first_line_end`.
 ///
-/// A key has some headers, then lines of digits, then a shorter last line that ends with `=`.
+/// A key has some headers, then full lines of digits, then perhaps a shorter last line that ends
+/// with `=`.
 fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
-    // The end of the last digits that are certainly of the key.
+    // The end of the last digits that are certainly part of the key.
     let mut key_end = first_line_end;
     let mut header_count = 0;
     let mut is_after_digits = false;
@@ -121,7 +122,7 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
         let next_break = line_break_after(text, line_start);
         let line_end = next_break.map_or(text.len(), |next| next.start);
         if line_end == line_start {
-            // Between the escapes of a line break of Windows.
+            // There is nothing between `\r` and `\n`, the escapes of one line break.
             continue;
         }
 
@@ -149,11 +150,11 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     key_end
 }
 
-/// Returns the offset in a line after the digits of a key that end in it: the line after a full one.
-/// `None` if there are none.
+/// Returns the offset in a line after the last digits of a key, if the key ends in this line. The
+/// line follows a full one. `None` if the line is not part of the key.
 ///
-/// A short line is the last of a key if it ends with padding. Other text, such as the tag that ends
-/// an element, may follow the padding, or a full line of digits.
+/// A short line is the last of a key if its digits end with padding. Other text, such as a closing
+/// tag, may follow the padding, or a full line of digits.
 fn last_digits_end(line: &[u8]) -> Option<usize> {
     if line.ends_with(b"=") {
         return Some(line.len());
@@ -170,17 +171,17 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the start of the digits of a key whose last delimiter begins at `last_line`: the lines
-/// above are followed up to the first that is not of the key. `last_line` if there are no digits.
+/// Returns the start of the digits of a key whose last delimiter begins at `last_line`, following
+/// its lines upwards. If there are no digits, returns `last_line`.
 ///
-/// Backwards, a key has at most [`MOST_SHORT_LINES`], then only lines of at least
-/// [`SHORTEST_LINE`] digits. Before the digits, a line may have a prefix, as in a difference.
+/// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only lines of at least
+/// [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut key_start = last_line;
     let mut line_end = last_line;
     let mut short_lines_left = MOST_SHORT_LINES;
-    // The first line is that of the delimiter. What precedes the delimiter there is its prefix, or
-    // the digits of a key without line breaks.
+    // The first visited line is that of the delimiter. The text before the delimiter is a prefix,
+    // or the digits of a key without line breaks.
     let mut is_line_of_delimiter = true;
     loop {
         let line_break = line_break_before(text, line_end);
@@ -193,7 +194,7 @@ fn find_key_start(text: &[u8], last_line: usize) -> usize {
         let is_blank = line_start == line_end;
         if digit_count >= SHORTEST_LINE {
             key_start = line_start + line.len() - digit_count;
-            // Above a long line, no line of the key is short.
+            // Only the last lines of a key are short, so none above a full line is.
             short_lines_left = 0;
         } else if !is_line_of_delimiter && !is_blank {
             let is_of_key = short_lines_left > 0 && digit_count > 0;
@@ -211,8 +212,8 @@ fn find_key_start(text: &[u8], last_line: usize) -> usize {
     }
 }
 
-/// Returns the range of the next line break: a newline, or the escape of one, with all its
-/// backslashes.
+/// Returns the range of the next line break at or after an offset: a newline, or the escape `\n` or
+/// `\r` with all its backslashes.
 fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_end = offset;
     while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[searched_end..]) {
@@ -220,7 +221,7 @@ fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
         if text[start] == b'\n' {
             return Some(start..start + 1);
         }
-        // On each level of escaping, the number of backslashes before the letter doubles.
+        // Each level of escaping doubles the backslashes before the letter.
         let backslashes = text[start..]
             .iter()
             .take_while(|byte| **byte == b'\\')
@@ -235,7 +236,7 @@ fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
 }
 
 /// Returns the range of the last line break that ends at or before an offset: a newline, or the
-/// escape of one, with all its backslashes.
+/// escape `\n` or `\r` with all its backslashes.
 fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_start = offset;
     while let Some(last) = memchr::memrchr2(b'\n', b'\\', &text[..searched_start]) {
@@ -247,7 +248,7 @@ fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
             .rev()
             .take_while(|byte| **byte == b'\\')
             .count();
-        // JSON in a string of JSON doubles the backslashes of its escapes.
+        // Each level of escaping doubles the backslashes before the letter.
         let start = last - backslashes_before;
         let letter = last + 1;
         if letter < offset && matches!(text[letter], b'n' | b'r') {
@@ -258,7 +259,7 @@ fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Returns a line without the white space and the punctuation of a program at its end.
+/// Removes the white space, and the quotes and punctuation of source code, at the end of a line.
 fn trim_line_end(line: &[u8]) -> &[u8] {
     let is_punctuation = |byte: &u8| {
         byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'\\')
@@ -274,14 +275,14 @@ fn count_trailing_digits(line: &[u8]) -> usize {
         .count()
 }
 
-/// Whether there is a key between the delimiter lines: examples in documents have dots there. A key
-/// has a run of at least [`SHORTEST_LINE`] digits of base64.
+/// Whether the text between two delimiters contains a key: a random run of at least
+/// [`SHORTEST_LINE`] base64 digits. Examples in documents have only dots there.
 pub fn contains_key(text: &[u8]) -> bool {
     digit_runs(text).any(|run| run.len() >= SHORTEST_LINE && is_mixed(run))
 }
 
-/// Whether most of a text is base64, as between the first and the last line of a key: the rest may
-/// be prefixes of its lines. Two fifths are enough, in runs of at least [`SHORTEST_LINE`] digits.
+/// Whether a text is probably the inside of a key: at least two fifths of it are runs of at least
+/// [`SHORTEST_LINE`] base64 digits. The rest may be prefixes of the lines.
 fn is_mostly_base64(text: &[u8]) -> bool {
     let mut digits = 0;
     for run in digit_runs(text) {
@@ -292,7 +293,7 @@ fn is_mostly_base64(text: &[u8]) -> bool {
     digits * 5 >= text.len() * 2
 }
 
-/// Returns the runs of base64 digits in a text, and each other byte as a run of its own.
+/// Splits a text into runs of base64 digits. Each other byte is a run of its own.
 fn digit_runs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.chunk_by(|a, b| is_padded_base64_digit(a) && is_padded_base64_digit(b))
 }

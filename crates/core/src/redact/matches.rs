@@ -1,5 +1,5 @@
-//! Everything that the rules find in a text: the shapes, the table of rules, assignments and
-//! cookies, one after the other.
+//! Applies all rules to a text, one after the other: shapes, the table of rules, assignments and
+//! cookies.
 
 use super::assignments::each_assignment;
 use super::cookies::{self, each_cookie};
@@ -11,21 +11,22 @@ use super::shapes::each_shape;
 use super::unescape::contains_terminal_code;
 use std::ops::Range;
 
-/// What a rule finds in a text.
+/// A secret that a rule found in a text.
 pub(super) struct RuleMatch<'t> {
     /// The range of the secret in the text.
     pub range: Range<usize>,
     pub kind: &'static str,
-    /// The name to which it is assigned; empty if there is none.
+    /// The name to which the secret is assigned; empty if there is none.
     pub name: &'t [u8],
 }
 
 /// Calls `visit` with each secret that the rules in `searches` find in a text, rule by rule: known
 /// shapes first, then the rows of [`RULES`], assignments and cookies.
 ///
-/// A match that overlaps a placeholder of an earlier redaction is left out: the placeholder is no
-/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`. So is a contextual
-/// match with the code of a terminal in it: only the text without its codes shows what is assigned.
+/// Two kinds of matches are left out. One is a match that overlaps a placeholder of an earlier
+/// redaction, as in `https://user:[REDACTED:…]@host`, because the placeholder is not a secret. The
+/// other is a contextual match that contains a terminal code: the value is found in the text
+/// without its codes, which is searched separately.
 pub(super) fn each_match<'t>(
     searches: SearchSet,
     text: &'t [u8],

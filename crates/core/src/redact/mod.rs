@@ -1,8 +1,8 @@
 //! Finds secrets in the lines of a session, and removes them.
 //!
 //! Only the bytes of a secret are replaced, by a placeholder such as `[REDACTED:github-pat#1]`. The
-//! same secret gets the same placeholder, so the conversation stays readable. What cannot be read
-//! cannot be cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
+//! same secret always gets the same placeholder, so the conversation stays readable. Signatures,
+//! encrypted thinking and images cannot be searched, so they are removed as a whole (`opaque.rs`).
 //!
 //! ```text
 //! lines ──> NeedlePrefilter: what may they hold? ──nothing──> as they are
@@ -14,10 +14,11 @@
 //!                                                                       Redactor ──> placeholders ──> line
 //! ```
 //!
-//! A secret that was found is also searched for everywhere else, as a value, in every spelling.
+//! A secret that was found is also searched for in all other places, as a value, in every encoding.
 //!
-//! Up to the finds, lines are independent of each other: `SecretSearch` is shared by threads.
-//! Reading files and writing the copy is in [`crate::ops::redact`].
+//! Lines are searched independently of each other, by threads that share a `SecretSearch`. Only the
+//! numbering of placeholders needs the order of the file. Files are read and written in
+//! [`crate::ops::redact`].
 
 pub mod addresses;
 mod assignments;
@@ -56,8 +57,8 @@ use values::SecretValue;
 /// The beginning of a placeholder.
 pub const PLACEHOLDER_START: &str = "[REDACTED:";
 
-/// Compiles the rules, which the first search does otherwise. While a session is loaded, another
-/// thread has the time for it.
+/// Compiles the rules in advance; otherwise, the first search does it. To be called on another
+/// thread while a session is loaded.
 pub fn compile_rules() {
     NeedlePrefilter::for_rules();
 }
@@ -65,34 +66,34 @@ pub fn compile_rules() {
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// The path of the string that contains it, as JavaScript would write it; empty for a malformed
-    /// line.
+    /// The path of the string that contains the secret, such as `message.content[0].text`; empty
+    /// for a malformed line.
     pub field: String,
-    /// Its kind.
+    /// The kind, such as `github-pat`.
     pub kind: &'static str,
-    /// The name to which it is assigned; empty if it is recognized by its shape.
+    /// The name to which the secret is assigned; empty if it is recognized by its shape.
     pub name: String,
-    /// Its replacement.
+    /// The replacement of the secret.
     pub placeholder: String,
-    /// Its length in bytes, as written in the line.
+    /// The length in bytes, as written in the line.
     pub length: usize,
-    /// Whether it may be ordinary text elsewhere: see [`SecretValue::is_ordinary`].
+    /// Whether the same text may be ordinary elsewhere: see [`SecretValue::is_ordinary`].
     pub is_ordinary: bool,
 }
 
 /// The minimum length of a secret, in bytes, to be searched for as a value.
 const SHORTEST_VALUE: usize = 4;
 
-/// Bytes of a line to replace.
+/// The replacement of a range of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Splice {
-    /// Their range in the line.
+    /// The range of the line to replace.
     range: Range<usize>,
-    /// What replaces them.
+    /// The new bytes.
     replacement: Vec<u8>,
 }
 
-/// The kind of a secret, and its number among the secrets of this kind: what its placeholder shows.
+/// The kind of a secret and its number among the secrets of this kind, as in its placeholder.
 #[derive(Clone, Copy)]
 struct SecretNumber {
     kind: &'static str,
@@ -103,18 +104,20 @@ struct SecretNumber {
 /// A placeholder that a line contains before it is redacted, such as `[REDACTED:github-pat#1]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Placeholder {
-    /// `github-pat`: any text, as the placeholder may be of another version.
+    /// The kind, such as `github-pat`. It may be any text, because another version of pisess may
+    /// have written the placeholder.
     kind: String,
-    /// `1`
+    /// The number, such as 1.
     number: usize,
 }
 
-/// Removes secrets from the lines of one session, in file order; by default, what the rules find.
+/// Removes secrets from the lines of one session, which must be passed in file order. The default
+/// removes what the rules find.
 #[derive(Default)]
 pub struct Redactor {
-    /// What finds them.
+    /// The search that finds the secrets.
     pub search: SecretSearch,
-    /// The kind and number of each secret seen, for its placeholder.
+    /// The kind and number of each secret that was numbered so far.
     numbers: HashMap<Vec<u8>, SecretNumber>,
     /// The name to which each secret is assigned, if there is one.
     names: HashMap<Vec<u8>, String>,
@@ -127,15 +130,15 @@ pub struct Redactor {
 /// A line whose secrets are numbered.
 #[derive(Clone, Copy)]
 pub struct LineToNumber<'a> {
-    /// What was found in it.
+    /// The results of searching the line.
     pub finds: &'a Finds,
-    /// Whether it is an entry with a summary.
+    /// Whether the line is an entry with a summary.
     pub is_summary: bool,
 }
 
 impl Redactor {
-    /// Returns a redactor for these values, in addition to the rules, and for the home directories
-    /// and names of `people`.
+    /// Returns a redactor that removes what the rules find, and also these values and the home
+    /// directories and names of `people`.
     pub fn new(values: Vec<SecretValue>, people: Option<People>, keeps_images: bool) -> Redactor {
         Redactor {
             search: SecretSearch::new(values, people, keeps_images),
@@ -147,16 +150,17 @@ impl Redactor {
     ///
     /// The lines may already contain placeholders, from two sources:
     ///
-    /// - An earlier redaction of the session. The secret is gone, so no other secret may get the
-    ///   number of the placeholder.
-    /// - A built-in summary. The secret may still be in a line above the summary. It gets the same
-    ///   number here, because the summary numbered the secrets above it in the same order.
+    /// - An earlier redaction of the session. The secret is no longer in the session, so no other
+    ///   secret may get the number of the placeholder.
+    /// - A summary that pisess built, in which secrets were replaced. The secret may still be in a
+    ///   line above the summary. It gets the same number here, because secrets are numbered in the
+    ///   same order.
     ///
-    /// A placeholder in a summary is of the second kind if no other line above has it, and a secret
-    /// above gets its number.
+    /// A placeholder in a summary is taken to be of the second kind if no other line above contains
+    /// it, and a secret above gets its number.
     pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>> + Clone) {
-        // Any line may have a placeholder whose number the first secret must not get, so all lines
-        // are passed through before the first secret is numbered.
+        // All lines are read before the first secret is numbered, because any line may have a
+        // placeholder whose number must not be used again.
         self.reserve_outside_summaries(lines.clone());
 
         for line in lines {
@@ -167,14 +171,14 @@ impl Redactor {
         }
     }
 
-    /// Reserves the placeholders that an earlier redaction left, so that no secret gets one of
-    /// them: all placeholders in the lines, except those that occur first in a summary (see
+    /// Reserves the placeholders of an earlier redaction, so that no secret gets one of them. These
+    /// are all placeholders in the lines, except those whose first place is in a summary (see
     /// [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
         let mut first_in_summary = HashSet::default();
         for line in lines {
             for placeholder in &line.finds.placeholders {
-                // The first place of a placeholder decides.
+                // Only the first place of a placeholder counts.
                 if first_in_summary.contains(placeholder) {
                     continue;
                 }
@@ -187,7 +191,7 @@ impl Redactor {
         }
     }
 
-    /// Numbers the secrets in a line, and remembers the name to which each is first assigned.
+    /// Numbers the secrets in a line, and records the first name to which each is assigned.
     fn number_hits(&mut self, hits: &[SecretHit]) {
         for hit in hits {
             self.number_secret(hit.kind, &hit.secret);
@@ -197,7 +201,7 @@ impl Redactor {
         }
     }
 
-    /// Reserves those placeholders whose number no secret of their kind has yet.
+    /// Reserves those placeholders whose number no secret of the kind has got yet.
     fn reserve_unassigned(&mut self, placeholders: &[Placeholder]) {
         for placeholder in placeholders {
             let is_assigned = self
@@ -210,8 +214,8 @@ impl Redactor {
         }
     }
 
-    /// Numbers the secrets that were found in the next line, and moves them from `finds.hits` to
-    /// `finds.secret_splices`. Returns them in the order of the line.
+    /// Numbers the secrets of the next line, and moves them from `finds.hits` to
+    /// `finds.secret_splices`. Returns the secrets in the order of the line.
     pub fn plan_replacements(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.hits) {
@@ -226,8 +230,8 @@ impl Redactor {
         secrets
     }
 
-    /// Numbers the secrets in the next line that no placeholder can replace, and removes them from
-    /// `finds`. Returns them in the order of the line.
+    /// Numbers the irreplaceable secrets of the next line, and removes them from `finds`. Returns
+    /// them in the order of the line.
     pub fn take_irreplaceable(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.irreplaceable) {
@@ -236,8 +240,8 @@ impl Redactor {
         secrets
     }
 
-    /// Removes the secrets from a text that is not a line, with the placeholders that they have in
-    /// lines: see [`SecretSearch::search_text`]. A text without secrets stays as it is.
+    /// Removes the secrets from a text that is not a line: see [`SecretSearch::search_text`].
+    /// Secrets get the same placeholders as in lines. A text without secrets is not changed.
     pub fn redact_text(&mut self, text: &mut String) {
         let Some(mut found) = self.search.search_text(text) else {
             return;
@@ -250,10 +254,11 @@ impl Redactor {
             .into_string_lossy();
     }
 
-    /// Numbers a secret that was found, and gives it its placeholder.
+    /// Numbers a secret that was found, and returns it with its placeholder.
     ///
-    /// Its kind is the one under which the same secret was found first. A hit without a name, such
-    /// as one by the secret's value, gets the name to which the secret is assigned elsewhere.
+    /// The kind is the one under which the same secret was found first. If the hit has no name, for
+    /// example because the secret was found by its value, it gets the name to which the secret is
+    /// assigned elsewhere.
     fn number_hit(&mut self, hit: SecretHit) -> Secret {
         let first_kind = self.number_secret(hit.kind, &hit.secret).kind;
         let value = SecretValue {
@@ -270,14 +275,14 @@ impl Redactor {
             kind: first_kind,
             name,
             placeholder: self.placeholder_for(&value),
-            // As written in the line, which may have escapes.
+            // The length of the written form, which may have escapes.
             length: hit.range.len(),
             is_ordinary: value.is_ordinary(),
         }
     }
 
-    /// Returns all secrets of at least `SHORTEST_VALUE` bytes that were numbered so far. A search
-    /// for them as values proves that none is left.
+    /// Returns all secrets of at least `SHORTEST_VALUE` bytes that were numbered so far. By
+    /// searching a copy for these values, a caller proves that none is left.
     pub fn found_values(&self) -> Vec<SecretValue> {
         let mut values = Vec::new();
         for (secret, numbered) in &self.numbers {
@@ -291,8 +296,8 @@ impl Redactor {
         values
     }
 
-    /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line, each with the kind under
-    /// which it was numbered, or else with that of its hit.
+    /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line. The kind of each is the
+    /// one under which it was numbered, or else the kind of the hit.
     pub fn values_in(&self, finds: &Finds) -> impl Iterator<Item = SecretValue> {
         let long_hits = finds
             .hits
@@ -310,9 +315,9 @@ impl Redactor {
         })
     }
 
-    /// Removes the secrets found so far from a text, wherever they are in it, as
-    /// [`Redactor::redact_text`] does. Secrets that may be ordinary text remain. The search stays
-    /// narrow afterwards: see [`SecretSearch::narrow_with`].
+    /// Removes from a text all secrets that were numbered so far. Secrets that may be ordinary text
+    /// remain. Afterwards, the redactor searches only for these values: see
+    /// [`SecretSearch::narrow_with`].
     pub fn redact_known_values(&mut self, text: &mut String) {
         let mut values = self.found_values();
         values.retain(|value| !value.is_ordinary());
@@ -320,16 +325,16 @@ impl Redactor {
         self.redact_text(text);
     }
 
-    /// Numbers a secret, unless it has a number, and returns its placeholder.
+    /// Returns the placeholder of a secret, which is numbered if it has no number.
     pub fn placeholder_for(&mut self, value: &SecretValue) -> String {
         let SecretNumber { kind, number } = self.number_secret(value.kind, &value.bytes);
         format!("{PLACEHOLDER_START}{kind}#{number}]")
     }
 
-    /// Numbers a secret, unless it has a number, and returns its kind and number.
+    /// Returns the kind and number of a secret, which is numbered if it has no number.
     ///
-    /// A new secret gets `kind`, and the next number of that kind which no reserved placeholder
-    /// has. A known secret keeps the kind and number with which it was found first.
+    /// A new secret gets `kind`, and the next number of this kind that no reserved placeholder has.
+    /// A known secret keeps its first kind and number.
     fn number_secret(&mut self, kind: &'static str, secret: &[u8]) -> SecretNumber {
         if let Some(known) = self.numbers.get(secret) {
             return *known;
@@ -340,7 +345,7 @@ impl Redactor {
             kind: kind.to_owned(),
             number: *last + 1,
         };
-        // A secret that an earlier redaction removed has this placeholder.
+        // A reserved placeholder stands for a secret that an earlier redaction removed.
         while self.reserved_placeholders.contains(&next) {
             next.number += 1;
         }

@@ -1,48 +1,49 @@
-//! Names of secrets, told from names of settings, counts and documents by their last words.
+//! Distinguishes names of secrets from names of settings, counts and documents, by their last
+//! words.
 
 use super::resemblance::{is_placeholder, is_reference};
 
-/// What a name promises of its value.
+/// The kind of value that a name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameClass {
     /// A password, which a person may have made up.
     Password,
     /// A generated key or token.
     Secret,
-    /// A user and a password, in base64.
+    /// A user name and a password, in base64.
     Login,
-    /// The session of a browser, which is a secret only if it is long and random.
+    /// A session of a browser, which is a secret only if it is long and random.
     Session,
 }
 
-/// Whether a byte may be in a name.
+/// Whether a byte may be part of a name.
 pub fn is_name_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Words at the end of a name that say nothing about its value. Rails has its key in
-/// `SECRET_KEY_BASE`.
+/// Words at the end of a name that are ignored, as in `SECRET_KEY_BASE`, the key of Rails.
 const SUFFIXES: &str = "base prod production dev development staging test old new v1 v2 v3 b64 base64 raw str string value \
     plain plaintext default current main backup live local";
 
-/// Words before `token` with which it is a document, a position in a list, or a piece of text.
+/// Words before `token` with which the name is that of a document, a position in a list, or a piece
+/// of text, not of a secret.
 const NO_SECRET_TOKENS: &str = "app base block bos calendar cancel cancellation change comment completion continuation \
     cursor delta doc docs document docx drive end eos file folder first image input item last list max media min \
     minute next node num obj object output pad page pagination parent prev previous prompt record resume root row \
     sheet skip slide space special spreadsheet start stop sync table task thread total unk view whiteboard wiki xsec";
 
-/// Words before `key` with which it is the name of something.
+/// Words before `key` with which the name identifies something, and is not that of a secret.
 const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict dictionary document entry event \
     file foreign global group hash host idempotency image index issue item jira job json keyboard label last list \
     lookup map material message meta next node object option order parent partition press primary project pub public \
     publishable query react record redis reference registry row s3 schema session sheet shortcut site sort state \
     storage table tag target template the topic translation type unique";
 
-/// Words before `key` with which it is a secret also in a name with small letters.
+/// Words before `key` with which the name is that of a secret, even in lower case.
 const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy encryption enc function \
     hmac jwt license master preshared private secret service shared sign signing storage subscription user webhook x";
 
-/// The ends of words for passwords.
+/// Suffixes of words for passwords.
 const PASSWORDS: [&str; 9] = [
     "password",
     "passwd",
@@ -55,7 +56,7 @@ const PASSWORDS: [&str; 9] = [
     "keypass",
 ];
 
-/// The ends of words for keys that are secrets, whatever precedes them.
+/// Suffixes of words for secret keys. The word before does not matter.
 const KEYS: [&str; 6] = [
     "apikey",
     "accesskey",
@@ -65,11 +66,11 @@ const KEYS: [&str; 6] = [
     "masterkey",
 ];
 
-/// Returns what the name of a variable, a field, an option or a header promises of its value;
-/// `None` if it is no name of a secret.
+/// Classifies the name of a variable, a field, an option or a header by the value that it suggests;
+/// `None` if it is not the name of a secret.
 ///
-/// The last word decides, after numbers and words such as `production` are left out, and for
-/// `token` and `key` also the word before it.
+/// Numbers and words such as `production` at the end are ignored. Then the last word decides; for
+/// `token` and `key`, also the word before.
 pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     let words = split_words(name);
     let suffixes = words
@@ -84,7 +85,7 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     if ends_with_any(last, &PASSWORDS) {
         return Some(NameClass::Password);
     }
-    // `pass` alone is no name of a password.
+    // `pass` alone has too many other meanings.
     if last == "pass" && !before.is_empty() {
         return Some(NameClass::Password);
     }
@@ -98,14 +99,14 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
         return Some(NameClass::Secret);
     }
     let is_header = name.contains(&b'-') && !before.is_empty();
-    // The private key in a file of kubectl.
+    // The name of the private key in a configuration of kubectl.
     if name.ends_with(b"client-key-data") {
         return Some(NameClass::Secret);
     }
     if last == "key" && is_secret_key(before_last, is_variable || is_header) {
         return Some(NameClass::Secret);
     }
-    // The variable of `redis-cli` has a password.
+    // `REDISCLI_AUTH`, the variable of `redis-cli`, has a password.
     if last == "auth" && before_last == "rediscli" {
         return Some(NameClass::Password);
     }
@@ -118,26 +119,26 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     None
 }
 
-/// Whether `token` after this word is the name of a secret. An app's token is a secret in the
-/// environment, in a variable with capitals, but the name of a document in a request.
+/// Whether `token` after this word is the name of a secret. `APP_TOKEN`, an environment variable,
+/// is a secret; `app_token`, in a request, identifies a document.
 fn is_secret_token(word_before: &str, is_variable: bool) -> bool {
     let is_secret_app = is_variable && word_before == "app";
     is_secret_app || !is_among(word_before, NO_SECRET_TOKENS)
 }
 
-/// Whether `key` after this word is the name of a secret. In a variable with capitals and in a
-/// header (`API_KEY`, `x-api-key`), it is one unless the word makes it none; in another name
-/// (`apiKey`, `api_key`), only because of the word.
+/// Whether `key` after this word is the name of a secret. In variables in capitals and in headers
+/// (`API_KEY`, `x-api-key`), it is unless the word is in [`NO_SECRET_KEYS`]. In other names
+/// (`apiKey`, `api_key`), it is only if the word is in [`SECRET_KEYS`].
 fn is_secret_key(word_before: &str, is_variable_or_header: bool) -> bool {
     if is_variable_or_header {
-        // Of variables and headers, the key of a storage is a secret, as that of Azure.
+        // In variables and headers, the key of a storage is a secret, such as that of Azure.
         word_before == "storage" || !is_among(word_before, NO_SECRET_KEYS)
     } else {
         is_among(word_before, SECRET_KEYS)
     }
 }
 
-/// Whether a word at the end of a name is a number, or one of [`SUFFIXES`].
+/// Whether a word at the end of a name is ignored: it is a number, or one of [`SUFFIXES`].
 fn is_suffix(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit()) || is_among(word, SUFFIXES)
 }
@@ -146,8 +147,8 @@ fn ends_with_any(word: &str, ends: &[&str]) -> bool {
     ends.iter().any(|end| word.ends_with(end))
 }
 
-/// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same. A
-/// word consists of letters and digits; a capital may begin another word.
+/// Splits a name into words in lower case: `apiKey`, `API_KEY` and `api-key` are all `api` and
+/// `key`. A word consists of letters and digits, and a capital may begin another word.
 pub fn split_words(name: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -158,10 +159,10 @@ pub fn split_words(name: &[u8]) -> Vec<String> {
             }
             continue;
         }
-        // At the ends of the name, `_` stands for the missing neighbour: it separates words.
+        // At both ends of the name, a missing neighbour is treated like `_`, which separates words.
         let previous = if index == 0 { b'_' } else { name[index - 1] };
         let next = *name.get(index + 1).unwrap_or(&b'_');
-        // `apiKey` has a small letter before its capital, `APIKey` one after it.
+        // `K` begins a word in `apiKey`, after a lower-case letter, and in `APIKey`, before one.
         let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
         let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
         let begins_word = byte.is_ascii_uppercase() && (is_after_small || is_last_capital);
@@ -180,7 +181,7 @@ fn is_among(word: &str, words: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Whether a value may be a secret: it is not where one is stored, its hash, or its encrypted form.
+/// Whether a value may be a secret itself, not a reference to one, its hash, or its encrypted form.
 pub fn may_be_secret(value: &[u8]) -> bool {
     const REFERENCE_PREFIXES: [&[u8]; 8] = [
         b"arn:",
@@ -195,7 +196,7 @@ pub fn may_be_secret(value: &[u8]) -> bool {
     let refers_to_secret = REFERENCE_PREFIXES
         .iter()
         .any(|prefix| value.starts_with(prefix));
-    // Such as `<token>` in a document, and `[A-Z0-9]+` in an expression.
+    // Examples are `<token>` in a document, and `[A-Z0-9]+` in a regular expression.
     let is_tag = value.starts_with(b"<") && value.contains(&b'>');
     let is_pattern = value.starts_with(b"[") && value.contains(&b']');
     let is_address = memchr::memmem::find(value, b"://").is_some();
@@ -207,8 +208,8 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         && !is_reference(value)
 }
 
-/// Whether a text uses a value as the id of something: as a part of the path of an address, which
-/// is a URL or begins with `/open-apis/`.
+/// Whether a text uses a value as an id: as a part of the path of an address. An address is a URL,
+/// or begins with `/open-apis/`.
 pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
     for offset in memchr::memmem::find_iter(text, value) {
         let before = &text[..offset];

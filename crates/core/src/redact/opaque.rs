@@ -1,7 +1,7 @@
-//! Removes what cannot be searched for secrets: signatures, encrypted thinking, images.
+//! Removes content that cannot be searched for secrets: signatures, encrypted thinking, images.
 //!
-//! A session without them still opens and continues. An agent sends thinking without a signature as
-//! text or not at all, so no API rejects it.
+//! A session without this content still opens and continues. An agent sends thinking without a
+//! signature as text, or not at all, so no API rejects it.
 
 use super::Splice;
 use memchr::memmem::Finder;
@@ -11,8 +11,8 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Returns replacements for what is opaque as a whole in a line of JSON: content blocks, and
-/// payloads of a provider. Both are members of the entry itself, of its `message` or of its
+/// Returns replacements for values in a line of JSON that are opaque as a whole: content blocks,
+/// and payloads of a provider. These are searched for in the entry itself, its `message` and its
 /// `replacement`. Images are replaced unless `keep_images` is set.
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
             }
         }
 
-        // A payload that is not encrypted is searched as any other text.
+        // A payload that is not encrypted is searched like any other text.
         for key in ["providerPayload", "preserveData"] {
             if let Some(payload) = holder.get_some(key)
                 && contains_encrypted(payload)
@@ -53,7 +53,7 @@ fn contains_encrypted(payload: Raw) -> bool {
     memchr::memmem::find(payload.bytes(), b"ncrypted").is_some()
 }
 
-/// Whether the strings under this key are signatures or encrypted, and so removed.
+/// Whether the strings under this key are removed, because they are signatures or encrypted.
 pub(super) fn is_signature_key(key: &[u8]) -> bool {
     key.ends_with(b"Signature")
         || matches!(
@@ -62,9 +62,10 @@ pub(super) fn is_signature_key(key: &[u8]) -> bool {
         )
 }
 
-/// Lines without the text of their signatures, and a map from its offsets to those of the lines.
+/// Lines without the text of their signatures. Offsets in this text can be converted to offsets in
+/// the lines.
 pub(super) struct WithoutSignatures<'a> {
-    /// What remains of the lines.
+    /// The remaining bytes of the lines.
     pub bytes: Cow<'a, [u8]>,
     /// The places where text was left out, in order.
     gaps: Vec<TextGap>,
@@ -72,18 +73,18 @@ pub(super) struct WithoutSignatures<'a> {
 
 /// A place where text was left out.
 struct TextGap {
-    /// Its offset in what remains.
+    /// The offset of the place in the remaining bytes.
     at: usize,
-    /// The number of bytes left out here and before.
+    /// The number of bytes that were left out here and in all gaps before.
     omitted_bytes: usize,
 }
 
 impl<'a> WithoutSignatures<'a> {
-    /// Leaves out the text of signatures, which need not be searched because it is removed whole.
-    /// It is often a quarter of a session.
+    /// Leaves out the text of signatures. It need not be searched, because it is removed as a
+    /// whole, and it is often a quarter of a session.
     ///
-    /// Text counts as a signature only if neither the quote before it nor those of its key are
-    /// escaped: then it is the value of a member with this key, unless the line is malformed.
+    /// A text counts as a signature only if the quote before it and the quotes of its key are not
+    /// escaped. Then it is the value of a member with this key, unless the line is malformed.
     pub fn new(lines: &'a [u8]) -> WithoutSignatures<'a> {
         const KEY_END: &[u8] = b"ignature\":\"";
         static KEY_ENDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(KEY_END));
@@ -97,7 +98,7 @@ impl<'a> WithoutSignatures<'a> {
             }
             let text_start = key_end + KEY_END.len();
             bytes.extend_from_slice(&lines[omitted_end..text_start]);
-            // An escape or a line break ends what is left out, too.
+            // The omitted text also ends at an escape or a line break.
             omitted_end = match memchr::memchr3(b'"', b'\\', b'\n', &lines[text_start..]) {
                 Some(width) => text_start + width,
                 None => lines.len(),
@@ -121,7 +122,7 @@ impl<'a> WithoutSignatures<'a> {
         }
     }
 
-    /// Changes offsets in `bytes` to offsets in the lines. The offsets must be in ascending order.
+    /// Converts offsets in `bytes` to offsets in the lines. The offsets must be in ascending order.
     pub fn restore_offsets<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
         let mut gaps = self.gaps.iter().peekable();
         let mut omitted_bytes = 0;
@@ -134,8 +135,8 @@ impl<'a> WithoutSignatures<'a> {
     }
 }
 
-/// Whether these bytes, followed by `ignature"`, end with the key of a signature: one that ends
-/// with `Signature`, or `"signature"` whose opening quote is not escaped.
+/// Whether these bytes and a following `ignature"` end with the key of a signature. This is a key
+/// that ends with `Signature`, or `"signature"` whose opening quote is not escaped.
 fn ends_with_signature_key(bytes: &[u8]) -> bool {
     match bytes {
         [.., b'S'] => true,
@@ -144,8 +145,8 @@ fn ends_with_signature_key(bytes: &[u8]) -> bool {
     }
 }
 
-/// Returns the block that replaces a content block which is opaque as a whole; `None` if the block
-/// is kept.
+/// Returns the replacement for a content block that is opaque as a whole; `None` if the block is
+/// kept.
 ///
 /// - An image becomes a text that names its type and size, unless images are kept.
 /// - `redactedThinking` becomes thinking without text.
@@ -155,7 +156,7 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     if kind.is("image") && !keep_images {
         return Some(image_note(block));
     }
-    // The content is encrypted, and nobody can tell what is in it.
+    // The content is encrypted, so it may contain anything.
     if kind.is("redactedThinking") {
         let thinking = Object::new()
             .str("type", "thinking")
@@ -173,7 +174,8 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     None
 }
 
-/// Returns a text block in place of an image, in words that a model understands.
+/// Returns a text block that replaces an image, such as `[image removed: image/png, 300 bytes]`,
+/// which a model understands.
 fn image_note(block: Raw) -> Vec<u8> {
     let data = block.get("data").and_then(Raw::raw_string);
     let digit_count = data.map_or(0, <[u8]>::len);
@@ -184,7 +186,8 @@ fn image_note(block: Raw) -> Vec<u8> {
         Some(mime) => mime.to_string(),
         None => "image".to_owned(),
     };
-    // A session may have any text here, also a secret. Only what looks like a media type is shown.
+    // A session may have any text here, even a secret, so only a text with the form of a media type
+    // is shown.
     let is_media_type = mime
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
@@ -199,7 +202,8 @@ fn image_note(block: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the range in a line of a value that borrows its bytes from that line.
+/// Returns the range of a value in a line. The value must borrow its bytes from the line, because
+/// the range is computed from the addresses.
 fn range_in(line: &[u8], value: Raw) -> std::ops::Range<usize> {
     let start = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
     start..start + value.bytes().len()

@@ -8,27 +8,28 @@ use pisess_json::strings::{LineString, Strings};
 use regex::bytes::Regex;
 use std::collections::BTreeSet;
 
-/// The directories and names to replace.
+/// The expressions for the home directories and names to replace.
 #[derive(Debug)]
 pub struct People {
-    /// Matches a home directory, wherever it is written, with the separators of any system.
+    /// Matches a home directory, with the separators of any system.
     home: Regex,
-    /// Matches the names of users, as whole words; `None` if none is known.
+    /// Matches the names of users, as whole words; `None` if no name is known.
     names: Option<Regex>,
-    /// Literals, at least one of which is in every line with a home directory or a name.
+    /// Literals for the prefilter. Every line with a home directory or a name contains at least one
+    /// of them.
     pub(super) needles: Vec<Vec<u8>>,
 }
 
-/// Names of users that exist on many machines: they identify no person.
+/// User names that exist on many machines, so they do not identify a person.
 const COMMON_NAMES: [&str; 12] = [
     "root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work",
     "shared",
 ];
 
 impl People {
-    /// Returns the rules for the users of these home directories. Home directories of others
-    /// (`/home/NAME`, `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of those
-    /// others are not recognized elsewhere.
+    /// Returns the expressions for the users of these home directories. Home directories of other
+    /// users (`/home/NAME`, `/Users/NAME`, `C:\Users\NAME`) match as well, but the names of other
+    /// users match only there.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
         let homes: BTreeSet<&str> = homes
             .into_iter()
@@ -36,7 +37,7 @@ impl People {
             .collect();
         let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_name_in(home)).collect();
 
-        // Home directories in other places, such as `/root`.
+        // Adds the home directories in other places, such as `/root`.
         let mut alternatives = String::new();
         for home in &homes {
             let is_path = home.len() > 1 && home.contains(['/', '\\']);
@@ -45,7 +46,8 @@ impl People {
                 alternatives.push_str(&regex::escape(home));
             }
         }
-        // A parent of home directories, and a name that does not end with the dot of a sentence.
+        // A home directory is a parent and a name. The name does not end with a dot, which may end
+        // a sentence.
         let home = compile_expression(&format!(
             r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
         ));
@@ -60,7 +62,7 @@ impl People {
             )))
         };
 
-        // The parents of home directories, also of unknown users.
+        // These needles also find the home directories of unknown users.
         let mut needles = Vec::new();
         for parent in ["/home", "/Users", "\\Users"] {
             needles.push(parent.as_bytes().to_vec());
@@ -76,14 +78,13 @@ impl People {
     }
 
     /// Returns replacements for the home directories and names in the strings of a line of JSON, on
-    /// every level of escapes. No two of them overlap. In a malformed line, only the strings before
-    /// the error are searched.
+    /// every level of escapes. The replacements do not overlap. In a malformed line, only the
+    /// strings before the error are searched.
     pub(super) fn find_splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut replacements = Replacements::default();
         let mut strings = Strings::new(line);
         while let Ok(Some(string)) = strings.advance() {
-            // Directories first, on every level of escapes: the name in a directory is replaced
-            // along with it.
+            // Directories come first, so that the name in a directory is replaced along with it.
             replacements.add_matches(&string, &self.home, "~");
             if let Some(names) = &self.names {
                 replacements.add_matches(&string, names, "user");
@@ -97,7 +98,7 @@ impl People {
 #[derive(Default)]
 struct Replacements {
     splices: Vec<Splice>,
-    /// The ranges of `splices`, none of which overlap.
+    /// The ranges of `splices`, which do not overlap.
     ranges: RangeSet,
 }
 
@@ -123,14 +124,14 @@ impl Replacements {
     }
 }
 
-/// Compiles an expression whose names and directories are escaped.
+/// Compiles an expression in which names and directories are escaped.
 fn compile_expression(expression: &str) -> Regex {
     Regex::new(expression).expect("names are escaped, so it is an expression")
 }
 
-/// Returns the name of the user of a home directory, which is directly below `home` or `Users`.
-/// `None` for a name that does not identify a person: one of [`COMMON_NAMES`], or one of fewer than
-/// three bytes.
+/// Returns the name of the user of a home directory. `None` if the directory is not directly below
+/// `home` or `Users`. Also `None` for a name that does not identify a person, because it is in
+/// [`COMMON_NAMES`] or has fewer than three bytes.
 fn user_name_in(home: &str) -> Option<&str> {
     let mut parts_from_end = home.rsplit(['/', '\\']);
     let name = parts_from_end.next()?;
@@ -144,8 +145,8 @@ fn user_name_in(home: &str) -> Option<&str> {
     if is_common { None } else { Some(name) }
 }
 
-/// Returns the home directory that contains a session's directory, as far as its path shows: up to
-/// the name below `/home`, `/Users` or `C:\Users`. The directory need not exist.
+/// Returns the home directory in the path of a session's directory: the path up to the name below
+/// `/home`, `/Users` or `C:\Users`. `None` if there is none. The directory need not exist.
 pub fn find_home(cwd: &str) -> Option<&str> {
     let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
     let mut parts = cwd.as_bytes().split(is_separator);

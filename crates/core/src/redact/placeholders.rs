@@ -1,13 +1,13 @@
-//! The placeholders that an earlier redaction left in a text, such as `[REDACTED:github-pat#1]`.
+//! Finds the placeholders of an earlier redaction in a text, such as `[REDACTED:github-pat#1]`.
 
 use super::{PLACEHOLDER_START, Placeholder};
 use std::ops::Range;
 
-/// The number of bytes in which the bracket that ends a placeholder is searched for.
+/// The maximum length of a placeholder in bytes: its closing bracket is searched for in this range.
 const LONGEST_PLACEHOLDER: usize = 80;
 
-/// Returns the ranges of the placeholders in a text. One without its bracket, such as a placeholder
-/// that is cut, has the maximum length.
+/// Returns the ranges of the placeholders in a text. A placeholder without its closing bracket,
+/// because it was cut off, gets the maximum length.
 pub(super) fn ranges_in(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
@@ -21,7 +21,7 @@ pub(super) fn ranges_in(text: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns the placeholders in a line, without those that are cut.
+/// Returns the placeholders in a line, without those that were cut off.
 pub(super) fn read_all(line: &[u8]) -> Vec<Placeholder> {
     let mut placeholders = Vec::new();
     for start in memchr::memmem::find_iter(line, PLACEHOLDER_START.as_bytes()) {
@@ -32,8 +32,8 @@ pub(super) fn read_all(line: &[u8]) -> Vec<Placeholder> {
     placeholders
 }
 
-/// Reads a placeholder from the bytes after its beginning, as from `github-pat#1]`; `None` if it
-/// has another form.
+/// Parses a placeholder from the bytes after [`PLACEHOLDER_START`], such as `github-pat#1]`; `None`
+/// if they have another form.
 fn read_placeholder(after_start: &[u8]) -> Option<Placeholder> {
     let near = &after_start[..after_start.len().min(LONGEST_PLACEHOLDER)];
     let bracket = memchr::memchr(b']', near)?;

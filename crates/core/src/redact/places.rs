@@ -1,12 +1,13 @@
-//! Ranges of a line that do not overlap, such as those of its secrets.
+//! Sets of ranges of a line that do not overlap, such as those of its secrets.
 //!
-//! A line may have tens of thousands of secrets, so none is compared with all others.
+//! A line may have tens of thousands of secrets, so the sets are sorted, and a range is not
+//! compared with all others.
 
 use super::rules::is_contextual;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Some ranges, none of which overlap.
+/// A set of ranges that do not overlap.
 #[derive(Debug, Default)]
 pub struct RangeSet {
     /// The end of each range, by its start.
@@ -14,7 +15,7 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// Returns these ranges.
+    /// Returns the set of these ranges.
     pub fn from_ranges<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> RangeSet {
         let mut places = RangeSet::default();
         for range in ranges {
@@ -23,18 +24,18 @@ impl RangeSet {
         places
     }
 
-    /// Adds a range that does not overlap another one.
+    /// Adds a range, which must not overlap another one.
     pub fn insert(&mut self, range: &Range<usize>) {
         self.ends.insert(range.start, range.end);
     }
 
-    /// Whether any of them overlaps this one.
+    /// Whether any range of the set overlaps this one.
     pub fn overlaps(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..range.end).next_back();
         before.is_some_and(|(start, end)| range.start < *end && *start < range.end)
     }
 
-    /// Whether any of them contains this one.
+    /// Whether any range of the set contains this one.
     pub fn covers(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..=range.start).next_back();
         before.is_some_and(|(_, end)| range.end <= *end)
@@ -44,47 +45,47 @@ impl RangeSet {
 /// A secret, before it is numbered.
 #[derive(Clone, Debug, Default)]
 pub struct SecretHit {
-    /// The path of the string that contains it; empty for a malformed line.
+    /// The path of the string that contains the secret; empty for a malformed line.
     pub field: String,
-    /// Its range in the line.
+    /// The range of the secret in the line.
     pub range: Range<usize>,
     pub kind: &'static str,
-    /// The name to which it is assigned; empty if it is recognized by its shape.
+    /// The name to which the secret is assigned; empty if it is recognized by its shape.
     pub name: String,
-    /// Its text, with all escapes decoded.
+    /// The text of the secret, with all escapes decoded.
     pub secret: Vec<u8>,
 }
 
-/// The secrets found in a string so far, none of which overlap.
+/// The secrets that were found in a string so far, which do not overlap.
 #[derive(Debug)]
 pub struct SecretHits<'a> {
-    /// The string, as it is written.
+    /// The string as written, with escapes.
     raw: &'a [u8],
     /// The secrets, by the starts of their ranges.
     hits_by_start: BTreeMap<usize, NumberedHit>,
     /// The number of secrets that were added so far.
     added_count: usize,
-    /// The keys that documentation uses as examples, which are kept.
+    /// The example keys from documentation, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
 struct NumberedHit {
-    /// Its number in the order in which they were found.
+    /// The number of the hit in the order of the search, which shows the hit that was found first.
     number: usize,
     hit: SecretHit,
 }
 
-/// The secrets that overlapped a range, and were removed.
+/// The result of removing the secrets that overlap a range.
 struct OverlappingHits {
-    /// The smallest range that contains the range and all of them.
+    /// The smallest range that contains the range and all removed secrets.
     merged_range: Range<usize>,
-    /// The one that was found first; `None` if there was none.
+    /// The removed secret that was found first; `None` if there was none.
     earliest: Option<NumberedHit>,
 }
 
 impl<'a> SecretHits<'a> {
-    /// Returns no secrets of this string.
+    /// Returns an empty set for the secrets of this string.
     pub fn new(raw: &'a [u8]) -> SecretHits<'a> {
         SecretHits {
             raw,
@@ -99,20 +100,20 @@ impl<'a> SecretHits<'a> {
         self.hits_by_start.is_empty()
     }
 
-    /// Adds a secret, unless an earlier form or an earlier rule found it. If it overlaps others,
-    /// they become one, so that no part of a secret remains. That one has the kind of the secret
-    /// found first.
+    /// Adds a secret, unless it is within one that was found earlier. If it overlaps others, they
+    /// are merged, so that no part of a secret remains. The merged secret has the kind of the one
+    /// that was found first.
     ///
-    /// A secret that is recognized by its surroundings may have been found in part. If the new
-    /// secret covers the others, its text becomes the text of the secret.
+    /// If the first one is of a contextual kind, only a part of it may have been found. If the new
+    /// secret then covers all others, the merged secret gets its text.
     pub fn add(&mut self, new_hit: SecretHit) {
         let range = extend_to_whole_escapes(self.raw, &new_hit.range);
         if range.is_empty() || self.is_within_known(&range) {
             return;
         }
 
-        // The earliest of the hits that become one gives its number and kind. It is the new one if
-        // there are no others.
+        // The earliest of the merged hits keeps its number and kind. Without overlaps, this is the
+        // new hit.
         let overlapping = self.remove_overlapping(&range);
         let mut numbered = match overlapping.earliest {
             Some(earliest) => earliest,
@@ -132,9 +133,10 @@ impl<'a> SecretHits<'a> {
             .insert(overlapping.merged_range.start, numbered);
     }
 
-    /// Whether a range lies within a secret that was added.
+    /// Whether a range is within a secret that was added before.
     fn is_within_known(&self, range: &Range<usize>) -> bool {
-        // As no two secrets overlap, only the last that begins before the end can contain it.
+        // Secrets do not overlap, so only the last one that begins before the end of the range can
+        // contain it.
         match self.hits_by_start.range(..range.end).next_back() {
             Some((_, known)) => {
                 known.hit.range.start <= range.start && range.end <= known.hit.range.end
@@ -143,11 +145,12 @@ impl<'a> SecretHits<'a> {
         }
     }
 
-    /// Removes the secrets that overlap a range.
+    /// Removes the secrets that overlap a range, and returns the merged range and the earliest of
+    /// them.
     fn remove_overlapping(&mut self, range: &Range<usize>) -> OverlappingHits {
         let mut merged_range = range.clone();
         let mut earliest: Option<NumberedHit> = None;
-        // From the last to the first.
+        // Visits the overlapping secrets from the last to the first.
         while let Some((&start, last)) = self.hits_by_start.range(..merged_range.end).next_back() {
             let known = &last.hit.range;
             if known.end <= merged_range.start {
@@ -179,19 +182,20 @@ impl<'a> SecretHits<'a> {
     }
 }
 
-/// Returns a range that is extended to both ends of the escapes of JSON that it cuts.
+/// Extends a range at both ends, so that it does not cut a JSON escape.
 fn extend_to_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
     let start = escape_around(raw, range.start).map_or(range.start, |escape| escape.start);
     let end = escape_around(raw, range.end).map_or(range.end, |escape| escape.end);
     start..end
 }
 
-/// Returns the range of the escape that would be cut at an offset; `None` if the offset is between
-/// two characters.
+/// Returns the range of the escape that a cut at this offset would split; `None` if the offset is
+/// between two characters.
 fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     let lowest_start = offset.saturating_sub(LONGEST_ESCAPE - 1);
     let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..offset])?;
-    // The last of an even number of backslashes is the second character of the escape `\\`.
+    // After an even number of backslashes, the last is the second character of the escape `\\`, so
+    // it does not begin one.
     let backslashes = raw[..=start]
         .iter()
         .rev()
