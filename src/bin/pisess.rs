@@ -1,4 +1,4 @@
-//! Passes the real world to the library.
+//! Runs the library with the real world: the streams, the environment and the clock of the process.
 
 #[cfg_attr(unix, path = "pisess/unix.rs")]
 #[cfg_attr(windows, path = "pisess/windows.rs")]
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         stdin: stdin().is_terminal(),
         stdout: is_terminal,
         stderr: stderr().is_terminal(),
-        // Not every terminal reports its size.
+        // A terminal may not report its size. Then its width is assumed to be 80.
         width: is_terminal.then(|| size.map_or(80, |(width, _)| width.0.into())),
         height: size.map(|(_, height)| height.0.into()),
     };
@@ -28,14 +28,15 @@ fn main() -> ExitCode {
         None => os::fallback_stdout(),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, unbuffered);
-    // This opens several files, and a small session needs no second thread.
+    // The number is looked up only when it is needed: that opens several files, and a small session
+    // needs no second thread.
     let processors = LazyCell::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
         stdout_file: stdout_file.as_ref(),
-        // Each line is one write, so that lines of several processes are not mixed. Standard error
-        // is not locked, because progress is drawn by another thread.
+        // Each line is a single write, so that lines of several processes are not mixed. Standard
+        // error is not locked, because another thread draws progress on it.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         is_terminal_free: os::is_terminal_free,
@@ -56,15 +57,16 @@ fn main() -> ExitCode {
         folder: std::env::current_dir().unwrap_or_default(),
         processors: &|| *processors,
     };
-    // The hash maps of the standard library, which regular expressions use, panic without random
-    // bytes: in the middle of a change, which would then not be undone.
+    // The hash maps of the standard library, which regular expressions use, panic if there are no
+    // random bytes. A panic in the middle of a change would not undo the change, so this is checked
+    // first.
     if let Err(error) = (world.random)() {
         let error = pisess::store::plain(&error);
         let _ = writeln!(world.stderr, "pisess: cannot get random bytes: {error}");
         return ExitCode::from(2);
     }
     let code = pisess::run(std::env::args_os(), world);
-    // A failure to flush was reported, or the reader is gone.
+    // A failure to flush has been reported, or the reader is gone.
     let _ = out.flush();
     ExitCode::from(code)
 }

@@ -57,8 +57,8 @@ impl ChangedFiles {
 ///
 /// If the system reports changes, only the files that it names may have changed. For a file, its
 /// whole directory is watched, so that changes of a link's target in the same directory are
-/// included. Every [`WATCH_INTERVAL`], any file may have changed; if the system reports nothing,
-/// every [`POLL_INTERVAL`].
+/// included. Every `WATCH_INTERVAL`, any file may have changed; if the system reports nothing,
+/// every `POLL_INTERVAL`.
 ///
 /// The function fails if standard output was closed meanwhile. This ends the command successfully.
 pub fn watch_files(

@@ -1,5 +1,6 @@
-//! Sessions of OpenCode that are not in one file: those of its storage, where each message and each
-//! part has a file, and those of its database, which only OpenCode itself reads.
+//! Reads sessions of OpenCode that are not in one file. OpenCode keeps sessions in a storage, where
+//! each message and each part of a message has a file; newer versions keep them in a database,
+//! which only OpenCode itself reads.
 //!
 //! ```text
 //! storage/session/PROJECT/SESSION.json
@@ -7,7 +8,7 @@
 //! storage/part/MESSAGE/PART.json
 //! ```
 //!
-//! Both are brought to the document that `opencode export` prints.
+//! Both are converted into the document that `opencode export` prints.
 
 use crate::cli::external::find_agent;
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -24,17 +25,20 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How the ids of sessions begin.
+/// The prefix of session ids.
 const SESSION_PREFIX: &str = "ses_";
 
-/// How long OpenCode may take to export a session.
+/// The time that OpenCode may take to export a session.
 const EXPORT_TIME: Duration = Duration::from_secs(60);
-/// The size of an export up to which it is read, in bytes.
+/// The maximum size of an export, in bytes.
 const MOST_EXPORT_BYTES: usize = 1 << 30;
 
-/// Returns the export of the session whose file this is; `None` if it is not in the storage of
-/// OpenCode, or has no messages there. Files of messages and parts that are not JSON, as a crash
-/// leaves them, are left out. Only one message is in memory at a time.
+/// Reads a session from the storage of OpenCode. `path` is the session's own file. Returns the
+/// document that `opencode export` would print; `None` if the file is not in a storage, or if the
+/// storage has no messages of the session.
+///
+/// Files that are not JSON, as a crash leaves them, are left out. Only one message at a time is
+/// held in memory.
 pub fn read_storage(session: &Opened, path: &Path) -> Result<Option<Spooled>, Failure> {
     let Some(place) = StoredSession::of_file(path) else {
         return Ok(None);
@@ -56,21 +60,22 @@ pub fn read_storage(session: &Opened, path: &Path) -> Result<Option<Spooled>, Fa
     Ok(Some(export))
 }
 
-/// Where the messages of a session are.
+/// A session in the storage of OpenCode.
 struct StoredSession {
     storage: PathBuf,
     id: String,
 }
 
 impl StoredSession {
-    /// Returns the place of a session by that of its file; `None` if no messages are there.
+    /// Returns the session to which a file in the storage belongs; `None` if no messages of it are
+    /// stored.
     fn of_file(path: &Path) -> Option<StoredSession> {
         let name = path.file_name()?.to_str()?;
         let id = name.strip_suffix(".json")?;
         if !id.starts_with(SESSION_PREFIX) {
             return None;
         }
-        // The path may be relative to the directory of the project.
+        // The path may be relative to the current directory, and too short for its ancestors.
         let path = real_path(path);
         let sessions = path.parent()?.parent()?;
         let storage = sessions.parent()?;
@@ -87,7 +92,7 @@ impl StoredSession {
         self.storage.join("message").join(&self.id)
     }
 
-    /// Writes the messages as items of an array.
+    /// Writes the messages as the items of an array.
     fn write_messages(&self, out: &mut dyn Write) -> io::Result<()> {
         let unreadable = |failure: Failure| io::Error::other(failure.to_line());
         let mut separator: &[u8] = b"";
@@ -102,7 +107,7 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Reads a message with its parts; `None` if its file is not JSON.
+    /// Reads a message with its parts; `None` if the message's file is not JSON.
     fn read_message(&self, file: &Path) -> Result<Option<Vec<u8>>, Failure> {
         let Some(info) = read_json(file)? else {
             return Ok(None);
@@ -117,7 +122,7 @@ impl StoredSession {
         Ok(Some(message.finish()))
     }
 
-    /// Returns the files of the messages, in order: names begin with the time.
+    /// Returns the files of the messages in order. Their names begin with a time.
     fn message_files(&self) -> Result<Vec<PathBuf>, Failure> {
         json_files(&self.message_folder())
     }
@@ -140,7 +145,7 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Reads a file; `None` if it is not JSON.
+/// Reads a file; `None` if its content is not JSON.
 fn read_json(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let file = SessionFile::open(path)?;
     let json = file
@@ -155,17 +160,17 @@ fn real_path(path: &Path) -> PathBuf {
     store::OnDisk.resolve_links(path)
 }
 
-/// Whether a name can be the id of a session.
+/// Whether a name has the form of a session id.
 pub fn is_session_id(name: &str) -> bool {
     let is_part_of_id = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(SESSION_PREFIX) && name.chars().all(is_part_of_id)
 }
 
-/// Lets OpenCode export a session from its database, and returns the path of the export. It is
-/// there until the command ends.
+/// Runs OpenCode to export a session from its database. Returns the path of the export, a temporary
+/// file that exists until the command ends.
 ///
 /// # Errors
-/// If OpenCode is not installed, or does not export the session.
+/// If OpenCode is not installed, or if it does not export the session.
 pub fn export_session(id: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let agent = Origin::OpenCode.display_name();
     let Some(program) = find_agent("opencode", ui) else {
@@ -196,7 +201,7 @@ pub fn export_session(id: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Returns the time at which a session was last written to.
+/// Returns the time at which the session was last written to. `None` if the export has no time.
 fn find_update_time(document: Raw) -> Option<SystemTime> {
     let time = document.get("info")?.get("time")?;
     let [updated, created] = find_members(time, ["updated", "created"]);

@@ -1,4 +1,4 @@
-//! Options that commands share. The command line itself is defined in `commands/mod.rs`.
+//! The options that commands share. The command line itself is defined in `commands/mod.rs`.
 
 use crate::session::dialect::Dialect;
 use clap::{Arg, Args, ValueEnum};
@@ -64,7 +64,7 @@ pub struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// Returns the options of the store for a file of this agent.
+    /// Returns the options for changing a file of this agent.
     pub fn write_options(&self, agent: Dialect) -> WriteOptions {
         WriteOptions {
             force: self.force,
@@ -75,7 +75,7 @@ impl ChangeArgs {
     }
 }
 
-/// Parses a number of seconds, zero or more.
+/// Parses a number of seconds, which is 0 or more.
 pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
@@ -83,7 +83,7 @@ pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a number of entries, 1 or more.
+/// Parses a number of entries, which is 1 or more.
 fn parse_count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count > 0 => Ok(count),
@@ -91,12 +91,12 @@ fn parse_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The largest number of tokens or bytes: JSON represents every integer up to it.
+/// The maximum number of tokens or bytes: JSON can represent every integer up to it.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`. A unit is a power
-/// of 1000, as the agents show tokens. A fraction is rounded to the nearest whole number. A number
-/// above [`MAX_SAFE_INTEGER`] is refused, and so is anything with a minus sign.
+/// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`. Units are powers
+/// of 1000, because the agents display tokens in these. A fraction is rounded to the nearest
+/// integer. A number above [`MAX_SAFE_INTEGER`] or with a minus sign is refused.
 pub fn parse_amount(text: &str) -> Result<u64, String> {
     let without_byte_unit = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let mut digits = without_byte_unit;
@@ -111,7 +111,7 @@ pub fn parse_amount(text: &str) -> Result<u64, String> {
     let refusal = || "expected a number such as 64000, 8k or 1.5M".to_owned();
     let number: f64 = digits.trim_end().parse().map_err(|_| refusal())?;
     let amount = (number * factor).round();
-    // The range contains -0, which `-0.1` is rounded to.
+    // The range also contains -0, to which `-0.1` is rounded.
     let is_accepted = (0.0..=MAX_SAFE_INTEGER).contains(&amount) && amount.is_sign_positive();
     if is_accepted {
         Ok(amount as u64)
@@ -120,7 +120,7 @@ pub fn parse_amount(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses a number of tokens or bytes that is not 0.
+/// Parses a number of tokens or bytes that is greater than 0.
 pub fn parse_positive_amount(text: &str) -> Result<u64, String> {
     match parse_amount(text)? {
         0 => Err("expected a number greater than 0, such as 64000, 8k or 1.5M".to_owned()),
@@ -128,8 +128,8 @@ pub fn parse_positive_amount(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Returns the name that the help shows for the value of an argument; an empty text for an option
-/// without a value.
+/// Returns the name of an argument's value in the help, for example `SESSION`. Returns an empty
+/// text for an option without a value.
 pub fn value_name(arg: &Arg) -> String {
     if let Some([name, ..]) = arg.get_value_names() {
         return name.to_string();

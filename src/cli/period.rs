@@ -1,4 +1,4 @@
-//! `--since` and `--until`: the period that a command reads.
+//! Parses `--since` and `--until`, the period that a command reads, and other times.
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Ui};
@@ -7,15 +7,15 @@ use crate::session::period::Period;
 use pisess_json::time::{iso_string, parse_js_date};
 use std::ops::Range;
 
-/// The forms of a time, as an error lists them.
+/// The accepted forms of a time, for error messages.
 const TIME_FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, \
     2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z)";
 
-/// Examples of times, for completion.
+/// Examples of times, for completions.
 pub const TIME_EXAMPLES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"];
 
 const DAY_MS: i64 = 86_400_000;
-/// The weekdays. The first of them is four days after 1 January 1970.
+/// The weekdays. Day 4 after 1 January 1970 was a Monday.
 const WEEKDAYS: [&str; 7] = [
     "monday",
     "tuesday",
@@ -26,7 +26,7 @@ const WEEKDAYS: [&str; 7] = [
     "sunday",
 ];
 
-/// The units of ages as words; [`AGE_UNITS`] has their beginnings.
+/// The units of ages as words. [`AGE_UNITS`] has their abbreviations.
 const UNIT_WORDS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
 
 /// The period to read.
@@ -43,7 +43,7 @@ pub struct PeriodArgs {
 }
 
 impl PeriodArgs {
-    /// Whether it has a start or an end.
+    /// Whether the period has a start or an end.
     pub fn is_given(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
@@ -51,7 +51,7 @@ impl PeriodArgs {
     /// Returns the period.
     ///
     /// # Errors
-    /// If one of its ends is not a time, or it ends before it starts.
+    /// If one of the values is not a time, or if the period would end before it starts.
     pub fn parse_period(&self, ui: &Ui) -> Result<Period, Failure> {
         let since = match &self.since {
             Some(text) => Some(parse_time_option("--since", text, ui)?),
@@ -76,7 +76,8 @@ impl PeriodArgs {
     }
 }
 
-/// Returns the period that the value of an option names, in milliseconds since 1970.
+/// Parses the value of an option as a time. Returns the period that it denotes, in milliseconds
+/// since 1970.
 pub fn parse_time_option(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let clock = Clock::new(ui);
@@ -89,8 +90,9 @@ pub fn parse_time_option(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>
     }
 }
 
-/// Returns the period that a text names, in milliseconds since 1970: a day, month or year as a
-/// whole, in local time; for a time of day or an age, one millisecond.
+/// Parses a time into the period that it denotes, in milliseconds since 1970. A day, a month or a
+/// year is a whole period in local time. A time of day or an age is one millisecond. `None` if the
+/// text is not a time.
 fn parse_period(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
     if let Some(age_ms) = parse_age_ms(text) {
         let time_ms = now_ms.saturating_sub(age_ms);
@@ -110,8 +112,8 @@ fn parse_period(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
     Some(time_ms..time_ms + 1)
 }
 
-/// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
-/// them.
+/// Parses an age such as `7d`, or `7 days ago` and `7.days.ago` as in git. Returns its length in
+/// milliseconds.
 fn parse_age_ms(text: &str) -> Option<i64> {
     let after_count = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: u32 = text.strip_suffix(after_count)?.parse().ok()?;
@@ -129,8 +131,8 @@ fn parse_age_ms(text: &str) -> Option<i64> {
     None
 }
 
-/// Returns the day that a word names, in days since 1970: today, the day before it, or the last
-/// such weekday.
+/// Returns the day that a word denotes, in days since 1970. It is `today`, `yesterday` or a
+/// weekday, which means the last one, possibly today.
 fn parse_day(text: &str, today: i64) -> Option<i64> {
     let word = text.to_ascii_lowercase();
     match &*word {
@@ -139,20 +141,21 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
         _ => {}
     }
 
-    // Three letters tell all weekdays apart.
+    // Three letters distinguish all weekdays.
     if word.len() < 3 {
         return None;
     }
     let weekday = WEEKDAYS.iter().position(|day| day.starts_with(&*word))?;
-    // The first Monday is day 4, so this is how many days ago the weekday was, from 0 to 6.
+    // The first Monday is day 4, so this is the number of days since the weekday, from 0 to 6.
     let days_ago = (today - 4 - weekday as i64).rem_euclid(7);
     Some(today - days_ago)
 }
 
-/// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
+/// Returns the days of a date, a month or a year (`2026-01-31`, `2026-01`, `2026`), in days since
+/// 1970.
 fn parse_dates(text: &str) -> Option<Range<i64>> {
-    // The length of the longest day, month or year of this form. So many days after the start of
-    // one, the next one has begun, and has not ended.
+    // The maximum length of a day, month or year, by the form of the text. So many days after its
+    // start, the next one has begun, and has not ended yet.
     let most_days = match text.len() {
         4 => 366,
         7 => 31,
@@ -177,7 +180,8 @@ fn parse_date_day(text: &str) -> Option<i64> {
     Some(time_ms.div_euclid(DAY_MS))
 }
 
-/// Returns a date with a time of day: local, unless it has a zone.
+/// Parses a date with a time of day, which is local unless it has a zone. Returns milliseconds
+/// since 1970.
 fn parse_time_ms(text: &str, clock: &Clock) -> Option<i64> {
     let time = parse_js_date(text.as_bytes())?;
     let has_zone = text.get(10..)?.contains(['Z', 'z', '+', '-']);

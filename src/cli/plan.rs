@@ -6,7 +6,7 @@ use crate::ops::archive::find_companions;
 use crate::session::paths::abbreviate_home;
 use std::path::Path;
 
-/// The nouns for one row of a plan, and for several.
+/// The nouns for one row of a plan and for several rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RowNoun {
     pub one: &'static str,
@@ -23,7 +23,8 @@ pub struct PlanTable {
 }
 
 impl PlanTable {
-    /// Returns a table with these columns after the size. There are at least two, for the total.
+    /// Returns an empty plan with these columns after the size. There must be at least two, because
+    /// the row of the total uses them.
     pub fn new(columns: &[Column], noun: RowNoun) -> PlanTable {
         let size_column = Column::number("size");
         PlanTable {
@@ -35,7 +36,8 @@ impl PlanTable {
         }
     }
 
-    /// Adds a row. Prints the rows so far once there are enough to set the widths of the columns.
+    /// Adds a row. Prints the rows added so far once there are enough to determine the column
+    /// widths.
     pub fn add_row(&mut self, bytes: usize, cells: Vec<Cell>, ui: &mut Ui) -> Result<(), Failure> {
         self.row_count += 1;
         self.total_bytes += bytes;
@@ -45,7 +47,7 @@ impl PlanTable {
         self.table.flush_when_full(ui)
     }
 
-    /// Prints the rows. The total follows several rows.
+    /// Prints the remaining rows, and the total if there were several rows.
     pub fn print(mut self, ui: &mut Ui) -> Result<(), Failure> {
         if self.row_count > 1 {
             let rows = format_count(self.row_count, self.noun.one, self.noun.many);
@@ -58,19 +60,19 @@ impl PlanTable {
     }
 }
 
-/// The noun for the rows of a plan that has one for each session.
+/// The nouns for a plan with a row for each session.
 pub const SESSIONS: RowNoun = RowNoun {
     one: "session",
     many: "sessions",
 };
 
-/// Returns the table for sessions that would be moved: from where, and to where.
+/// Returns an empty plan for sessions that would be moved, with old and new paths.
 pub fn session_moves_table() -> PlanTable {
     PlanTable::new(&[Column::text("from"), Column::text("to")], SESSIONS)
 }
 
-/// Returns the size of a session with the files that move with it, such as those of sub-agents.
-/// What cannot be examined has no size: the operation itself reports it.
+/// Returns the size of a session together with the files that move with it, such as sessions of
+/// sub-agents. A file that cannot be examined counts as empty: the operation itself will report it.
 pub fn size_with_companions(session: &Path) -> usize {
     let mut bytes = size_on_disk(session);
     for companion in find_companions(session).unwrap_or_default() {
@@ -83,23 +85,23 @@ fn size_on_disk(path: &Path) -> usize {
     std::fs::metadata(path).map_or(0, |file| file.len() as usize)
 }
 
-/// The columns of a row that its paths leave to other cells.
+/// The number of columns that a row reserves for cells other than paths.
 const COLUMNS_BESIDE_PATHS: usize = 30;
-/// The number of columns that a path keeps: the end of an id is still distinct.
+/// The minimum width of a path. It suffices for the suffix of an id that is still distinct.
 const LEAST_PATH_COLUMNS: usize = 24;
 
-/// Returns the cell of a row's only path, with `~` for the home directory. On a terminal, it is cut
-/// in its middle, so that the row fits.
+/// Returns the cell for the only path of a row, with `~` for the home directory. On a terminal, the
+/// path is truncated in its middle so that the row fits.
 pub fn path_cell(path: &Path, ui: &Ui) -> Cell {
     path_cell_of(1, path, ui)
 }
 
-/// Returns a cell as [`path_cell`] does, for a row with another path.
+/// Returns a cell as [`path_cell`] does, for one of two paths in a row.
 pub fn half_path_cell(path: &Path, ui: &Ui) -> Cell {
     path_cell_of(2, path, ui)
 }
 
-/// Returns a path for a row with several paths, which share the columns that the others leave.
+/// Returns the cell for one of `paths_in_row` paths, which share the available columns.
 fn path_cell_of(paths_in_row: usize, path: &Path, ui: &Ui) -> Cell {
     let path = path.to_string_lossy();
     let mut shown = to_visible(&abbreviate_home(&path, ui.home().as_deref()));

@@ -1,4 +1,4 @@
-//! What was pruned from a session: reads the file beside it, or that in its archive.
+//! Reads what was pruned from a session, in the file beside the session or in its archive.
 
 use crate::cli::named::resolve_argument;
 use crate::cli::open::{Input, OpenSession};
@@ -17,7 +17,7 @@ use crate::session::{RequestScope, Session};
 use pisess_store::{self as store, Archive, Glance, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
 
-/// Returns the path as given, or with links resolved if it is a symbolic link.
+/// Returns the path as it was given; for a symbolic link, the path of its target.
 pub fn session_own_path(file: &SessionFile) -> PathBuf {
     if file.path().is_symlink() {
         file.resolved().to_owned()
@@ -26,8 +26,8 @@ pub fn session_own_path(file: &SessionFile) -> PathBuf {
     }
 }
 
-/// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is
-/// damaged.
+/// Returns the prune operations that the file beside a session lists. Returns none if the file is
+/// missing or damaged.
 pub fn list_pruned(open: &OpenSession) -> Vec<Operation> {
     let side_file = open
         .input
@@ -38,7 +38,7 @@ pub fn list_pruned(open: &OpenSession) -> Vec<Operation> {
     listed.unwrap_or_default()
 }
 
-/// Returns how many branches were pruned from a session, if any, for a message.
+/// Returns the number of branches that were pruned from a session, as words. `None` if none were.
 pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
     let operations = list_pruned(open);
     let branches = operations.iter().map(|operation| operation.branches).sum();
@@ -47,7 +47,8 @@ pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
     (branches > 0).then(|| describe_pruned(entries, 0, branches))
 }
 
-/// Returns what was pruned, for a message.
+/// Returns numbers of pruned parts as words, for example `2 branches (40 entries, 3 of them
+/// bookkeeping)`.
 pub fn describe_pruned(entries: usize, notes: usize, branches: usize) -> String {
     let entries = format_count(entries, "entry", "entries");
     // `branches` does not count them.
@@ -65,11 +66,11 @@ pub fn describe_pruned(entries: usize, notes: usize, branches: usize) -> String 
     }
 }
 
-/// Returns what was pruned from the session at a path, if anything. Behind a symbolic link, the
-/// file may be beside the link or beside the session.
+/// Reads what was pruned from the session at a path. `None` if nothing was. If the path is a
+/// symbolic link, the file may be beside the link or beside its target.
 ///
 /// # Errors
-/// If the file beside it is damaged, or that of another session.
+/// If the file is damaged, or belongs to another session.
 pub fn load_pruned_beside(
     path: &Path,
     source: &dyn ReadAt,
@@ -93,11 +94,11 @@ pub fn load_pruned_beside(
     }
 }
 
-/// Returns what was pruned from a session, if anything. For an archived session, it is in the
-/// archive.
+/// Reads what was pruned from a session. `None` if nothing was. For an archived session, it is in
+/// the archive.
 ///
 /// # Errors
-/// As [`load_pruned_beside`], or if the archive is damaged.
+/// As for [`load_pruned_beside`], and if the archive is damaged.
 pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     if let Some(file) = input.file() {
         return load_pruned_beside(file.path(), file);
@@ -117,7 +118,7 @@ pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     load_restore(path, input.unredacted_source(), Box::new(pruned), None)
 }
 
-/// Returns what was pruned from a session, or why it cannot be read.
+/// Splits a result into what was pruned, if it could be read, and the failure.
 pub fn split_result(
     pruned: Result<Option<Restoration>, Failure>,
 ) -> (Option<Restoration>, Option<Failure>) {
@@ -127,8 +128,7 @@ pub fn split_result(
     }
 }
 
-/// Reports that what was pruned from a session cannot be read, so that its usage is missing from
-/// sums.
+/// Warns that the pruned parts of a session cannot be read, so that sums lack their usage.
 pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
     ui.warn(&format!(
         "what was pruned is not counted: {}",
@@ -136,9 +136,11 @@ pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
     ));
 }
 
-/// Returns what was pruned from a session, with the places where it belongs; `None` if the session
-/// cannot be read, which whoever opens the session reports. `path` is that of the file with what
-/// was pruned, for messages. `written_ms` is when that file was written, if this is known.
+/// Reads what was pruned, and finds the place of each part in the session. Returns `None` if the
+/// session cannot be read: opening it will report that.
+///
+/// `path` is the file with the pruned parts, for messages. `written_ms` is the modification time of
+/// that file; `None` if it is unknown.
 fn load_restore(
     path: &Path,
     source: &dyn ReadAt,
@@ -159,7 +161,7 @@ fn load_restore(
     }
 }
 
-/// Returns the failure for what was pruned from a session, if it cannot be put back.
+/// Returns the failure for a file with pruned parts that cannot be read or restored.
 pub fn pruned_failure(path: &Path, error: PrunedFileError) -> Failure {
     let name = to_visible(&path.to_string_lossy());
     match error {
@@ -173,8 +175,8 @@ pub fn pruned_failure(path: &Path, error: PrunedFileError) -> Failure {
     }
 }
 
-/// Returns the requests in a scope of a session, with those that were pruned, and their times;
-/// `None` if none was pruned.
+/// Returns the requests in a scope of a session, including pruned ones, each with its time. `None`
+/// if no requests were pruned.
 pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usage)>> {
     let pruned = load_pruned(&open.input).ok()??;
     let options = LoadOptions {
@@ -195,7 +197,7 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
         }),
     };
     let requests = whole.requests(scope_in_whole);
-    // Payloads that were pruned are seldom those with the usage of sub-agents.
+    // Usually, the pruned payloads contain no usage of sub-agents.
     if requests.len() <= open.session.requests(scope).len() {
         return None;
     }
@@ -205,7 +207,8 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
     Some(timed.collect())
 }
 
-/// Returns the position in the whole session that is a position in the session as it is.
+/// Returns the position in the whole session, `whole`, that corresponds to a position in the
+/// session as it is now.
 fn find_in_whole(open: &OpenSession, whole: &Session, position: Position) -> Position {
     match position {
         Position::Root => Position::Root,
@@ -213,7 +216,7 @@ fn find_in_whole(open: &OpenSession, whole: &Session, position: Position) -> Pos
     }
 }
 
-/// Opens a session as it was before parts of it were pruned; `None` if nothing was.
+/// Opens a session as it was before parts of it were pruned. `None` if nothing was pruned.
 pub fn open_with_pruned(
     path: &Path,
     options: LoadOptions,

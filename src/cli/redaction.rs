@@ -1,4 +1,4 @@
-//! What `redact` and `export --redact` remove: their shared options, and the check of the result.
+//! The options that `redact` and `export --redact` share, and the check that no secret is left.
 
 use super::given;
 use super::open::Input;
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How to replace a session by its redacted copy. Only commands that keep what they take out rewrite
-/// a session in place.
+/// The hint for replacing a session by its redacted copy. `redact` does not do that: a command
+/// rewrites a session in place only if it keeps what it removes.
 pub const REPLACE_SESSION_HINT: &str = "a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned";
 
 /// What to remove besides the secrets that are found by their shape.
@@ -37,7 +37,7 @@ pub struct RedactionArgs {
 }
 
 impl RedactionArgs {
-    /// Returns the redactor for a session, which removes these values, too.
+    /// Returns the redactor for a session. In addition to recognized secrets, it removes `values`.
     pub fn new_redactor(
         &self,
         session: &Input,
@@ -46,7 +46,7 @@ impl RedactionArgs {
     ) -> Result<Redactor, Failure> {
         let cwd = session.read_header()?.cwd.map(|cwd| cwd.to_string());
         let people = if self.paths {
-            // This user, and the one of the session.
+            // The home directories of this user, and of the user who recorded the session.
             let homes = [
                 ui.home(),
                 cwd.as_deref().and_then(find_home).map(str::to_owned),
@@ -58,7 +58,8 @@ impl RedactionArgs {
         Ok(Redactor::new(values, people, self.keep_images))
     }
 
-    /// Returns the values in the named files. None of them may be standard input if a session is.
+    /// Reads the secret values in the files of the options. None of the files may be standard input
+    /// if the session is.
     pub fn read_values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<SecretValue>, Failure> {
         let mut all_values = Vec::new();
         for path in &self.env_file {
@@ -87,7 +88,7 @@ impl RedactionArgs {
     }
 }
 
-/// Reads a file that an option names; `-` is standard input, unless the session is.
+/// Reads a file given by an option. `-` is standard input, unless the session is.
 fn read_secrets_argument(path: &Path, session: &Input, ui: &mut Ui) -> Result<Vec<u8>, Failure> {
     let (_name, content) = given::read_argument(
         path,
@@ -99,7 +100,7 @@ fn read_secrets_argument(path: &Path, session: &Input, ui: &mut Ui) -> Result<Ve
     Ok(content)
 }
 
-/// Fails if any secret is left, so that the new file is discarded.
+/// Fails if a secret is left: then the new file is discarded.
 pub fn refuse_leftovers(is_any_left: bool) -> io::Result<()> {
     if is_any_left {
         Err(io::Error::other("a secret is left"))
@@ -108,7 +109,7 @@ pub fn refuse_leftovers(is_any_left: bool) -> io::Result<()> {
     }
 }
 
-/// Returns a copy of a session without its secrets, after checking that none is left in it.
+/// Returns a copy of a session without its secrets. Fails if a found secret is left in the copy.
 pub fn redact_to_copy(
     session: &Input,
     redactor: &mut Redactor,
@@ -125,7 +126,8 @@ pub fn redact_to_copy(
     Ok((copy, report))
 }
 
-/// Fails with the places if any secret is left in the copy of a session.
+/// Fails if any secret is left in the copy of a session. The failure has the place of the first
+/// one.
 pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Failure> {
     let Some(first) = left.first() else {
         return Ok(());
@@ -144,7 +146,8 @@ pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Fai
     ))
 }
 
-/// Returns the end of a list of which only the first item is named; nothing if that is all.
+/// Returns the end of a list whose first item was named, such as ` and 3 more`. Returns an empty
+/// text for 0.
 fn and_more(count: usize) -> String {
     if count == 0 {
         String::new()
@@ -153,7 +156,7 @@ fn and_more(count: usize) -> String {
     }
 }
 
-/// Returns the field of a secret, for messages.
+/// Returns the field that contains a secret, for messages.
 pub fn describe_place(found: &FoundSecret) -> String {
     if found.secret.field.is_empty() {
         "malformed line".into()
@@ -164,24 +167,24 @@ pub fn describe_place(found: &FoundSecret) -> String {
 
 /// The secrets that were removed from a session before its export.
 pub struct RemovedSecrets {
-    /// What was removed from it.
+    /// The report of the session's own secrets.
     pub report: RedactionReport,
-    /// The secrets of the session, and those of its sub-agents.
+    /// The secrets of the session and, after [`RemovedSecrets::merge`], of its sub-agents.
     pub secrets: Vec<SecretValue>,
-    /// The place of each secret, with the same indexes as `secrets`.
+    /// The first place of each secret, with the same indexes as `secrets`.
     first_places: Vec<FirstPlace>,
 }
 
-/// Where a secret was found first.
+/// The first place of a secret.
 struct FirstPlace {
-    /// The session, or that of a sub-agent.
+    /// The name of the session that contains the secret: the session itself or that of a sub-agent.
     session_name: String,
-    /// `None` if no place has the placeholder of the secret.
+    /// The place; `None` if no place in the report has the placeholder of the secret.
     found: Option<FoundSecret>,
 }
 
 impl RemovedSecrets {
-    /// Returns the session without its secrets.
+    /// Removes the secrets from a session. Returns the redacted input, and the removed secrets.
     pub fn remove_from(
         input: Input,
         args: &RedactionArgs,
@@ -213,14 +216,14 @@ impl RemovedSecrets {
         Ok((input.with_copy(copy), removed))
     }
 
-    /// Adds the secrets that were removed from the session of a sub-agent.
+    /// Adds the secrets that were removed from another session, for example that of a sub-agent.
     pub fn merge(&mut self, of_agent: RemovedSecrets) {
         self.secrets.extend(of_agent.secrets);
         self.first_places.extend(of_agent.first_places);
     }
 
-    /// Fails if a secret is left in the export, with the place where the session has the first of
-    /// them. `left_secrets` are indexes of [`RemovedSecrets::secrets`].
+    /// Fails if a secret is left in the export. The failure has the first place of the first such
+    /// secret in the session. `left_secrets` are indexes into [`RemovedSecrets::secrets`].
     pub fn refuse_left_in_export(
         &self,
         left_secrets: &BTreeSet<usize>,
@@ -253,7 +256,7 @@ impl RemovedSecrets {
     }
 }
 
-/// Prints a line on standard error for each secret whose text remains where it may be ordinary.
+/// Warns of each secret whose text also occurs, and remains, where it is probably an ordinary word.
 fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
     let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for found in &report.kept_ordinary {
@@ -274,7 +277,7 @@ fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
 /// The maximum number of places to list.
 const MOST_PLACES: usize = 5;
 
-/// Returns the first places of a list, and how many more there are.
+/// Joins the first items of a list, followed by the number of the others.
 pub fn join_first_few(mut places: Vec<String>) -> String {
     let more = places.len().saturating_sub(MOST_PLACES);
     places.truncate(MOST_PLACES);
@@ -284,16 +287,18 @@ pub fn join_first_few(mut places: Vec<String>) -> String {
     places.join(", ")
 }
 
-/// What became of the secrets that a report counts.
+/// Whether the reported secrets were removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretsOutcome {
-    /// They were only looked for.
+    /// The secrets were only searched for.
     Found,
-    /// The copy or the document has placeholders in their place. The session still has them.
+    /// Placeholders replace the secrets in the copy or the document. The session itself still has
+    /// them.
     LeftOut,
 }
 
-/// Prints a line on standard error with the secrets that were found, by kind.
+/// Prints the numbers of found secrets by kind, as a line on standard error. Further lines have the
+/// numbers of parts that are kept.
 pub fn report_redaction(
     report: &RedactionReport,
     session: &Input,
@@ -338,8 +343,8 @@ pub fn report_redaction(
     }
 }
 
-/// Adds what was found to a row: the number of secrets of each kind, and of what cannot be
-/// searched.
+/// Adds the counts of a report to a row of JSON: the number of secrets of each kind, and the
+/// numbers of parts that cannot be searched or are kept.
 pub fn add_counts(row: Object, report: &RedactionReport) -> Object {
     let mut kinds = Object::new();
     for (kind, count) in report.count_by_kind() {

@@ -1,8 +1,8 @@
-//! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
+//! `--renderer TYPE=CMD`: commands that convert the custom entries of an extension into Markdown.
 //!
-//! A command is started once. It receives the entries as JSON lines on standard input and replies
-//! with lines `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no
-//! renderer. If the command fails, a warning is printed, and all of its entries are shown that way.
+//! Each command runs once. It gets the entries as JSON lines on standard input, and replies with
+//! lines `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no renderer. If
+//! the command fails, there is a warning, and all of its entries are shown in that way.
 
 use super::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -29,14 +29,14 @@ pub struct RendererArgs {
     pub renderers: Vec<Renderer>,
 }
 
-/// A renderer and the type of entries that it renders.
+/// A renderer, and the type of the custom entries that it renders.
 #[derive(Clone, Debug)]
 pub struct Renderer {
     custom_type: String,
     command: String,
 }
 
-/// Parses `TYPE=COMMAND`, the value of `--renderer`. The command may have more `=`.
+/// Parses `TYPE=COMMAND`, the value of `--renderer`. The command itself may contain `=`.
 fn parse_renderer(text: &str) -> Result<Renderer, String> {
     let usage = "give a custom type and a command, as in todo='jq …'";
     let (custom_type, command) = text.split_once('=').ok_or(usage)?;
@@ -50,8 +50,9 @@ fn parse_renderer(text: &str) -> Result<Renderer, String> {
 }
 
 impl RendererArgs {
-    /// Returns the Markdown of the entries for which a renderer replied. A renderer without entries
-    /// of its type is not run. One that fails is reported, and leaves its entries out.
+    /// Runs the renderers, and returns their Markdown for each entry that has a reply. A renderer
+    /// without entries of its type is not run. If a renderer fails, there is a warning, and its
+    /// entries are left out.
     pub fn render(
         &self,
         open: &OpenSession,
@@ -78,7 +79,8 @@ impl RendererArgs {
         Ok(rendered)
     }
 
-    /// Does the same as [`RendererArgs::render`], with each text on one line, for rows.
+    /// Renders entries as [`RendererArgs::render`] does, and joins the lines of each text, for
+    /// rows.
     pub fn render_rows(
         &self,
         open: &OpenSession,
@@ -92,17 +94,17 @@ impl RendererArgs {
     }
 }
 
-/// The standard input of a renderer.
+/// The input of a renderer.
 #[derive(Default)]
 struct RendererInput {
-    /// The lines of the entries to render.
+    /// The lines of the entries to render, for standard input.
     lines: Vec<u8>,
-    /// These entries. An answer for another one is refused.
+    /// The same entries. A reply for any other entry is refused.
     requested: HashSet<EntryIx>,
 }
 
 impl Renderer {
-    /// Runs the command, and returns the Markdown that it replied for each entry.
+    /// Runs the command, and returns its Markdown for each entry with a reply.
     fn run(
         &self,
         open: &OpenSession,
@@ -123,7 +125,7 @@ impl Renderer {
         parse_answers(&output, &open.session, &input.requested).map_err(|what| shell.failure(&what))
     }
 
-    /// Returns the input of the command: those of the entries whose type it renders.
+    /// Returns the input of the command: the entries among `custom` whose type it renders.
     fn build_input(
         &self,
         open: &OpenSession,
@@ -141,8 +143,8 @@ impl Renderer {
         Ok(input)
     }
 
-    /// Adds the line of an entry to the input if this renders its custom type. That is a member of
-    /// the entry, or of its message. Returns whether the line was added.
+    /// Adds the line of an entry to the input, if the entry has the type that this renders. The
+    /// type is a member of the entry, or of its message. Returns whether the line was added.
     fn add_entry(&self, line: &[u8], lines: &mut Vec<u8>) -> bool {
         let entry = Raw::from_checked(line.trim_ascii());
         let in_message = entry
@@ -167,11 +169,11 @@ fn is_custom_entry(session: &Session, ix: EntryIx) -> bool {
     is_message || matches!(entry.kind, Kind::Custom | Kind::CustomMessage)
 }
 
-/// Reads the output of a renderer: JSON lines with the id of an entry and its Markdown. Each entry
-/// must be one of those that the renderer was asked for.
+/// Parses the output of a renderer: JSON lines, each with the id of an entry and its Markdown. The
+/// entry must be one that the renderer received.
 ///
 /// # Errors
-/// What is wrong with the output, for [`ShellCommand::failure`].
+/// A description of the problem, for [`ShellCommand::failure`].
 fn parse_answers(
     output: &[u8],
     session: &Session,

@@ -1,5 +1,5 @@
-//! Opens the files of other agents, and with a rollout of Codex those that belong to it: the other
-//! rollouts of its thread, and the base from which it was forked.
+//! Opens the files of other agents. A file of Codex, a rollout, is opened together with the other
+//! rollouts of its thread, and with the bases from which the thread was forked.
 
 use crate::cli::opencode;
 use crate::cli::output::{Failure, to_visible};
@@ -9,13 +9,13 @@ use pisess_store::{self as store, FoundFile, Opened, Reach, ReadAt, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Opens a file of another agent. Codex compresses older rollouts: such a file is decompressed, in
-/// memory up to a limit, and beyond that in a temporary file.
+/// Opens a file of another agent. Codex compresses old rollouts: such a file is decompressed into
+/// memory or, beyond a limit, into a temporary file.
 pub fn open_source(path: &Path) -> Result<Opened, StoreError> {
     store::open(path, begins_as_foreign)
 }
 
-/// Finds out which agent wrote a file: `None` if it was none of the other agents.
+/// Detects which agent wrote a file. `None` if none of the other agents did.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -25,15 +25,16 @@ pub fn detect_file(path: &Path) -> Result<Option<Origin>, Failure> {
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
 }
 
-/// Whether the first bytes of a file contain a line of another agent.
+/// Whether the start of a file contains a line of another agent.
 fn begins_as_foreign(start: &[u8]) -> bool {
     matches!(Origin::detect(&start.to_vec()), Ok(Some(_)))
 }
 
-/// The directories of Codex that have rollouts.
+/// The directories of Codex that contain rollouts.
 const STORE_FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
 
-/// The rollouts that were found. Each store is searched once, when a file of it is opened.
+/// A cache of the rollouts in each store. A store is searched once, when the first of its files is
+/// opened.
 #[derive(Default)]
 pub struct Rollouts {
     by_store: Mutex<HashMap<PathBuf, Arc<Vec<Rollout>>>>,
@@ -45,20 +46,20 @@ struct Rollout {
     path: PathBuf,
 }
 
-/// What precedes the first rollout of a thread.
+/// A part of another thread that precedes the first rollout of a thread.
 struct Inherited {
     file: Opened,
-    /// The number of its bytes that the thread inherits.
+    /// The number of bytes of the file that the thread inherits.
     end: u64,
     rollout_id: String,
 }
 
 impl Rollouts {
-    /// Opens the source that a file belongs to.
+    /// Opens the source to which a file belongs, as one sequence of lines.
     ///
     /// # Errors
-    /// If one of its files cannot be read. A base that is missing or too short is left out, with
-    /// those before it; the import reports this.
+    /// If one of the source's files cannot be read. A base that is missing or too short is no
+    /// error: it is left out together with the bases before it, and the import reports that.
     pub fn open(&self, path: &Path) -> Result<JoinedSource, Failure> {
         let file = open_source(path)?;
         let Some(name) = RolloutName::parse(path) else {
@@ -87,8 +88,9 @@ impl Rollouts {
         Ok(source)
     }
 
-    /// Returns the session that started the one in a file as a sub-agent, if it is in the same
-    /// store: of Codex, the last rollout of the thread; of OpenCode, the file beside it.
+    /// Returns the session that started the sub-agent in `file`. `id` is the id of that session. In
+    /// Codex, it is the last rollout of the thread `id`; in OpenCode, it is a file beside `file`.
+    /// `None` if it is not in the same store.
     pub fn find_owner(&self, file: &Path, id: &str) -> Option<PathBuf> {
         let beside = file.with_file_name(format!("{id}.json"));
         if beside.is_file() {
@@ -97,7 +99,7 @@ impl Rollouts {
         self.find_last_of_thread(file, id)
     }
 
-    /// Returns the last rollout of a thread, if it is in the same store as a file.
+    /// Returns the last rollout of a thread in the store of `file`; `None` if there is none.
     fn find_last_of_thread(&self, file: &Path, thread: &str) -> Option<PathBuf> {
         let stored = self.find_near(file);
         let mut rollouts: Vec<Rollout> = stored
@@ -109,8 +111,8 @@ impl Rollouts {
         find_last_readable(&rollouts).map(|last| last.path.clone())
     }
 
-    /// Returns the rollouts in the store of a file; without a store, those in its directory. Each
-    /// place is searched once: others wait for the thread that searches.
+    /// Returns the rollouts in the store of a file. If the file is in no store, returns those in
+    /// its directory. Each place is searched only once; other threads wait for that search.
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
         let store_folder = path.ancestors().find(|folder| {
             let name = folder.file_name().unwrap_or_default();
@@ -128,7 +130,7 @@ impl Rollouts {
             folders.retain(|folder| folder.is_dir());
             store::find(&folders, Reach::Whole)
         } else {
-            // `find` takes an empty path for none.
+            // `store::find` ignores an empty path, so the current directory is `.`.
             let folder = Path::new(".").join(place);
             store::find(&[folder], Reach::Own)
         };
@@ -147,7 +149,8 @@ impl Rollouts {
     }
 }
 
-/// Opens a source that is one file; one that is a single object is converted to lines.
+/// Opens a source that consists of one file. A file with a single JSON object is converted to
+/// lines.
 fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
     let stored_session = opencode::read_storage(&file, path)?;
     let document = match &stored_session {
@@ -159,8 +162,9 @@ fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
     Ok(document.unwrap_or_else(|| JoinedSource::single(Box::new(file))))
 }
 
-/// Returns the rollouts of the thread of a given one, in the order in which they were written. If a
-/// rollout was copied, as into an archive, the given file or the first one found counts.
+/// Returns the rollouts of the thread of `given`, in the order in which they were written. If there
+/// are copies of a rollout, for example in an archive, only one counts: the given file, or else the
+/// first one found.
 fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     let mut thread = vec![given];
     for rollout in stored {
@@ -175,8 +179,8 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     thread
 }
 
-/// Opens the rollouts from which a thread was forked: `base`, the base of that, and so on, as far
-/// as each is there and long enough. Returns them with the oldest first.
+/// Opens the rollouts from which a thread was forked: `base`, the base of that thread, and so on.
+/// Stops at a base that is missing or too short. The oldest is first in the result.
 fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
     let mut inherited = Vec::new();
     let mut seen = HashSet::default();
@@ -190,7 +194,7 @@ fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherite
         };
         let file = open_source(&rollout.path)?;
         let is_long_enough = base.end <= file.len();
-        // A cycle of bases ends, too.
+        // Bases that form a cycle end here, too.
         if !is_long_enough || !seen.insert(base.rollout.clone()) {
             break;
         }
@@ -210,8 +214,8 @@ fn read_base(file: &Opened, path: &Path) -> Result<Option<HistoryBase>, Failure>
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
 }
 
-/// Leaves out the rollouts of a thread that are continued by others among the files, because the
-/// last one stands for the thread. Files that the user named are kept.
+/// Keeps only the last rollout of each thread, because it represents the whole thread. Files that
+/// the user named are kept as well.
 pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     drop_compressed_copies(files);
     let mut threads: HashMap<String, Vec<Rollout>> = HashMap::default();
@@ -240,8 +244,8 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     });
 }
 
-/// Leaves out compressed files that are there uncompressed, too: Codex was interrupted between
-/// writing the one and removing the other.
+/// Removes compressed files that also exist uncompressed. Codex leaves both if it is interrupted
+/// after writing the one, and before removing the other.
 fn drop_compressed_copies(files: &mut Vec<FoundFile>) {
     let mut plain_paths = HashSet::default();
     for file in files.iter() {
@@ -253,8 +257,8 @@ fn drop_compressed_copies(files: &mut Vec<FoundFile>) {
     });
 }
 
-/// Returns the last rollout of a thread that begins as one: a crash may leave an empty file. If
-/// none does, the last one is returned. A single rollout is not read.
+/// Returns the last rollout of a thread that begins like a rollout, because a crash may leave an
+/// empty file. If none does, returns the last one. A single rollout is returned without reading it.
 fn find_last_readable(in_order: &[Rollout]) -> Option<&Rollout> {
     let last = in_order.last()?;
     if in_order.len() == 1 {

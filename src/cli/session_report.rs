@@ -1,4 +1,4 @@
-//! Reports on standard error of which session a command made, found or chose: by its title and id.
+//! Reports the session that a command created, found or chose, with its title and id.
 
 use super::ids::Ids;
 use super::locate::SessionStores;
@@ -10,8 +10,8 @@ use crate::ops::list::ListedSession;
 use pisess_store::{Disk, OnDisk};
 use std::path::Path;
 
-/// Reports a session that the command line does not name by a path. `how` begins the report:
-/// `chose`, `last is`.
+/// Reports a session that the user did not name by its path. `how` begins the report, for example
+/// `chose` or `last is`.
 pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
     let Some(session) = read_for_list(path) else {
         ui.print_status(&format!("{how} {}", path.display()));
@@ -20,7 +20,7 @@ pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure
     report_listed(how, &session, ui)
 }
 
-/// Reports a session that was read, as [`report_session`] does.
+/// Reports a session that has been read, as [`report_session`] does.
 pub fn report_listed(how: &str, session: &ListedSession, ui: &mut Ui) -> Result<(), Failure> {
     let id = session.id.to_string_lossy();
     let id = id_suffix(&id, ID_SUFFIX_LEN);
@@ -30,9 +30,11 @@ pub fn report_listed(how: &str, session: &ListedSession, ui: &mut Ui) -> Result<
     Ok(())
 }
 
-/// Reports the title and the id of a session that was made, and how to continue it. `how` begins
-/// the report: `imported`, `forked`. The answer on standard output is its path, for other programs;
-/// so nothing is reported unless standard error is a terminal.
+/// Reports a new session, with its id, its title and the command that continues it. `how` begins
+/// the report, for example `imported` or `forked`.
+///
+/// Standard output has the path, for other programs. This report is for people, so it is printed
+/// only if standard error is a terminal.
 pub fn report_new_session(how: &str, path: &Path, ui: &mut Ui) {
     if ui.is_quiet() || !ui.stderr_is_terminal() {
         return;
@@ -47,7 +49,7 @@ pub fn report_new_session(how: &str, path: &Path, ui: &mut Ui) {
     ui.print_status(&format!("`pisess resume {argument}` continues it"));
 }
 
-/// Prints a report on one row of the terminal.
+/// Prints a report, truncated to one row of the terminal.
 fn print_row(report: &str, ui: &mut Ui) {
     let mut row = report.to_owned();
     if let Some(width) = ui.row_width() {
@@ -57,8 +59,8 @@ fn print_row(report: &str, ui: &mut Ui) {
     ui.print_status(&row);
 }
 
-/// Returns the id of a session if that names it; otherwise, such as for a file in no store, its
-/// path.
+/// Returns the argument of `pisess resume` for a session: its id if that identifies it, otherwise
+/// its path. The id does not identify a file that is in no store.
 fn resume_argument(path: &Path, id: &str, ui: &Ui) -> String {
     let found = SessionStores::locate(ui).find_by_name(id);
     let names_it =

@@ -1,4 +1,4 @@
-//! Reads the sessions given by arguments: files, directories, or the agents' stores.
+//! Reads the sessions given by arguments: in files, in directories, or in the agents' stores.
 
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
@@ -15,10 +15,10 @@ use pisess_store::{FoundFile, modified_ms};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Printed if no session belongs to the current directory and no other place to look is given.
+/// The warning if the current directory has no sessions, and no other place is given.
 pub const NO_SESSIONS_HERE: &str = "no sessions of this directory (hint: --all reads all projects)";
 
-/// Printed if there is no session in any store.
+/// The warning if no store has a session.
 pub const NO_SESSIONS_ANYWHERE: &str = "no sessions in the stores of pi and oh-my-pi (hint: `pisess help sessions` says where they are)";
 
 /// The sessions to read.
@@ -55,7 +55,7 @@ impl PathsArgs {
         self.files || self.null
     }
 
-    /// Appends a path: escaped and on a line, or as it is and followed by a NUL byte.
+    /// Appends a path: as an escaped line; with `-0`, unescaped and followed by a NUL byte.
     pub fn push_path(self, path: &Path, style: Style, links: &Links, out: &mut Vec<u8>) {
         if self.null {
             out.extend_from_slice(path.as_os_str().as_encoded_bytes());
@@ -68,24 +68,24 @@ impl PathsArgs {
     }
 }
 
-/// The sessions found; none has been read yet.
+/// Sessions that were found, and are still to be read.
 pub struct SessionsToRead {
     files: Vec<FoundFile>,
-    /// The sub-agents among all that were found.
+    /// All sub-agents that were found, even if their sessions are not to be read.
     pub sub_agents: SubAgents,
-    /// The exit code, unless reading fails.
+    /// The worst exit code of failures to find sessions.
     worst_exit: Exit,
-    /// Whether none was found, which has been reported.
+    /// Whether no session was found. If so, that has been reported.
     pub found_none: bool,
-    /// Whether a single session was given, so that its path need not be printed with each row.
+    /// Whether the user named a single session. Then rows need not repeat its path.
     pub is_single: bool,
-    /// Where they were found, to find new ones later; `None` for standard input.
+    /// The scope of the sessions, in which new ones may appear later; `None` for standard input.
     pub scope: Option<Scope>,
 }
 
 impl SessionsArgs {
-    /// Finds the sessions, without files last modified before the period. Reports paths that cannot
-    /// be searched, and continues.
+    /// Finds the sessions, leaving out files last modified before the period. A path that cannot be
+    /// searched is reported, and the others are searched.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let stores = SessionStores::locate(ui);
@@ -113,11 +113,12 @@ impl SessionsArgs {
             ui.warn(NO_SESSIONS_HERE);
         }
 
-        // Of all that were found: also the sub-agents of sessions that are too old to be read.
+        // All found files count, because a sub-agent's session may be read although its owner's is
+        // too old.
         let sub_agents = SubAgents::from_files(&found);
         let mut files = Vec::new();
         for file in found {
-            // A file that was named is read in any case.
+            // A named file is read in any case.
             if file.named || may_have_entries_since(&file.path, period.from) {
                 files.push(file);
             }
@@ -141,7 +142,7 @@ impl SessionsArgs {
         self.paths.iter().any(|path| path == Path::new("-"))
     }
 
-    /// Refuses standard input together with paths, and `--all` together with either.
+    /// Refuses standard input together with paths, and `--all` together with any SESSION.
     fn refuse_conflicts(&self) -> Result<(), Failure> {
         if self.reads_stdin() && self.paths.len() > 1 {
             let failure = Failure::usage_error("standard input cannot be combined with paths");
@@ -156,7 +157,7 @@ impl SessionsArgs {
 }
 
 impl SessionsToRead {
-    /// Returns files to read that were found otherwise than by arguments.
+    /// Returns sessions to read from files that were not found by arguments.
     pub fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
         SessionsToRead {
             sub_agents: SubAgents::from_files(&files),
@@ -168,33 +169,35 @@ impl SessionsToRead {
         }
     }
 
-    /// Adds files, after those that were found.
+    /// Adds files after those that were found before.
     pub fn add_files(&mut self, files: Vec<FoundFile>) {
         self.found_none &= files.is_empty();
         self.files.extend(files);
         self.sub_agents = SubAgents::from_files(&self.files);
     }
 
-    /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the
-    /// sub-agents' directory, the copy that is read first is then the one that counts correctly.
+    /// Puts sessions with sub-agents first. A fork may have copied the result of a sub-agent
+    /// without the sub-agent's session. Of such copies, the first one read is counted, so it should
+    /// be the one with the sub-agent.
     pub fn sort_agents_first(&mut self) {
         let agents = &self.sub_agents;
         self.files
             .sort_by_key(|file| !agents.has_agents_of(&file.path));
     }
 
-    /// Puts the sessions that changed last first.
+    /// Puts the sessions whose files changed last first.
     pub fn sort_newest_first(&mut self) {
         self.files
             .sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }
 
-    /// Reads the sessions on all processors with `work`, and passes the results to `take` in the
-    /// order of the files. Sessions whose last line is incomplete are reported at the end.
+    /// Calls `work` for all sessions on all processors, and passes the results to `take` in the
+    /// order of the files. Sessions with an incomplete last line are reported at the end. Returns
+    /// the worst exit code of the reported failures.
     ///
-    /// A failure of the only session is returned. Of several sessions, one that the user named is
-    /// reported as a failure, and raises the exit code that is returned; one that a search found is
-    /// only warned of, or passed over if it is the transcript of a run and no session.
+    /// A failure of the only session is returned. Among several sessions, a failure of a named one
+    /// is reported. For a session that a search found, there is only a warning; the transcript of a
+    /// sub-agent is skipped silently.
     pub fn read_all<T: Send>(
         self,
         ui: &mut Ui,
@@ -254,9 +257,9 @@ impl SessionsToRead {
     }
 }
 
-/// Opens the session that is read alone, before the workers start: standard input, because it can
-/// be read only once, and a file, because its size decides whether there is a bar. Returns `None`
-/// for a file that cannot be opened. A worker tries again, and reports the failure.
+/// Opens the only session before the workers start. Standard input must be opened once and for all;
+/// the size of a file decides whether there is a progress bar. Returns `None` for a file that
+/// cannot be opened: a worker tries again, and reports the failure.
 fn open_only_session(
     path: &Path,
     is_stdout: &dyn Fn(&File) -> bool,
@@ -268,8 +271,8 @@ fn open_only_session(
     Ok(Input::open_path_to_read(path, &Rollouts::default(), is_stdout).ok())
 }
 
-/// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed
-/// if there is no time, or if the file's is unknown.
+/// Whether a file was modified at `since` (in milliseconds since 1970) or later. Returns true
+/// without `since`, and if the modification time is unknown.
 fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
     let Some(since) = since else {
         return true;
@@ -280,7 +283,8 @@ fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
     }
 }
 
-/// Returns the result of `work` for a session, and whether its last line is incomplete.
+/// Returns the result of `work` for a session, and whether the last line of the session is
+/// incomplete.
 fn work_and_check_tail<T>(
     path: &Path,
     input: &Input,
@@ -290,7 +294,7 @@ fn work_and_check_tail<T>(
     Ok((value, is_torn(input.source()).unwrap_or(false)))
 }
 
-/// Reports the sessions whose last line is incomplete.
+/// Warns of sessions whose last line is incomplete.
 pub fn warn_torn(paths: &[PathBuf], ui: &mut Ui) {
     match paths {
         [] => {}

@@ -1,39 +1,39 @@
-//! What became of a session that `archive`, `migrate` or `relocate` changes.
+//! The results for sessions that `archive`, `migrate` or `relocate` changes.
 
 use super::output::{Failure, Ui};
 use crate::format::format_count;
 use serde::Serialize;
 
-/// What became of a session.
+/// The result for one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// There is nothing to do.
+    /// There was nothing to do.
     Current,
-    /// It has an older version, and was not changed.
+    /// The session has an older version, and was not changed.
     Outdated,
-    /// With `-n`: it would be moved or deleted.
+    /// With `-n`, the session or its archive would be changed, moved or deleted.
     Planned,
     Migrated,
     Moved,
     Archived,
     Restored,
-    /// Its archive is deleted.
+    /// The archive of the session was deleted.
     Deleted,
-    /// It is what and where it was.
+    /// The session is unchanged, because the command failed.
     Failed,
 }
 
 impl Status {
-    /// Returns its name as JSON.
+    /// Returns the name of the status as JSON.
     pub fn to_json(self) -> Vec<u8> {
         serde_json::to_vec(&self).expect("a name can be written")
     }
 }
 
-/// Warns of sessions that were left as they are, because an agent may still write to them. They
-/// were found in a directory, so that the user did not ask for any of them: only the first is
-/// named, with the number of the others.
+/// Warns of sessions that were skipped because an agent may still write to them. The user named
+/// only their directory, and none of them. So the warning has only the first one, and the number of
+/// the others.
 pub fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
     let Some((first, others)) = skipped.split_first() else {
         return;

@@ -1,4 +1,4 @@
-//! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
+//! The sources of a summary: the text of an option, a hook, a summarizer, or the built-in extract.
 
 use super::given::read_text;
 use super::hook::{HookAnswer, HookArgs};
@@ -50,10 +50,11 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: that of an option as it is (`given`), else that of a hook, else
-/// one with the text that `make_text` returns. (The hook is called even if an option gives the
-/// text, because it may cancel, or choose the cut or the label.) A summary without details of its
-/// own gets `details`, those of the agent.
+/// Returns the summary to store: `given` by an option, else `from_hook`, else a new one with the
+/// text of `make_text`. A summary without details gets `details`, those of the agent.
+///
+/// The hook is called even if an option gives the text, because it may cancel the operation, or
+/// choose the cut or the label.
 pub fn resolve_summary(
     given: Option<Summary>,
     from_hook: Option<Summary>,
@@ -79,15 +80,15 @@ fn summary_from_text(text: Text<'static>) -> Summary {
     }
 }
 
-/// Starts to compile the rules for secrets, which a built-in summary needs when the session is
-/// loaded.
+/// Starts to compile the rules for secrets in another thread, while the session is loaded. The
+/// built-in summary needs these rules.
 pub fn start_compiling_rules() {
-    // If no thread can be started, the summary compiles them.
+    // If no thread can be started, the rules are compiled when they are needed.
     drop(thread::Builder::new().spawn(redact::compile_rules));
 }
 
-/// Returns the built-in summary of these messages. Its placeholders are those of a copy that
-/// `redact` writes.
+/// Returns the built-in summary of messages. Its placeholders for secrets have the same numbers as
+/// in a copy that `redact` writes.
 pub fn extract_summary(
     open: &OpenSession,
     material: &SummaryInput,
@@ -104,7 +105,7 @@ pub fn extract_summary(
         return Ok(summary);
     }
 
-    // The placeholders get the numbers that they have in a redacted copy of the whole session.
+    // The numbers of placeholders depend on all secrets of the session, so these are counted first.
     let mut redactor = Redactor::default();
     let numbering = number_secrets(open.input.source(), &mut redactor, workers);
     open.input.map_read_error(numbering)?;
@@ -112,7 +113,8 @@ pub fn extract_summary(
 }
 
 impl SummaryArgs {
-    /// Returns the summary given by an option, if any. It is read before anything is locked.
+    /// Returns the summary whose text an option gives; `None` if no option does. This is called
+    /// before the session is locked, because it may read standard input.
     pub fn read_given_summary(
         &self,
         session: &Input,
@@ -136,12 +138,12 @@ impl SummaryArgs {
         Ok(Some(summary_from_text(Text::from(text))))
     }
 
-    /// Whether an option gives the text.
+    /// Whether an option gives the text of the summary.
     pub fn has_given_text(&self) -> bool {
         self.summary.is_some() || self.summary_file.is_some()
     }
 
-    /// Whether any option implies that a summary is wanted.
+    /// Whether an option implies that the user wants a summary.
     pub fn wants_summary(&self) -> bool {
         self.has_given_text()
             || self.summarizer.is_some()
@@ -149,7 +151,7 @@ impl SummaryArgs {
             || self.prompt
     }
 
-    /// Applies the instructions of a hook's reply.
+    /// Replaces the instructions by those in a hook's reply, if it has any.
     pub fn apply_answer(&mut self, answer: &HookAnswer) {
         if answer.instructions.is_some() {
             self.instructions.clone_from(&answer.instructions);
@@ -159,7 +161,7 @@ impl SummaryArgs {
             .unwrap_or(self.replace_instructions);
     }
 
-    /// Returns the instructions for a prompt.
+    /// Returns the custom instructions for a prompt.
     pub fn prompt_instructions<'a>(&'a self) -> Instructions<'a> {
         Instructions {
             text: self.instructions.as_deref().map(Text::from),
@@ -167,8 +169,8 @@ impl SummaryArgs {
         }
     }
 
-    /// Returns the summarizer: that of the option, else that of the environment. Without one, the
-    /// summary is the built-in one.
+    /// Returns the summarizer given by the option, else by the environment. `None` if there is
+    /// neither: then the summary is the built-in one.
     pub fn summarizer_command(&self, input: &Input, ui: &Ui) -> Option<ShellCommand> {
         ShellCommand::from_option_or_env(
             &input.name,
@@ -181,11 +183,11 @@ impl SummaryArgs {
     }
 }
 
-/// Runs the summarizer on one prompt, and returns its output without white space around it. Bytes
-/// that are not UTF-8 become replacement characters, because a session is text.
+/// Runs the summarizer on a prompt, and returns its output without surrounding white space. Invalid
+/// UTF-8 becomes replacement characters, because a session is text.
 ///
 /// # Errors
-/// If it cannot be run, fails, or prints nothing but white space.
+/// If the summarizer cannot be run, fails, or prints only white space.
 pub fn run_summarizer(
     shell: &ShellCommand,
     prompt: Vec<u8>,

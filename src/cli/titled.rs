@@ -1,7 +1,7 @@
-//! Sessions by words of their titles, as `list` shows them, or of their first messages.
+//! Finds sessions by words of their titles, as `list` shows these, or of their first messages.
 //!
-//! A title is not chosen to identify a session, so only commands that leave existing sessions as
-//! they are take the session whose title has the words. Commands that change a session suggest it.
+//! A title is not chosen to identify a session. So only commands that leave existing sessions
+//! unchanged accept such words. Commands that change a session only suggest the session.
 
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, session_row, shown_title};
@@ -15,27 +15,27 @@ use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-/// The longest of the words must have this many characters, so that a mistyped option or number
-/// selects no session.
+/// The minimum length of the longest word, in characters. Without it, a mistyped option or number
+/// could select a session.
 const MIN_LONGEST_WORD: usize = 3;
-/// The maximum number of sessions in a message.
+/// The maximum number of sessions listed in a message.
 const MAX_ROWS: usize = 8;
 
-/// Returns the session in whose title or first message each of the words begins a word, and reports
-/// which session it is. `failure` is returned if there is none.
+/// Returns the session whose title or first message has the words, and reports the session. Returns
+/// `failure` if there is none.
 ///
 /// # Errors
-/// If no title has them, or if those of several sessions do.
+/// If no session has the words, or if several do.
 pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let sessions = find_by_title(words, ui);
     require_one_title(words, &sessions, failure, ui)
 }
 
-/// Returns the only session whose title has the words, and reports which session it is. `failure`
-/// is returned if there is none.
+/// Returns the only session in `sessions`, which are those whose titles have the words, and reports
+/// it. Returns `failure` if there is none.
 ///
 /// # Errors
-/// If there are several.
+/// If there are none or several.
 pub fn require_one_title(
     words: &str,
     sessions: &[ListedSession],
@@ -62,8 +62,8 @@ pub fn require_one_title(
     }
 }
 
-/// Returns the failure of a name that no session has, with the sessions whose titles have its
-/// words.
+/// Adds suggestions to the failure for an unknown name: sessions whose titles have the words of the
+/// name.
 pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
     let sessions = find_by_title(words, ui);
     match &sessions[..] {
@@ -79,8 +79,8 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
     }
 }
 
-/// Returns the sessions whose titles have all of the words: those of the current project or, if
-/// there are none, those of all projects.
+/// Returns the sessions whose titles have all of the words: those of the current project or, if it
+/// has none, those of all projects.
 pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
     let Some(words) = TitleWords::parse(words) else {
         return Vec::new();
@@ -96,8 +96,8 @@ pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
     Vec::new()
 }
 
-/// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out:
-/// their first message is not from the user.
+/// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out,
+/// because their first message is not from the user.
 fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Vec<ListedSession> {
     files.retain(|file| file.owner.is_none());
     let mut matches = Vec::new();
@@ -116,11 +116,11 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
     matches
 }
 
-/// The words, in lower case, by which a session is looked for.
+/// The words by which a session is searched for, in lower case.
 pub struct TitleWords(Vec<String>);
 
 impl TitleWords {
-    /// Returns the words of an argument; `None` if all are too short.
+    /// Returns the words of an argument; `None` if all of them are too short.
     pub fn parse(argument: &str) -> Option<TitleWords> {
         let folded = argument.to_lowercase();
         let words: Vec<String> = folded.split_whitespace().map(str::to_owned).collect();
@@ -132,8 +132,8 @@ impl TitleWords {
         }
     }
 
-    /// Whether the words are in the title or the first message of a session. A name hides the first
-    /// message, by which people may remember the session as well.
+    /// Whether the title or the first message of a session has the words. If the session has a
+    /// name, its title is the name; but users may rather remember the first message.
     pub fn describe(&self, session: &ListedSession) -> bool {
         let mut title = session.title().to_string_lossy().into_owned();
         if let Some(question) = &session.first_question {
@@ -143,7 +143,7 @@ impl TitleWords {
         self.are_in(&title)
     }
 
-    /// Whether each of the words begins a word of a title. Upper and lower case are not told apart.
+    /// Whether each of the words begins a word of a title. Case is ignored.
     pub fn are_in(&self, title: &str) -> bool {
         let folded = title.to_lowercase();
         self.0.iter().all(|word| has_word_start(&folded, word))
@@ -161,8 +161,8 @@ fn has_word_start(text: &str, start: &str) -> bool {
     false
 }
 
-/// Returns rows for the first few sessions, most recently changed first, and the number of the
-/// others.
+/// Returns rows for the first few sessions, the most recently changed first, and a row with the
+/// number of the others.
 fn title_rows(sessions: &[ListedSession], ui: &Ui) -> Vec<String> {
     let mut newest_first: Vec<&ListedSession> = sessions.iter().collect();
     newest_first.sort_by_key(|session| Reverse(session.modified_ms));

@@ -1,9 +1,10 @@
-//! Changing a session: a single code path from a decision to the commit and its report.
+//! Changes a session. Every change takes the same path from a decision to the commit and its
+//! report.
 //!
-//! A command supplies the function that decides; everything else is here. The decision is based on
-//! the contents of the file under its lock, and repeated if the file grew before the commit, until
-//! `--wait` is over (rule 4 of the store). Anything slow, and anything that can be read only once
-//! (a summarizer, a hook, standard input), is therefore done before the lock is taken.
+//! A command supplies the function that decides what to change. The decision is based on the
+//! contents of the file under its lock. If the file grew before the commit, the decision is
+//! repeated, until `--wait` is over (rule 4 of the store). Therefore anything slow, or readable
+//! only once, is done before the lock is taken: a summarizer, a hook, standard input.
 //!
 //! ```text
 //!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook
@@ -31,14 +32,14 @@ use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder, S
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A command's decision.
+/// What a command decided to change, and the data for the report.
 #[derive(Debug, Default)]
 pub struct Decision {
     pub change: Change,
-    /// The number of new entries whose ids are reported, from the first; the others are labels on
-    /// them.
+    /// The number of new entries whose ids are reported, counted from the first. The other new
+    /// entries are labels on these.
     pub reported_count: usize,
-    /// Text to be edited again.
+    /// The text that the user is to edit again, as in `fork --before`.
     pub editor_text: Option<Text<'static>>,
     pub notification: Option<HookEvent>,
 }
@@ -53,14 +54,14 @@ impl From<Change> for Decision {
     }
 }
 
-/// A function that decides on a change of a session, given the source of ids for new entries.
+/// A function that decides how to change a session. The source of ids is for new entries.
 type Decide<'d> = dyn FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure> + 'd;
 
-/// The content of a new session.
+/// The content of a new session file.
 pub enum NewContent {
-    /// Entries of the session that is open, and new ones.
+    /// Entries of the open session, and new ones.
     Entries(NewSession),
-    /// All bytes, because they are the session of another agent.
+    /// All bytes of the file: a session in another agent's format.
     Whole(Spooled),
 }
 
@@ -72,7 +73,7 @@ impl NewContent {
         }
     }
 
-    /// Returns all lines.
+    /// Returns all lines that are not blank.
     fn lines(&self, open: &OpenSession) -> io::Result<Vec<Vec<u8>>> {
         let mut bytes = Vec::new();
         self.write(open, &mut bytes)?;
@@ -85,7 +86,7 @@ impl NewContent {
         Ok(lines)
     }
 
-    /// Returns the lines for the report of a dry run.
+    /// Returns the lines that a dry run reports.
     fn plan_lines(&self, open: &OpenSession) -> io::Result<PlannedLines> {
         match self {
             NewContent::Entries(new) => new.plan_lines(&open.session, open.input.source()),
@@ -100,19 +101,19 @@ impl NewContent {
     }
 }
 
-/// A new session, and the data to report about it.
+/// A new session file, and the data for the report.
 pub struct Creation {
     pub content: NewContent,
-    /// Its file; `-` is standard output.
+    /// The path of the file; `-` is standard output.
     pub path: PathBuf,
-    /// The directory of the file, if it is to be made where it is missing.
+    /// The directory of the file, if it is to be made when missing.
     pub folder: Option<PathBuf>,
-    /// Text to be edited again.
+    /// The text that the user is to edit again, as in `fork --before`.
     pub editor_text: Option<Text<'static>>,
     pub notification: Option<HookEvent>,
 }
 
-/// Refuses a JSON report if standard output (`-`) carries the session.
+/// Refuses `--json` if standard output (`-`) has to carry the session.
 fn refuse_json_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
     let session_on_stdout = path == Path::new("-") && write.change.json && !write.change.dry_run;
     if session_on_stdout {
@@ -123,11 +124,12 @@ fn refuse_json_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
 }
 
 impl OpenSession {
-    /// Makes the change that `decide` returns, and reports it: in place, in another file (`-o`), on
-    /// standard output, or nowhere (`-n`).
+    /// Makes the change that `decide` returns, and reports it. The result is written in place, to
+    /// another file (`-o`), to standard output, or nowhere (`-n`).
     ///
     /// In place, `decide` is called under the lock, with the contents of the file at the time of
-    /// the commit, and again if the file has grown meanwhile. Otherwise it is called once.
+    /// the commit. It is called again if the file has grown meanwhile. In the other cases, it is
+    /// called once.
     pub fn apply_change(
         &self,
         args: &WriteArgs,
@@ -141,8 +143,8 @@ impl OpenSession {
         }
     }
 
-    /// Commits the decision to the session's own file; with `-n`, only prints what would be
-    /// committed. A change without entries leaves the file as it is.
+    /// Changes the session's own file. With `-n`, only prints what would be changed. An empty
+    /// change leaves the file as it is.
     fn apply_in_place(
         &self,
         path: &Path,
@@ -175,7 +177,7 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Writes the whole changed session to another file, or to standard output (`-`); with `-n`,
+    /// Writes the whole changed session to another file, or to standard output (`-`). With `-n`,
     /// only prints what would be written.
     fn apply_elsewhere(
         &self,
@@ -193,7 +195,7 @@ impl OpenSession {
             return report.print_plan(args, ui);
         }
 
-        // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
+        // Without a change, the session is copied, so that pipelines still work.
         let mut fill = |out: &mut dyn io::Write| {
             if decision.change.is_empty() {
                 copy_all(self.input.source(), out)
@@ -208,8 +210,8 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Does the same as [`attempt_under_lock`], but `attempt` is called with the loaded session:
-    /// with this one, or with the one loaded again after the file has grown.
+    /// Calls the free function [`attempt_under_lock`], with an `attempt` that gets the loaded
+    /// session: this one, or one that was loaded again because the file has grown.
     pub fn attempt_under_lock<T>(
         &self,
         options: &store::WriteOptions,
@@ -221,7 +223,7 @@ impl OpenSession {
         })
     }
 
-    /// Reports on standard error that there was nothing to do, unless the output shows it.
+    /// Reports on standard error that nothing was to be done, unless the output shows that.
     fn report_no_change(&self, report: &ChangeReport, args: &WriteArgs, ui: &mut Ui) {
         let is_shown_by_output = args.change.json || report.editor_text.is_some();
         if report.action == Action::Nothing && !is_shown_by_output {
@@ -229,7 +231,7 @@ impl OpenSession {
         }
     }
 
-    /// Creates a new session file from this session, in a directory that is made if it is missing.
+    /// Creates a new session file from this session. The file's directory is made if it is missing.
     /// With `-n`, only reports what would be created.
     pub fn create_session(
         &self,
@@ -239,8 +241,8 @@ impl OpenSession {
     ) -> Result<Exit, Failure> {
         refuse_json_report(&creation.path, args)?;
         let mut fill = |out: &mut dyn io::Write| creation.content.write(self, out);
-        // What the report shows: with --json all lines of the session, with -n those that are not
-        // copied as they are.
+        // The report of `--json` has all lines. The report of `-n` has only the lines that are not
+        // copied unchanged.
         let mut lines: Vec<Vec<u8>> = Vec::new();
         let mut line_count = 0;
         if args.change.json {
@@ -252,7 +254,7 @@ impl OpenSession {
             line_count = planned.line_count;
             lines = planned.changed_lines;
         }
-        // Standard output carries the session, not its name.
+        // Standard output carries the session, so its name is not reported there.
         let reported_names = if creation.path == Path::new("-") {
             Vec::new()
         } else {
@@ -276,7 +278,7 @@ impl OpenSession {
             return report.print_plan(args, ui);
         }
 
-        // A new directory is removed again if the file cannot be written.
+        // Dropping the new directory removes it if the file cannot be written.
         let folder = match creation.folder.as_deref() {
             Some(folder) => Some(NewFolder::make(folder)?),
             None => None,
@@ -306,7 +308,7 @@ impl OpenSession {
     }
 }
 
-/// Commits a change to a session that is locked; there is no commit if there is nothing to do.
+/// Commits a change to a locked session. Returns `None` if there is nothing to do.
 pub fn commit_change(
     change: &Change,
     current: &OpenSession,
@@ -323,14 +325,16 @@ pub fn commit_change(
     Ok(Some(attempt?))
 }
 
-/// The result of an attempt to change a session: the commit, unless there was nothing to do, and a
-/// value for the command.
+/// The result of an attempt to change a session: the commit, or `None` if there was nothing to do;
+/// and a value for the command.
 pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
 
-/// Calls `attempt` with the locked session, and with the current contents of the file if it has
-/// grown since it was read. Repeats this if the file grew before the commit, until the wait is
-/// over. Every in-place change of a session is made through this function, except those of
-/// `migrate`, which are one batch.
+/// Locks the session, and calls `attempt`. If the file has grown since it was read, `attempt` also
+/// gets its current contents. If the file grew before the commit, calls `attempt` again, until the
+/// wait is over.
+///
+/// Every change of a session in place uses this function, except those of `migrate`, which are one
+/// batch.
 pub fn attempt_under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,
@@ -351,9 +355,9 @@ pub fn attempt_under_lock<T>(
     }
 }
 
-/// Fails if a change of the session in place would be refused now, for `-n`: because it is locked,
-/// because an agent may have it open, or because it has several names and would be rewritten. The
-/// lock is taken as for the change, and released at once.
+/// Fails, for `-n`, if a change of the session in place would be refused now. The session may be
+/// locked, or open in an agent; or it has several names and would be rewritten. The lock is taken
+/// as for the change, and released at once.
 pub fn refuse_in_dry_run(
     input: &Input,
     action: Action,
@@ -366,7 +370,7 @@ pub fn refuse_in_dry_run(
     Ok(())
 }
 
-/// Fails if a new file would be refused, for `-n`; `-` is standard output.
+/// Fails, for `-n`, if a new file would be refused. `-` is standard output, which is never refused.
 pub fn refuse_output_in_dry_run(path: &Path, input: &Input, force: bool) -> Result<(), Failure> {
     if path != Path::new("-") {
         store::check_create(path, input.file(), force)?;
@@ -374,7 +378,8 @@ pub fn refuse_output_in_dry_run(path: &Path, input: &Input, force: bool) -> Resu
     Ok(())
 }
 
-/// Returns the failure for an error while copying: of the input or of the output.
+/// Returns the failure for an error while copying. The kind of the error shows whether reading the
+/// input or writing the output failed.
 pub fn copy_failure(input: &Input, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.read_failure(error),
@@ -382,29 +387,29 @@ pub fn copy_failure(input: &Input, error: io::Error) -> Failure {
     }
 }
 
-/// The result of the command, or with `-n` its plan.
+/// The report of a change; with `-n`, of a planned one.
 struct ChangeReport {
     action: Action,
-    /// The file, `-` for standard output.
+    /// The file; `-` is standard output.
     path: PathBuf,
     lines: Vec<Vec<u8>>,
-    /// Whether the first of them is the title line.
+    /// Whether the first line is the title line.
     has_title_line: bool,
-    /// The number of lines of a new file that are copied as they are, and not among these.
+    /// The number of lines of a new file that are copied unchanged. They are not in `lines`.
     copied_count: usize,
-    /// Ids of new entries, or the path of a new file.
+    /// The ids of new entries, or the path of a new file.
     reported_names: Vec<String>,
     editor_text: Option<Text<'static>>,
     notification: Option<HookEvent>,
 }
 
 impl ChangeReport {
-    /// Returns the report of a decision that is committed to the session's own file, `path`.
+    /// Returns the report of a decision that changes the session's own file, `path`.
     fn in_place(decision: &Decision, path: &Path, session: &Session) -> ChangeReport {
         ChangeReport::new(decision, path, decision.change.action(session))
     }
 
-    /// Returns the report of a decision that is written, with the whole session, to another file.
+    /// Returns the report of a decision that writes the whole session to another file, `path`.
     fn elsewhere(decision: &Decision, path: &Path, session: &Session) -> ChangeReport {
         let action = match decision.change.action(session) {
             Action::Nothing => Action::Nothing,
@@ -413,7 +418,7 @@ impl ChangeReport {
         ChangeReport::new(decision, path, action)
     }
 
-    /// Returns the report of a decision that is written to `path` by this action.
+    /// Returns the report of a decision that is written to `path`. `action` is how.
     fn new(decision: &Decision, path: &Path, action: Action) -> ChangeReport {
         let change = &decision.change;
         let title_line = change.title_line.clone().into_iter();
@@ -445,7 +450,7 @@ impl ChangeReport {
         Ok(Exit::Done)
     }
 
-    /// Reports the result to the user, then to the hook. The hook is notified even if printing
+    /// Reports the result to the user, and then to the hook. The hook is notified even if printing
     /// fails. A failure here does not undo the write (rule 7 of the store).
     fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_file = self.path != Path::new("-");
@@ -476,8 +481,8 @@ impl ChangeReport {
         Ok(Exit::Done)
     }
 
-    /// Prints names and text on standard output, or on standard error if standard output carries
-    /// the session.
+    /// Prints names and text on standard output. If standard output carries the session, prints
+    /// them on standard error.
     fn print_result(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
         let on_stderr = self.path == Path::new("-");
         if write.change.json && !on_stderr {
@@ -504,7 +509,8 @@ impl ChangeReport {
         ui.print(&lines)
     }
 
-    /// Returns what is written as JSON. Lines that are not JSON are left out: they would break it.
+    /// Returns the report as JSON. Lines that are not JSON themselves are left out, because they
+    /// would make it invalid.
     fn to_json(&self, write: &WriteArgs) -> Vec<u8> {
         let lines = self.lines.iter().filter(|line| Raw::parse(line).is_ok());
         Object::new()
@@ -516,7 +522,7 @@ impl ChangeReport {
             .finish()
     }
 
-    /// Returns the first line of a plan: what would be done to which file.
+    /// Returns the first line of a plan: the action and the file.
     fn plan_heading(&self) -> String {
         let path = to_visible(&self.path.to_string_lossy());
         let count = format_count(self.lines.len() + self.copied_count, "line", "lines");
@@ -540,7 +546,7 @@ impl ChangeReport {
         }
     }
 
-    /// Prints a row for each line that would be written, unless it is copied as it is.
+    /// Prints a row for each line that would be written, except lines that are copied unchanged.
     fn print_planned_lines(&self, ui: &mut Ui) -> Result<(), Failure> {
         let columns = [
             Column::text("id"),
@@ -566,20 +572,20 @@ impl ChangeReport {
     }
 }
 
-/// A line that would be written, as the row of a plan shows it.
+/// A line that would be written, as a row of the plan shows it.
 struct PlannedLine {
     id: String,
-    /// The type of the entry; of a message, the role.
+    /// The type of the entry; for a message, its role.
     entry_type: String,
-    /// The start of its text.
+    /// The start of the entry's text.
     content: String,
 }
 
-/// The maximum length of a cell with text of a line, in UTF-16 units.
+/// The maximum length of a cell's text, in UTF-16 units.
 const MAX_CONTENT_UNITS: usize = 200;
 
-/// The members that describe an entry without content; the last four are of lines of Codex. The
-/// first one that it has is shown.
+/// The members that describe an entry without content. The first one that the entry has is shown.
+/// The last four are for lines of Codex.
 const CONTENT_MEMBERS: [&str; 13] = [
     "label",
     "name",
@@ -597,8 +603,8 @@ const CONTENT_MEMBERS: [&str; 13] = [
 ];
 
 impl PlannedLine {
-    /// Reads a line of a plan. A line that is not JSON, as a repair may copy it, is its own
-    /// content.
+    /// Parses a line of a plan. A line that is not JSON, as a repair may copy it, is shown as its
+    /// own content.
     fn from_json(line: &[u8]) -> PlannedLine {
         let Ok(entry) = Raw::parse(line) else {
             return PlannedLine {
@@ -607,7 +613,8 @@ impl PlannedLine {
                 content: visible_start(&Text::from_wtf8(line)),
             };
         };
-        // Claude Code calls the id of a line `uuid`. A line of Codex has at most that of a call.
+        // In Claude Code, the id of a line is `uuid`. A line of Codex has no id, but may have that
+        // of a call.
         let holder = content_holder(entry);
         let id = entry
             .get_text("id")
@@ -625,8 +632,8 @@ impl PlannedLine {
     }
 }
 
-/// Returns the object with the content of a line: the message of pi or Claude Code, the payload of
-/// Codex, or the line itself.
+/// Returns the object that has the content of a line: the message in pi and Claude Code, the
+/// payload in Codex, otherwise the line itself.
 fn content_holder(entry: Raw<'_>) -> Raw<'_> {
     for member in ["message", "payload"] {
         if let Some(holder) = entry.get(member).filter(|holder| holder.is_object()) {
@@ -636,7 +643,7 @@ fn content_holder(entry: Raw<'_>) -> Raw<'_> {
     entry
 }
 
-/// Returns the text of a message or an entry: that of its content, or the first of
+/// Returns the text of a message or an entry: the text of its content, else the first of its
 /// [`CONTENT_MEMBERS`].
 fn line_content(holder: Raw<'_>) -> Text<'_> {
     if let Some(content) = holder.get("content") {
@@ -650,7 +657,7 @@ fn line_content(holder: Raw<'_>) -> Text<'_> {
     Text::default()
 }
 
-/// Returns the texts in a content, of blocks of any type.
+/// Returns the texts of a content, which is a string or blocks of any type, joined by spaces.
 fn all_text(content: Raw<'_>) -> Text<'_> {
     if content.is_string() {
         return content.text().unwrap_or_default();
@@ -659,7 +666,7 @@ fn all_text(content: Raw<'_>) -> Text<'_> {
     join_with(texts, " ")
 }
 
-/// Returns the start of a text, on one line.
+/// Returns the start of a text, escaped and on one line.
 fn visible_start(text: &Text) -> String {
     let start = text.head_whole(MAX_CONTENT_UNITS).into_string_lossy();
     let words: Vec<&str> = start.split_whitespace().collect();

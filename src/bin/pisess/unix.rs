@@ -1,4 +1,4 @@
-//! Unix: the streams of the process, and programs that replace it.
+//! The process on Unix: its streams, and programs that replace it.
 
 use rustix::termios::LocalModes;
 use std::fs::File;
@@ -8,18 +8,18 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Prepares the process; terminals need nothing.
+/// Prepares the process. Terminals need nothing.
 ///
-/// A write beyond the limit on the size of files (`ulimit -f`) ends a process with SIGXFSZ unless
-/// it has a handler: then the write fails like one on a full disk, and temporary files and locks
-/// are removed. The default action is restored in the programs that pisess runs.
+/// A write beyond the limit on file sizes (`ulimit -f`) ends a process with SIGXFSZ, unless the
+/// signal has a handler. With a handler, the write fails as on a full disk, and temporary files and
+/// locks are removed. Programs that pisess runs get the default action again.
 pub fn prepare_process() {
-    // Without a handler, only the error message is lost.
+    // If no handler can be set, only the error message is lost.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Standard output without the standard library's buffer, which searches all output for the last
-/// newline.
+/// Returns standard output without the buffer of the standard library, which searches all output
+/// for the last newline. `None` if standard output is closed or cannot be duplicated.
 pub fn stdout_file() -> Option<File> {
     if closed::stdout_was_closed() {
         return None;
@@ -27,7 +27,7 @@ pub fn stdout_file() -> Option<File> {
     stdout().as_fd().try_clone_to_owned().ok().map(File::from)
 }
 
-/// Standard output if [`stdout_file`] returns `None`.
+/// Returns the standard output to use if [`stdout_file`] returns `None`.
 pub fn fallback_stdout() -> Box<dyn Write + Send> {
     if closed::stdout_was_closed() {
         Box::new(closed::ClosedStdout)
@@ -36,20 +36,21 @@ pub fn fallback_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// Runs the program with the streams of this process, and exits with its exit code or signal.
+/// Replaces this process by the program. Returns only if the program cannot be started.
 pub fn run_program(program: &mut Command) -> std::io::Result<u8> {
     Err(program.exec())
 }
 
-/// Whether the terminal of standard error echoes what is typed. Programs that draw on it or ask for
-/// a password switch that off.
+/// Whether the terminal of standard error echoes what is typed. A program that draws on the
+/// terminal, or asks for a password, switches the echo off.
 pub fn is_terminal_free() -> bool {
     let modes = rustix::termios::tcgetattr(stderr()).map(|terminal| terminal.local_modes);
     modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON | LocalModes::ECHO))
 }
 
-/// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null
-/// in its place, and output would be lost without an error, so this is determined earlier.
+/// Determines whether standard output was closed (`>&-`). This has to happen before `main`: there,
+/// the standard library has already opened /dev/null in its place, and output would be lost without
+/// an error.
 mod closed {
     use std::io::{self, Write};
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +78,7 @@ mod closed {
         STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
     }
 
-    /// A writer that fails as a write to closed standard output would.
+    /// A writer that fails like a write to closed standard output.
     pub struct ClosedStdout;
 
     impl Write for ClosedStdout {

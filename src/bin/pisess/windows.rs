@@ -1,4 +1,4 @@
-//! Windows: the console, and programs that are waited for.
+//! The process on Windows: its console, and programs for which it waits.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write, stdout};
@@ -10,8 +10,8 @@ pub fn prepare_process() {
     let _ = anstyle_query::windows::enable_ansi_colors();
 }
 
-/// Standard output without the standard library's buffer, which searches all output for the last
-/// newline; `None` for a console.
+/// Returns standard output without the buffer of the standard library, which searches all output
+/// for the last newline. `None` for a console.
 pub fn stdout_file() -> Option<File> {
     if stdout().is_terminal() {
         return None;
@@ -20,12 +20,12 @@ pub fn stdout_file() -> Option<File> {
     handle.ok().map(File::from)
 }
 
-/// The standard library's standard output, which converts to UTF-16 on a console.
+/// Returns the standard output of the standard library, which converts to UTF-16 on a console.
 pub fn fallback_stdout() -> Box<dyn Write + Send> {
     Box::new(stdout())
 }
 
-/// Runs the program with the streams of this process. Returns its exit code.
+/// Runs the program with the streams of this process, and returns its exit code.
 pub fn run_program(program: &mut Command) -> std::io::Result<u8> {
     let status = program.status()?;
     Ok(status
@@ -34,7 +34,7 @@ pub fn run_program(program: &mut Command) -> std::io::Result<u8> {
         .unwrap_or(1))
 }
 
-/// Returns true: whether another program reads keys from the console is not known.
+/// Returns true: whether another program reads keys from the console cannot be determined.
 pub fn is_terminal_free() -> bool {
     true
 }

@@ -1,4 +1,4 @@
-//! Human-readable times: date and minute in the local time zone.
+//! Formats times for people: date, hour and minute in the local time zone.
 
 use super::Ui;
 use jiff::Timestamp;
@@ -8,15 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The local time zone, looked up when the first time is shown, once for all clones.
+/// The local time zone. It is looked up when the first time is formatted, once for all clones.
 #[derive(Clone, Debug)]
 pub struct Clock {
     zone: Arc<OnceLock<TimeZone>>,
 }
 
 impl Clock {
-    /// Returns a clock in UTC if `TZ` is `UTC` or names a file without an end, otherwise in the
-    /// system's zone.
+    /// Returns a clock in the local time zone. Its zone is UTC if `TZ` is `UTC`, or if `TZ` names a
+    /// file that cannot be read to its end.
     pub fn new(ui: &Ui) -> Clock {
         let utc = ui
             .env_var("TZ")
@@ -31,7 +31,7 @@ impl Clock {
         }
     }
 
-    /// Returns a clock in the zone that a POSIX string describes.
+    /// Returns a clock in the zone that a POSIX string describes, such as `CET-1CEST`.
     #[cfg(test)]
     pub(in crate::cli) fn in_zone(zone: &str) -> Clock {
         Clock {
@@ -39,8 +39,8 @@ impl Clock {
         }
     }
 
-    /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a
-    /// `?` and spaces of the same width.
+    /// Returns the date and the time of day, as in `2026-01-31` and `12:00`. For an invalid time,
+    /// returns `?` and spaces of the same widths.
     pub fn format_date_and_time(&self, time_ms: i64) -> (String, String) {
         match Timestamp::from_millisecond(time_ms) {
             Ok(time) => {
@@ -54,15 +54,16 @@ impl Clock {
         }
     }
 
-    /// Returns the local date of a time, in days since 1970.
+    /// Returns the local day of a time, in days since 1970. `None` for an invalid time.
     pub fn local_day(&self, time_ms: i64) -> Option<i64> {
         let time = Timestamp::from_millisecond(time_ms).ok()?;
         let ahead = i64::from(self.time_zone().to_offset(time).seconds()) * 1000;
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
-    /// Returns the moment at which local clocks show a time, which is given as if it were UTC; if
-    /// they skip it, the first moment after it.
+    /// Returns the moment at which local clocks show `local_ms`, which is in milliseconds as if
+    /// local time were UTC. If clocks skip that time, as in spring, returns the first moment after
+    /// it.
     pub fn local_to_utc_ms(&self, local_ms: i64) -> i64 {
         let local =
             Timestamp::from_millisecond(local_ms).map(|time| TimeZone::UTC.to_datetime(time));
@@ -74,16 +75,16 @@ impl Clock {
         self.zone.get_or_init(TimeZone::system)
     }
 
-    /// Returns the date and the time of day.
+    /// Returns the date and the time of day, as in `2026-01-31 12:00`.
     pub fn format_time(&self, time_ms: i64) -> String {
         let (date, time) = self.format_date_and_time(time_ms);
         format!("{date} {time}")
     }
 }
 
-/// Whether `TZ` names a device or a FIFO. The library for time zones would read such a file to its
-/// end, which may never come. Other files are left to the library, which takes UTC for those that
-/// describe no zone.
+/// Whether `TZ` names a device or a FIFO. The time zone library would read such a file to its end,
+/// which may never come. Regular files are left to the library; if one describes no zone, the
+/// library uses UTC.
 fn is_endless_zone(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [

@@ -1,18 +1,19 @@
-//! The error type and the table of exit codes.
+//! The failures of commands, and the table of exit codes.
 
 use crate::format::{escape_json, to_visible};
 use pisess_json::write::Object;
 use serde::Serialize;
 use std::fmt::Display;
 
-/// How a command ended, from best to worst: a batch ends as the worst of its parts.
+/// The result of a command. The variants are ordered from best to worst: the result of a batch is
+/// the worst result of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// Success, or nothing to do.
     Done,
     /// A negative answer, or something was found.
     Found,
-    /// The session is locked or was changed by another process; nothing was changed.
+    /// The session is locked, or another process has changed it; this command changed nothing.
     Busy,
     /// A failure; nothing was changed.
     Failed,
@@ -35,8 +36,8 @@ impl Exit {
         }
     }
 
-    /// Returns how a batch ends whose worst part ended like this, given whether the results were
-    /// printed.
+    /// Returns the result of a batch. `self` is the worst result of its parts; `printed` is whether
+    /// the results were printed. The worse of the two counts.
     pub fn or_print_failure(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
         match printed {
             Err(failure) if failure.exit() >= self => Err(failure),
@@ -45,7 +46,7 @@ impl Exit {
     }
 }
 
-/// Why a command failed.
+/// A failure of a command, with its exit code and its message.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -54,28 +55,28 @@ pub struct Failure {
     pub(crate) path: Option<String>,
     pub(in crate::cli) line: Option<u32>,
     pub(in crate::cli) hint: Option<String>,
-    /// Rows below the message.
+    /// Rows to print below the message.
     details: Vec<String>,
-    /// Whether the session was changed since it was read.
+    /// Whether another process has changed the session since it was read.
     pub(crate) is_concurrent_change: bool,
-    /// Whether the file to be read does not exist, or no session has the name that was given.
+    /// Whether the file to read does not exist, or no session has the given name.
     pub(crate) is_missing_file: bool,
 }
 
-/// The kind of failure, for programs.
+/// The kind of a failure, which `--json` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::cli) enum FailureKind {
     Usage,
     Negative,
-    /// An argument or input cannot be used.
+    /// An argument or input that cannot be used.
     Invalid,
     Reference,
     Session,
     Io,
     /// The session is locked or was changed by another process.
     Busy,
-    /// A summarizer or a hook failed.
+    /// A failure of a command that the user gave, such as a summarizer or a hook.
     Command,
 }
 
@@ -95,7 +96,7 @@ impl Failure {
         }
     }
 
-    /// Returns a failure for an unusable argument or input (exit 2).
+    /// Returns a failure for an argument or input that cannot be used (exit 2).
     pub fn invalid(message: impl Display) -> Self {
         Failure::new(Exit::Failed, FailureKind::Invalid, message)
     }
@@ -105,7 +106,7 @@ impl Failure {
         Failure::new(Exit::Failed, FailureKind::Usage, message)
     }
 
-    /// Returns a failure of a summarizer or a hook (exit 2).
+    /// Returns a failure of a command that the user gave, such as a summarizer or a hook (exit 2).
     pub fn command_error(message: impl Display) -> Self {
         Failure::new(Exit::Failed, FailureKind::Command, message)
     }
@@ -120,7 +121,7 @@ impl Failure {
         Failure::new(Exit::Busy, FailureKind::Busy, message)
     }
 
-    /// Returns the failure for a report on standard output, which carries a session.
+    /// Returns the failure for `--json` if standard output has to carry a session.
     pub fn stdout_carries_session() -> Self {
         let failure = Failure::invalid("--json: standard output carries the session");
         failure.with_hint("give a path with -o, or omit --json")
@@ -131,12 +132,12 @@ impl Failure {
         self
     }
 
-    /// Returns the failure with rows below its message.
+    /// Adds rows below the message.
     pub fn with_details(self, details: Vec<String>) -> Self {
         Failure { details, ..self }
     }
 
-    /// Returns the failure with the path of the file it concerns.
+    /// Adds the path of the file that the failure concerns.
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
@@ -147,8 +148,8 @@ impl Failure {
         self
     }
 
-    /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed
-    /// pipe on standard output is still success.
+    /// Turns the failure into one of a later step (exit 4). `what` was written before. A closed
+    /// pipe on standard output still counts as success.
     pub fn after_writing(self, what: &str) -> Self {
         if self.is_closed_stdout() {
             return self;
@@ -162,15 +163,15 @@ impl Failure {
         }
     }
 
-    /// Returns the failure as the cause of another one: `context` says what it prevented, and is
-    /// printed before it.
+    /// Adds `context`, which says what the failure prevented. It precedes the message.
     pub fn with_context(self, context: impl Display) -> Self {
         let error = self.error.context(context.to_string());
         Failure { error, ..self }
     }
 
-    /// Whether a file is not a session, but by its name what an extension of pi records about a
-    /// sub-agent. A command that finds one below a directory ignores it.
+    /// Whether the file is not a session, and has the name of a transcript: an extension of pi
+    /// records runs of sub-agents in such files. Commands skip those that they find below
+    /// directories.
     pub fn is_transcript(&self) -> bool {
         let is_named = self
             .path
@@ -189,7 +190,7 @@ impl Failure {
         self.exit == Exit::Done
     }
 
-    /// Returns the message and the hint on one line.
+    /// Returns the message and the hint as one line.
     pub fn to_line(&self) -> String {
         let hint = self
             .hint
@@ -199,8 +200,8 @@ impl Failure {
         to_visible(&format!("{:#}{hint}", self.error))
     }
 
-    /// Returns the line of a note on a file that was found below a directory. If the file is
-    /// missing, the hint to check the path is omitted, because the user did not give this path.
+    /// Returns a line for a warning about a file that a search found. If the file is missing, the
+    /// hint is omitted: it says to check the path, which the user did not give.
     pub fn to_note(&self) -> String {
         if self.is_missing_file {
             to_visible(&format!("{:#}", self.error))
@@ -209,7 +210,7 @@ impl Failure {
         }
     }
 
-    /// Returns the message and the hint, and a line for each detail.
+    /// Returns the message and the hint as one line, followed by a line for each detail.
     pub fn to_lines(&self) -> String {
         let details = self
             .details
@@ -218,7 +219,7 @@ impl Failure {
         self.to_line() + &details.collect::<String>()
     }
 
-    /// Returns the failure as JSON, on one line.
+    /// Returns the failure as a line of JSON.
     pub fn to_json(&self) -> String {
         let details: Vec<_> = self.details.iter().map(|detail| detail.trim()).collect();
         let colon = if details.is_empty() { "" } else { ": " };

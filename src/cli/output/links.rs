@@ -1,4 +1,4 @@
-//! Links on a terminal (OSC 8): a click on a path opens the file.
+//! Links on a terminal (OSC 8): a click on a path opens its file.
 
 use crate::cli::options::LinkChoice;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The environment variable with the default of `--hyperlink`.
 const LINK_VARIABLE: &str = "PISESS_HYPERLINK";
 
-/// The values of `TERM_PROGRAM` and `TERM` of terminals with links.
+/// The values of `TERM_PROGRAM` and, below, of `TERM` that identify terminals with links.
 const TERMINAL_PROGRAMS: [&str; 6] = [
     "iTerm.app",
     "WezTerm",
@@ -23,22 +23,23 @@ const TERMINAL_NAMES: [&str; 6] = [
     "xterm-ghostty",
     "wezterm",
 ];
-/// Variables that are set only by terminals with links.
+/// Variables that only terminals with links set.
 const TERMINAL_VARIABLES: [&str; 3] = ["WT_SESSION", "DOMTERM", "KONSOLE_VERSION"];
-/// The first version of the library VTE, which GNOME's terminals use, whose links are reliable.
+/// The first version of the library VTE with reliable links. GNOME's terminals use it.
 const FIRST_VTE_VERSION: u32 = 5000;
 
-/// Makes links, if they are enabled.
+/// Makes links to files, if links are enabled.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     is_enabled: bool,
-    /// The directory that relative paths start from.
+    /// The directory from which relative paths start.
     folder: PathBuf,
 }
 
 impl Links {
-    /// Enables links as requested by `--hyperlink`, else by the environment variable, else not. With
-    /// `auto`, `is_terminal` and the environment decide.
+    /// Enables links as `--hyperlink` requests, else as the environment variable does; without
+    /// both, disables them. With `auto`, links are enabled on a terminal that is known to have
+    /// links.
     pub fn new(
         choice: Option<LinkChoice>,
         is_terminal: bool,
@@ -56,7 +57,8 @@ impl Links {
         }
     }
 
-    /// Returns a text as a link to a file. `text` is escaped already, and may have styles.
+    /// Returns `text` as a link to a file; unchanged if links are disabled. `text` has been
+    /// escaped, and may have styles.
     pub fn link_path(&self, text: &str, path: &Path) -> String {
         match self.address_of(path) {
             Some(address) if !text.is_empty() => link_text(text, &address),
@@ -68,7 +70,7 @@ impl Links {
         self.is_enabled
     }
 
-    /// Returns the address of a file; `None` if links are not enabled.
+    /// Returns the address of a file; `None` if links are disabled.
     pub fn address_of(&self, path: &Path) -> Option<String> {
         if self.is_enabled {
             Some(file_address(&self.folder.join(path)))
@@ -78,12 +80,12 @@ impl Links {
     }
 }
 
-/// Returns a text as a link to an address. The text is escaped already, and may have styles.
+/// Returns `text` as a link to an address. `text` has been escaped, and may have styles.
 pub fn link_text(text: &str, address: &str) -> String {
     format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
 }
 
-/// Returns the choice of the environment, for a command line without `--hyperlink`.
+/// Returns the choice in the environment variable, which applies without `--hyperlink`.
 fn default_choice(env: &dyn Fn(&str) -> Option<String>) -> LinkChoice {
     match env(LINK_VARIABLE).as_deref() {
         None | Some("" | "0" | "never") => LinkChoice::Never,
@@ -92,7 +94,7 @@ fn default_choice(env: &dyn Fn(&str) -> Option<String>) -> LinkChoice {
     }
 }
 
-/// Whether the terminal is one of those known to have links.
+/// Whether the terminal is known to have links.
 fn terminal_has_links(env: &dyn Fn(&str) -> Option<String>) -> bool {
     let term = env("TERM").unwrap_or_default();
     if term == "dumb" {
@@ -106,8 +108,8 @@ fn terminal_has_links(env: &dyn Fn(&str) -> Option<String>) -> bool {
         || vte_version.is_some_and(|version| version >= FIRST_VTE_VERSION)
 }
 
-/// Returns the `file:` address of an absolute path. Every byte is escaped, except for letters,
-/// digits and a few marks.
+/// Returns the `file:` address of an absolute path. Every byte is percent-encoded, except letters,
+/// digits and a few punctuation marks.
 fn file_address(path: &Path) -> String {
     let mut address = String::from("file://");
     let bytes = path.as_os_str().as_encoded_bytes();

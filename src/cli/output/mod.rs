@@ -1,7 +1,8 @@
-//! The input and output of commands: the [`World`] and the options of every command as one value.
+//! The input and output of commands. A [`Ui`] combines the [`World`] with the options that all
+//! commands have.
 //!
-//! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed
-//! here.
+//! Data goes to standard output, diagnostics go to standard error. Only this module prints lines
+//! that begin with `pisess:`.
 
 mod failure;
 mod shown;
@@ -40,37 +41,37 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// The user interface of one command line.
+/// The user interface of one command.
 pub struct Ui<'w> {
-    /// The world; what is printed goes through the functions of this type.
+    /// The streams and the environment. Output goes through the functions of this type.
     pub(crate) world: World<'w>,
     is_quiet: bool,
-    /// Whether lines of another process may be missing in what was written.
+    /// Whether a written file may lack lines that another process wrote.
     pub(in crate::cli) has_loss: bool,
     prints_json: bool,
-    /// Styles for standard output.
+    /// The styles for standard output.
     pub styles: Styles,
-    /// Links for standard output.
+    /// The links for standard output.
     pub links: Links,
     progress: Progress,
-    /// Whether a pager is started when something is printed.
+    /// Whether the next output starts a pager.
     wants_pager: bool,
-    /// The first line that the pager shows, counted from 1.
+    /// The first line that the pager shows, counting from 1.
     first_line: usize,
-    /// The number of lines at the start of the output that the pager keeps on the screen.
+    /// The number of first lines that the pager keeps on the screen.
     heading_lines: usize,
     pager: Option<Pager>,
-    /// Notes that wait until the answer is printed. On a terminal, they are then below it, and the
-    /// first line of the pager is that of the answer.
+    /// Notes that are printed after the results. So on a terminal, they are below the results, and
+    /// the pager begins with the first result.
     pending_notes: Vec<String>,
-    /// Whether notes are printed at once, because the command does not end by itself.
+    /// Whether notes are printed immediately, because the command does not end by itself.
     prints_notes_at_once: bool,
-    /// Files that are there until the command ends.
+    /// Temporary files, which are removed when the command ends.
     temporary_files: Vec<TempCopy>,
 }
 
 impl<'w> Ui<'w> {
-    /// Returns a user interface without options; `json` sets whether errors are printed as JSON.
+    /// Returns a user interface without options. With `json`, failures are printed as JSON.
     pub fn new(world: World<'w>, json: bool) -> Self {
         Ui {
             world,
@@ -90,23 +91,23 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Keeps a file until the command ends.
+    /// Keeps a temporary file until the command ends.
     pub fn keep_until_end(&mut self, file: TempCopy) {
         self.temporary_files.push(file);
     }
 
-    /// Lets a pager show what is printed from now on, if standard output is a terminal.
+    /// Starts a pager with the next output, if standard output is a terminal.
     pub fn enable_pager(&mut self) {
         self.wants_pager = self.world.terminals.stdout && !self.is_dumb_terminal();
     }
 
-    /// Shows what is printed from now on without a pager.
+    /// Prints the following output without a pager.
     pub fn disable_pager(&mut self) {
         self.wants_pager = false;
     }
 
-    /// Lets the pager open with a line in the middle of the screen, or on the last screen if the
-    /// line is near the end. If the first screen shows the line, the pager opens there. Lines are
+    /// Makes the pager open with `line` in the middle of the screen, or on the last screen if the
+    /// line is near the end. If the line is on the first screen, the pager opens there. Lines are
     /// counted from 1; `line_count` lines will be printed.
     pub fn set_pager_line(&mut self, line: usize, line_count: usize) {
         let Some(terminal_height) = self.world.terminals.height else {
@@ -122,13 +123,13 @@ impl<'w> Ui<'w> {
         self.first_line = (line - screen_height / 2).min(first_line_of_last_screen);
     }
 
-    /// Lets the pager keep the first line on the screen: the titles of a table. Without effect once
-    /// something was printed.
+    /// Makes the pager keep the first line on the screen: the column titles of a table. Has no
+    /// effect after the first output.
     pub fn keep_heading(&mut self) {
         self.heading_lines = 1;
     }
 
-    /// Waits for the pager, if one was started.
+    /// Waits until the user quits the pager, if one was started.
     pub fn wait_for_pager(&mut self) {
         self.progress.stop_drawing();
         if let Some(pager) = self.pager.take() {
@@ -136,7 +137,7 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Applies the options for output that all commands have.
+    /// Applies the output options that all commands have.
     pub fn configure(&mut self, color: ColorChoice, link: Option<LinkChoice>, is_quiet: bool) {
         self.is_quiet = is_quiet;
         self.styles = Styles::new(color, self.wants_colour());
@@ -148,8 +149,8 @@ impl<'w> Ui<'w> {
         );
     }
 
-    /// Whether the environment wants colour, or standard output is a terminal with colours and the
-    /// environment does not disable them. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`.
+    /// Whether output has colour with `--color auto`: the environment forces it, or standard output
+    /// is a terminal with colours. `NO_COLOR` disables it in either case.
     pub fn wants_colour(&self) -> bool {
         let is_disabled = self
             .env_var("NO_COLOR")
@@ -173,7 +174,7 @@ impl<'w> Ui<'w> {
         (self.world.spawn)(command)
     }
 
-    /// Returns an environment variable, if it is set and valid UTF-8.
+    /// Returns an environment variable; `None` if it is unset or not valid UTF-8.
     pub fn env_var(&self, name: &str) -> Option<String> {
         (self.world.env)(name)
     }
@@ -182,7 +183,7 @@ impl<'w> Ui<'w> {
         self.world.home()
     }
 
-    /// Returns the directory that relative paths start from.
+    /// Returns the current directory, from which relative paths start.
     pub fn current_folder(&self) -> &Path {
         &self.world.folder
     }
@@ -204,8 +205,8 @@ impl<'w> Ui<'w> {
         self.world.terminals.stderr
     }
 
-    /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without
-    /// either, rows are not cut.
+    /// Returns the maximum width of rows: `COLUMNS`, else the width of the terminal. `None` if
+    /// there is neither: then rows are not truncated.
     pub fn row_width(&self) -> Option<usize> {
         let columns_variable = self
             .env_var("COLUMNS")
@@ -223,8 +224,8 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Returns standard output, for text that is already escaped. The line that shows progress is
-    /// cleared, and the pager started.
+    /// Returns standard output for text that is already escaped. Clears the progress line, and
+    /// starts the pager if one is wanted.
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.progress.stop_drawing();
         if std::mem::take(&mut self.wants_pager) {
@@ -236,12 +237,12 @@ impl<'w> Ui<'w> {
         self.pager_or_stdout()
     }
 
-    /// Returns standard output as it is.
+    /// Returns the pager, or standard output if there is none, without starting a pager.
     fn pager_or_stdout(&mut self) -> &mut (dyn Write + Send) {
         self.pager.as_mut().map_or(self.world.stdout, Pager::stdin)
     }
 
-    /// Returns standard error; on a terminal that the pager uses, the pager.
+    /// Returns standard error. If it is a terminal that the pager uses, returns the pager.
     fn stderr(&mut self) -> &mut dyn Write {
         self.progress.stop_drawing();
         match &mut self.pager {
@@ -250,8 +251,8 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Returns standard output as an open file, unless it is a terminal. What was printed before is
-    /// flushed.
+    /// Returns standard output as an open file, after flushing previous output. `None` if it is a
+    /// terminal.
     pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
         self.progress.stop_drawing();
         self.world.stdout.flush()?;
@@ -261,7 +262,7 @@ impl<'w> Ui<'w> {
         Ok(self.world.stdout_file)
     }
 
-    /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
+    /// Returns standard output for verbatim data. The data is escaped only on a terminal.
     pub fn verbatim_stdout(&mut self) -> Box<dyn Write + '_> {
         let is_terminal = self.world.terminals.stdout;
         let out = self.stdout();
@@ -300,8 +301,8 @@ impl<'w> Ui<'w> {
             .map_err(Failure::from_stdout_error)
     }
 
-    /// Prints and flushes the report of a change that is already written: a failure to do so is
-    /// exit 4.
+    /// Prints and flushes the report of a change that is already written. A failure to print has
+    /// exit code 4. `written` names what was written, for the message.
     pub fn print_after_write<T>(
         &mut self,
         written: &str,
@@ -311,8 +312,8 @@ impl<'w> Ui<'w> {
         printed.map_err(|failure| failure.after_writing(written))
     }
 
-    /// Prints a note on standard error, unless `-q` is given; the command continues. The note
-    /// follows the answer: it is printed when the command ends, or before the next status line.
+    /// Prints a note on standard error, unless `-q` is given. Notes follow the results: they are
+    /// printed when the command ends, or before the next status line.
     pub fn warn(&mut self, what: &str) {
         if self.is_quiet {
             return;
@@ -323,14 +324,14 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints the notes so far, and from now on each note at once: for commands that continue until
-    /// they are interrupted.
+    /// Prints the pending notes, and every later note immediately. This is for commands that run
+    /// until they are interrupted.
     pub fn print_notes_at_once(&mut self) {
         self.prints_notes_at_once = true;
         self.print_notes();
     }
 
-    /// Prints the notes so far.
+    /// Prints the pending notes.
     pub fn print_notes(&mut self) {
         let width = if self.world.terminals.stderr {
             self.world.terminals.width
@@ -347,7 +348,8 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Returns the exit code of a command that ended with this one.
+    /// Returns the exit code of a command that ended with `code`: at least 4 if written lines may
+    /// be lost.
     pub fn adjust_exit_code(&self, code: u8) -> u8 {
         if self.has_loss {
             Exit::FailedAfterWrite.code().max(code)
@@ -371,8 +373,8 @@ impl<'w> Ui<'w> {
         let _ = writeln!(self.stderr(), "pisess: {}", to_visible(&line));
     }
 
-    /// Asks on standard error whether to do something, and returns whether the answer on standard
-    /// input is yes.
+    /// Asks on standard error whether to do `what`. Returns whether the answer on standard input is
+    /// yes.
     ///
     /// # Errors
     /// If standard input is not a terminal, or cannot be read.
@@ -402,20 +404,21 @@ impl<'w> Ui<'w> {
         Ok(String::from_utf8_lossy(&answer).trim().to_owned())
     }
 
-    /// Prints a row that belongs to a question on standard error, even with `-q`.
+    /// Prints a row of choices for a question on standard error, even with `-q`.
     pub fn print_option(&mut self, row: &str) {
         let _ = writeln!(self.stderr(), "{}", to_visible(row));
     }
 
-    /// Prints results on standard error, unless `-q` is given. Used if standard output carries a
-    /// session.
+    /// Prints results on standard error, unless `-q` is given. This is for results of a command
+    /// whose standard output carries a session.
     pub fn print_to_stderr(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = self.stderr().write_all(text.as_bytes());
         }
     }
 
-    /// Prints an error on standard error, even with `-q`; returns how the command ends.
+    /// Prints a failure on standard error, even with `-q`. Returns its exit code. A closed pipe is
+    /// not reported.
     pub fn report_failure(&mut self, failure: &Failure) -> Exit {
         if !failure.is_closed_stdout() {
             let line = if self.prints_json {

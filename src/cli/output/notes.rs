@@ -1,18 +1,18 @@
-//! Notes, shortened so that each fits into one line of the terminal.
+//! Shortens notes, so that each fits into one line of the terminal.
 
 use super::{display_width, truncate_end, truncate_path};
 
-/// The number of columns that a path keeps.
+/// The minimum width of a path.
 const LEAST_PATH_COLUMNS: usize = 32;
-/// The number of columns that the text before a hint keeps.
+/// The minimum width of the text before a hint.
 const LEAST_TEXT_COLUMNS: usize = 32;
-/// The number of columns from which a hint that is cut still says something.
+/// The minimum width at which a truncated hint is still useful.
 const LEAST_HINT_COLUMNS: usize = 24;
 
-/// What precedes a hint. Paths in hints are whole, because people copy them.
+/// The start of a hint. Paths in hints are never shortened, because users copy them.
 const HINT_START: &str = "(hint: ";
 
-/// Returns a note with `~` in place of the home directory.
+/// Replaces the home directory in a note by `~`, wherever it begins a path.
 pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
     let Some(home) = home else {
         return note.to_owned();
@@ -44,8 +44,9 @@ pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
 
 /// Returns a note that fits into `columns`.
 ///
-/// First, its first path is shortened. Then, the text before the hint is cut: a hint is copied, and
-/// the text begins with what matters. A hint that leaves too little space for the text is cut, too.
+/// First, the first path in the note is shortened. If that is not enough, the text before the hint
+/// is truncated at its end: users copy the hint, and the text begins with its most important part.
+/// If the hint leaves too little space for the text, the hint is truncated instead.
 pub fn fit_note(note: &str, columns: usize) -> String {
     let note = shorten_path_in(note, columns);
     if display_width(&note) <= columns {
@@ -68,8 +69,8 @@ pub fn fit_note(note: &str, columns: usize) -> String {
     truncate_at_word(text, columns)
 }
 
-/// Returns the whole words of a text that fit into `columns`, with an ellipsis if it was cut. A word
-/// that is too long for any space is cut itself.
+/// Truncates a text after the last whole word that fits into `columns`, and adds an ellipsis. A
+/// word that is too long is truncated itself.
 fn truncate_at_word(text: &str, columns: usize) -> String {
     let cut = truncate_end(text, columns, "…");
     if cut == text {
@@ -85,8 +86,9 @@ fn truncate_at_word(text: &str, columns: usize) -> String {
     format!("{}…", words.trim_end_matches([' ', ',', ';', ':']))
 }
 
-/// Returns a note whose first path is truncated in the middle so that the note fits into `columns`;
-/// the path keeps [`LEAST_PATH_COLUMNS`]. Without a path before the hint, the note stays as it is.
+/// Truncates the first path in a note in its middle, so that the note fits into `columns`. The path
+/// keeps at least [`LEAST_PATH_COLUMNS`]. A note without a path before the hint is returned
+/// unchanged.
 fn shorten_path_in(note: &str, columns: usize) -> String {
     let excess = display_width(note).saturating_sub(columns);
     if excess == 0 {

@@ -1,4 +1,4 @@
-//! A pager for long output on a terminal, chosen as git chooses it.
+//! Shows long output on a terminal with a pager, which is chosen as in git.
 
 use crate::cli::process::command_line::{SHELL_SYNTAX, parse_command};
 use crate::cli::process::signals::SignalGuard;
@@ -8,28 +8,32 @@ use std::io::{self, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The variables that name a pager. The first that is set counts, even if it is empty.
+/// The environment variables that name a pager. The first one that is set counts, even if it is
+/// empty.
 const PAGER_VARIABLES: [&str; 2] = ["PISESS_PAGER", "PAGER"];
-/// The pager if no variable names one.
+/// The pager if no environment variable names one.
 const DEFAULT_PAGER: &str = "less";
-/// The options of pagers, unless they are set: quit if all fits on the screen, show colours, keep
-/// the screen.
+/// The default options of pagers, by the environment variable for them: quit if everything fits on
+/// the screen, show colours, and do not clear the screen.
 const PAGER_OPTIONS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
 pub(super) struct Pager {
     stdin: BufWriter<ChildStdin>,
     child: Arc<Mutex<Child>>,
-    /// Ctrl-C is for the pager, which uses the terminal until it exits.
+    /// Keeps Ctrl-C from ending pisess: it is for the pager, which uses the terminal until it
+    /// exits.
     waiting: SignalGuard,
 }
 
 impl Pager {
-    /// Starts the pager that the environment names; `None` for `cat` or an empty name, or if there
-    /// is no pager and none was named. If it is less, it opens at `first_line`, and the first
-    /// `heading_lines` stay on the screen while it scrolls.
+    /// Starts the pager. Returns `None` if the environment names `cat` or nothing, or if it names
+    /// no pager and the default one is not installed.
+    ///
+    /// `less` opens at `first_line`, and keeps the first `heading_lines` lines on the screen. Other
+    /// pagers do neither.
     ///
     /// # Errors
-    /// If the pager that was named cannot be started.
+    /// If the pager that the environment names cannot be started.
     pub fn start(
         world: &World,
         first_line: usize,
@@ -57,7 +61,7 @@ impl Pager {
             less_options.push(format!("+{first_line}g"));
         }
         if !less_options.is_empty() {
-            // In a variable, because a pager other than less ignores it.
+            // The options are in a variable, because pagers other than less ignore it.
             let (less_variable, default_options) = PAGER_OPTIONS[0];
             let options = (world.env)(less_variable).unwrap_or_else(|| default_options.to_owned());
             command.env(
@@ -76,12 +80,12 @@ impl Pager {
         }
     }
 
-    /// Returns the pager for a process that was started; `None` if its input is not a pipe.
+    /// Returns the pager for a started process; `None` if its input is not a pipe.
     fn from_child(mut child: Child, waiting: SignalGuard) -> Option<Pager> {
         let stdin = BufWriter::with_capacity(64 * 1024, child.stdin.take()?);
         let child = Arc::new(Mutex::new(child));
         let running = Arc::clone(&child);
-        // A signal ends pisess when the pager has exited, even if there is more to print.
+        // A signal ends pisess only after the pager has exited, even if there is more to print.
         SignalGuard::install().run_before_exit(move || wait_for_exit(&running));
         Some(Pager {
             stdin,
@@ -94,26 +98,26 @@ impl Pager {
         &mut self.stdin
     }
 
-    /// Waits until the user quits.
+    /// Closes the input of the pager, and waits until the user quits.
     pub fn finish(self) {
         let Pager {
             mut stdin,
             child,
             waiting: _waiting,
         } = self;
-        // A failure was reported before, unless the pager has exited.
+        // A failure to write was reported before, unless the pager has exited.
         let _ = stdin.flush();
         drop(stdin.into_parts().0);
         wait_for_exit(&child);
     }
 }
 
-/// The first version of less that has `--header`. Earlier ones report it as an error, and wait for
-/// a key.
+/// The first version of less with the option `--header`. Earlier ones report an unknown option as
+/// an error, and wait for a key.
 const FIRST_VERSION_WITH_HEADER: u32 = 600;
 
-/// Whether the pager is a less that can keep lines on the screen. No option reports this, so the
-/// version decides.
+/// Whether the pager is a version of less that can keep lines on the screen. Only its version
+/// number shows that.
 fn less_keeps_headings(command_line: &str, world: &World) -> bool {
     let program = command_line.split_whitespace().next().unwrap_or_default();
     let is_less = program.rsplit('/').next() == Some("less");
@@ -136,8 +140,9 @@ fn less_keeps_headings(command_line: &str, world: &World) -> bool {
     version.is_some_and(|version| version >= FIRST_VERSION_WITH_HEADER)
 }
 
-/// Returns the number in the output of `less --version`: 643 of `less 643 (GNU regular
-/// expressions)`. Between two releases, a letter or a second number follows it: `643x`, `581.2`.
+/// Returns the version number in the output of `less --version`. For `less 643 (GNU regular
+/// expressions)`, that is 643. A development version has a suffix, which is ignored: `643x`,
+/// `581.2`.
 fn parse_less_version(output: &str) -> Option<u32> {
     let version = output.split_whitespace().nth(1)?;
     let number = version.split(|c: char| !c.is_ascii_digit()).next()?;

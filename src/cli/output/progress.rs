@@ -1,7 +1,7 @@
-//! Progress on a terminal: a bar for files, or for one large file, with the size and the time that is
-//! left, and a spinner with the elapsed time for a running command.
+//! Shows progress on a terminal. Files have a bar, with the number of files, their size and the
+//! remaining time; so has one large file. A running command has a spinner, with the elapsed time.
 //!
-//! Nothing is shown in the first half second, once something was printed, or while another program
+//! Nothing is shown in the first half second, after something was printed, or while another program
 //! uses the terminal.
 
 use super::Ui;
@@ -17,22 +17,23 @@ use std::time::{Duration, Instant};
 const SHOW_DELAY: Duration = Duration::from_millis(500);
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-/// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line
+/// The width of the bar. Bar and numbers together fit on a narrow terminal, because only one line
 /// can be cleared.
 const BAR_WIDTH: usize = 16;
-/// The size from which a single file has a bar.
+/// The minimum size of a single file that has a bar.
 const LARGE_FILE_BYTES: u64 = 16 << 20;
 
-/// A job, and the line of the terminal that shows its progress until this is dropped.
+/// The progress of one job. The line on the terminal is cleared when this is dropped.
 #[derive(Default)]
 pub struct Progress {
     done_count: Arc<AtomicUsize>,
-    /// The thread that draws the line, which all jobs share; it ends when it is taken from here.
+    /// The thread that draws the line. All jobs share this place; the thread ends when it is taken
+    /// from here.
     draw_thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 impl Ui<'_> {
-    /// Returns a progress bar for files, shown on a terminal if there are several.
+    /// Starts a progress bar for files. It is shown on a terminal if there are at least two.
     pub fn start_progress<I: FileItem>(&self, items: &[I]) -> Progress {
         let may_draw = self.draw_predicate();
         if may_draw.is_none() || items.len() < 2 {
@@ -40,7 +41,7 @@ impl Ui<'_> {
         }
         let paths: Vec<PathBuf> = items.iter().map(|item| item.path().to_owned()).collect();
 
-        // The sizes are looked up by the thread that draws, and only if the job takes long.
+        // The sizes are looked up by the drawing thread, and only if the job takes long.
         let sizes = OnceLock::new();
         let bar = move |done_count: usize, elapsed: Duration| {
             let sizes = sizes.get_or_init(|| FileSizes::read(&paths));
@@ -49,8 +50,8 @@ impl Ui<'_> {
         self.progress.start_job(bar, may_draw)
     }
 
-    /// Returns a progress bar for a file, which shows how many more bytes are read than now; `None`
-    /// if the file is small, or nothing is shown.
+    /// Starts a progress bar for reading a file. Bytes that `read_bytes` has already counted are
+    /// left out. Returns `None` if the file is small, or if no progress is shown at all.
     pub fn start_reading(
         &self,
         read_bytes: &Arc<AtomicUsize>,
@@ -69,7 +70,7 @@ impl Ui<'_> {
         Some(self.progress.start_job(bar, Some(may_draw)))
     }
 
-    /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
+    /// Starts a spinner with the elapsed time of a running command. It is shown on a terminal.
     pub fn start_spinner(&self, what: &'static str) -> Progress {
         let spinner = move |_, elapsed: Duration| {
             let frame =
@@ -79,7 +80,8 @@ impl Ui<'_> {
         self.progress.start_job(spinner, self.draw_predicate())
     }
 
-    /// Returns what decides whether progress may be drawn now; `None` if it never may.
+    /// Returns a function that decides whether progress may be drawn at a moment. `None` if it is
+    /// never drawn.
     fn draw_predicate(&self) -> Option<fn() -> bool> {
         let is_shown = self.world.terminals.stderr && !self.is_quiet && !self.is_dumb_terminal();
         is_shown.then_some(self.world.is_terminal_free)
@@ -88,15 +90,15 @@ impl Ui<'_> {
 
 /// The sizes of the files of a job.
 struct FileSizes {
-    /// The sums of the sizes of the first 0, 1, 2, … files.
+    /// The sums of the sizes of the first 0, 1, 2, … files, in bytes.
     sums: Vec<u64>,
 }
 
-/// The elapsed time from which the time that is left can be estimated.
+/// The minimum elapsed time from which the remaining time is estimated.
 const LEAST_ELAPSED: Duration = Duration::from_secs(2);
 
 impl FileSizes {
-    /// Looks up the sizes. A file that cannot be read has none.
+    /// Looks up the sizes. A file that cannot be read counts as empty.
     fn read(paths: &[PathBuf]) -> FileSizes {
         let mut sum = 0;
         let mut sums = vec![sum];
@@ -107,8 +109,9 @@ impl FileSizes {
         FileSizes { sums }
     }
 
-    /// Returns the bar with the number and the size of the files that are done, and an estimate of
-    /// the time that is left. The size is that of the first files, which are done about in order.
+    /// Returns the line for `done_count` finished files: a bar, their number and size, and an
+    /// estimate of the remaining time. The size is that of the first `done_count` files, because
+    /// files are finished roughly in order.
     fn format_bar(&self, done_count: usize, elapsed: Duration) -> String {
         let file_count = self.sums.len() - 1;
         let done_count = done_count.min(file_count);
@@ -129,8 +132,8 @@ impl FileSizes {
     }
 }
 
-/// Returns the bar for a file of which this much was read. A command may read a file several times:
-/// after the first time, the bar is full.
+/// Returns the line for a file of which `read_bytes` were read. A command may read a file several
+/// times: after the first time, the bar is full.
 fn format_reading(read_bytes: u64, file_bytes: u64, elapsed: Duration) -> String {
     let read_bytes = read_bytes.min(file_bytes);
     let fraction = read_bytes as f64 / file_bytes as f64;
@@ -142,7 +145,7 @@ fn format_part(done_bytes: u64, all_bytes: u64) -> String {
     format!("{done} of {}", format_bytes(all_bytes as usize))
 }
 
-/// Returns a bar, the amount that is done, and an estimate of the time that is left.
+/// Returns a line with a bar, the finished amount, and an estimate of the remaining time.
 fn format_line(fraction: f64, amount: &str, elapsed: Duration) -> String {
     let filled = (BAR_WIDTH as f64 * fraction) as usize;
     let mut line = format!(
@@ -157,7 +160,7 @@ fn format_line(fraction: f64, amount: &str, elapsed: Duration) -> String {
     line
 }
 
-/// Returns an estimated time in one unit.
+/// Formats an estimated time in one unit, rounded up.
 fn format_time_left(left: Duration) -> String {
     let seconds = left.as_secs() + 1;
     match seconds {
@@ -179,7 +182,8 @@ impl Progress {
         self.done_count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns a job on the same line that shows a text, given what is done and the elapsed time,
+    /// Starts a job on the same line, and stops the previous one. `format_line` returns the text of
+    /// the line, from the number of finished files and the elapsed time. The line is drawn only
     /// while `may_draw` returns true.
     fn start_job(
         &self,
@@ -210,15 +214,15 @@ impl Progress {
                 replace_line("");
             }
         };
-        // Locked until the thread is here, without which it would end. If none can be started,
-        // nothing is shown.
+        // The place is locked until the thread is in it: a thread that finds it empty ends. If no
+        // thread can be started, nothing is shown.
         let mut thread_slot = lock_thread(&job.draw_thread);
         *thread_slot = Builder::new().spawn(draw_until_cleared).ok();
         drop(thread_slot);
         job
     }
 
-    /// Clears the line, if it shows something, for good.
+    /// Ends drawing, and clears the line if it shows something.
     pub fn stop_drawing(&self) {
         let thread = lock_thread(&self.draw_thread).take();
         if let Some(thread) = thread {
@@ -228,14 +232,14 @@ impl Progress {
     }
 }
 
-/// Locks the place of the drawing thread, also if another thread has panicked.
+/// Locks the place of the drawing thread, even after a panic of another thread.
 fn lock_thread(drawing: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
     drawing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Replaces the line that the cursor is on.
+/// Replaces the line of the terminal on which the cursor is.
 fn replace_line(text: &str) {
-    // One write, so that lines of other processes are not mixed with it.
+    // This is a single write, so that lines of other processes are not mixed into it.
     let _ = stderr().write_all(format!("\r\u{1b}[2K{text}").as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! The appearance of human-readable rows: colours, width, glyphs.
+//! The appearance of rows for people: colours, width, glyphs, truncation.
 
 use crate::cli::options::ColorChoice;
 use crate::cli::output::clock::Clock;
@@ -11,33 +11,33 @@ use std::io::Write;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Styles for text; all plain by default.
+/// The styles for text. By default, all are plain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Styles {
-    /// Times, connectors, tools, and the rest of ids.
+    /// For times, connectors, tools, and the rest of ids after their prefixes.
     pub dim: Style,
-    /// The prefix of an id that suffices to name the entry.
+    /// For the shortest prefix of an id that names the entry.
     pub id_prefix: Style,
-    /// The glyphs for the active path and the leaf.
+    /// For the glyphs of the active path and of the leaf.
     pub active: Style,
     pub label: Style,
     pub user: Style,
     pub assistant: Style,
     pub error: Style,
     pub summary: Style,
-    /// Matches of a search.
+    /// For matches of a search.
     pub hit: Style,
     pub bold: Style,
-    /// The titles of columns.
+    /// For the titles of columns.
     pub heading: Style,
-    /// Text that only the left side has.
+    /// For text that only the left side has.
     pub removed: Style,
-    /// Text that only the right side has.
+    /// For text that only the right side has.
     pub added: Style,
 }
 
 impl Styles {
-    /// Returns the styles for `--color`; if it is `auto`, `wants_colour` decides.
+    /// Returns the styles for `--color`. For `auto`, `wants_colour` decides.
     pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
         let is_coloured = match color {
             ColorChoice::Always => true,
@@ -64,37 +64,37 @@ impl Styles {
         }
     }
 
-    /// Whether anything stands out.
+    /// Whether the styles have colour, so that text can be highlighted.
     pub fn has_colour(&self) -> bool {
         !self.dim.is_plain()
     }
 }
 
-/// The characters that rows are drawn with.
+/// The characters with which rows are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
-    /// Connects a sibling that is not the last.
+    /// Connects a sibling that is followed by another one.
     pub tee: &'static str,
     /// Connects the last sibling.
     pub corner: &'static str,
-    /// The same two, of a sibling that is folded with all below it.
+    /// The same two, for a sibling that is folded together with everything below it.
     pub folded_tee: &'static str,
     pub folded_corner: &'static str,
-    /// Continues a connector past other rows.
+    /// Continues a connector beside other rows, down to the next sibling.
     pub bar: &'static str,
     /// Marks entries on the active path.
     pub bullet: &'static str,
-    /// Marks the leaf, after its text.
+    /// Marks the leaf. Follows its text.
     pub leaf: &'static str,
-    /// Marks the entry that is drawn as the leaf and is not, after its text.
+    /// Marks an entry that is drawn as the leaf without being the leaf. Follows its text.
     pub drawn_leaf: &'static str,
-    /// Precedes a row that represents several.
+    /// Precedes a row that represents several rows.
     pub fold: &'static str,
-    /// Draws a rule across.
+    /// One column of a horizontal rule.
     pub rule: &'static str,
     /// Separates facts.
     pub dot: &'static str,
-    /// Replaces text that was truncated.
+    /// Replaces truncated text.
     pub ellipsis: &'static str,
 }
 
@@ -131,38 +131,38 @@ impl Glyphs {
     };
 }
 
-/// A buffer in which rows are drawn, one after the other.
+/// A buffer in which rows are drawn, one after another. A row consists of parts, each with a style.
 #[derive(Clone, Debug, Default)]
 pub struct RowBuffer {
-    /// The text drawn so far, including the part that is being drawn.
+    /// The text drawn so far, including the current part.
     pub text: Vec<u8>,
-    /// The maximum width of a row; `None` if rows are not cut.
+    /// The maximum width of a row; `None` if rows are not truncated.
     pub width: Option<usize>,
-    /// The columns left in the row being drawn; `None` if rows are not cut.
+    /// The remaining columns of the current row; `None` if rows are not truncated.
     pub columns_left: Option<usize>,
-    /// Replaces text that was cut off.
+    /// Replaces truncated text.
     pub ellipsis: &'static str,
-    /// The offset of the row being drawn.
+    /// The offset of the current row in `text`.
     row_start: usize,
-    /// The offset of the part being drawn.
+    /// The offset of the current part in `text`.
     part_start: usize,
-    /// Formats the times of the rows, if they have any.
+    /// Formats the times of rows; `None` if rows have no times.
     pub clock: Option<Clock>,
-    /// The date of the previous row, which is not repeated.
+    /// The date of the previous row. A row with the same date does not repeat it.
     previous_date: String,
-    /// The minute formatted last, and its date and time of day: most rows follow another within a
-    /// minute.
+    /// The last formatted minute, and its date and time of day. Most rows are in the same minute as
+    /// the row above, so that formatting is saved.
     cached_minute: Option<i64>,
     cached_date: String,
     cached_time: String,
 }
 
-/// The time (in 1973) since which every zone differs from UTC by whole minutes.
+/// The time (in 1973) from which on all time zones differ from UTC by whole minutes.
 const WHOLE_MINUTES_SINCE_MS: i64 = 100_000_000_000;
 
 impl RowBuffer {
-    /// Returns an empty buffer. Rows that are longer than `width` columns end with the ellipsis;
-    /// without a width, none is cut.
+    /// Returns an empty buffer. Rows are truncated to `width` columns, ending with `ellipsis`.
+    /// Without a width, rows are not truncated.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> RowBuffer {
         RowBuffer {
             width,
@@ -173,7 +173,8 @@ impl RowBuffer {
         }
     }
 
-    /// Sets the date of the previous row from a time, or clears it, before a range of rows.
+    /// Sets the time of the row above, whose date the next row need not repeat. With `None`, the
+    /// next row shows its date.
     pub fn set_previous_time(&mut self, time_ms: Option<i64>) {
         let date = self
             .clock
@@ -183,10 +184,12 @@ impl RowBuffer {
         self.previous_date = date.unwrap_or_default();
     }
 
-    /// Appends a time to the part, with its date only if that differs from the previous row.
+    /// Appends a time to the current part. Its date is replaced by spaces if the previous row has
+    /// the same date.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
         let minute = Some(time_ms.div_euclid(60_000));
+        // Before 1973, a minute in UTC may begin within a local minute, so nothing is reused.
         if self.cached_minute != minute || time_ms < WHOLE_MINUTES_SINCE_MS {
             (self.cached_date, self.cached_time) = clock.format_date_and_time(time_ms);
             self.cached_minute = minute;
@@ -202,12 +205,12 @@ impl RowBuffer {
         self.text.extend_from_slice(self.cached_time.as_bytes());
     }
 
-    /// Appends a `str` to the part.
+    /// Appends a text to the current part, as it is.
     pub fn push_str(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Appends a text to the part, escaped.
+    /// Appends a text to the current part, escaped.
     pub fn push_text(&mut self, text: &Text) {
         if is_printable_ascii(text.as_bytes()) {
             return self.text.extend_from_slice(text.as_bytes());
@@ -217,13 +220,13 @@ impl RowBuffer {
         self.push_str(&shown);
     }
 
-    /// Appends a number to the part, after spaces up to `width` columns.
+    /// Appends a number to the current part, right-aligned in `width` columns.
     pub fn push_number(&mut self, number: usize, width: usize) {
         // Writing to memory cannot fail.
         let _ = write!(self.text, "{number:>width$}");
     }
 
-    /// Appends spaces to the part up to `width` columns.
+    /// Pads the current part with spaces to `width` columns.
     pub fn pad_part(&mut self, width: usize) {
         let part = &self.text[self.part_start..];
         let part_columns = if is_printable_ascii(part) {
@@ -241,14 +244,14 @@ impl RowBuffer {
         self.columns_left = self.width;
     }
 
-    /// Ends the row, trimming trailing spaces.
+    /// Ends the row, and removes trailing spaces.
     pub fn end_row(&mut self) {
         let len = self.text[self.row_start..].trim_ascii_end().len();
         self.text.truncate(self.row_start + len);
         self.text.push(b'\n');
     }
 
-    /// Ends the part: styles it, and cuts it if it does not fit.
+    /// Ends the current part: applies its style, and truncates it if it does not fit.
     pub fn finish_part(&mut self, style: Style) {
         if self.columns_left.is_some() || style != Style::default() {
             let part = self.text.split_off(self.part_start);
@@ -257,13 +260,13 @@ impl RowBuffer {
         self.part_start = self.text.len();
     }
 
-    /// Appends a whole part, as far as it fits into what is left of the row. No other part may be
-    /// open.
+    /// Appends a complete part, truncated to the remaining columns of the row. The previous part
+    /// must be finished.
     pub fn push_part(&mut self, text: &str, style: Style) {
         self.push_linked_part(text, style, None);
     }
 
-    /// Appends a whole part as [`Self::push_part`] does. With an address, it is a link.
+    /// Appends a complete part as [`Self::push_part`] does. With an address, the part is a link.
     pub fn push_linked_part(&mut self, text: &str, style: Style, address: Option<&str>) {
         debug_assert_eq!(
             self.part_start,
@@ -295,7 +298,7 @@ pub fn apply_style(text: &str, style: Style) -> String {
     }
 }
 
-/// Appends a text with its style.
+/// Appends a text in a style.
 pub fn push_styled(text: &str, style: Style, out: &mut Vec<u8>) {
     if text.is_empty() || style == Style::default() {
         out.extend_from_slice(text.as_bytes());
@@ -305,18 +308,19 @@ pub fn push_styled(text: &str, style: Style, out: &mut Vec<u8>) {
     }
 }
 
-/// What separates the parts of a path, on any system.
+/// The characters that separate the names of a path, on any system.
 pub const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// A path is truncated in the middle only if its last name fits, or at least this many columns of
-/// it.
+/// The minimum width of the last name of a path that is truncated in its middle. If less than that
+/// and less than the whole name fits, the path is truncated at its end.
 const LEAST_NAME_COLUMNS: usize = 12;
 
-/// The maximum number of bytes of a partial directory name to leave out after the ellipsis.
+/// The maximum number of bytes of a partial directory name that is dropped after the ellipsis.
 const MOST_PARTIAL_NAME_BYTES: usize = 12;
 
-/// Returns a text whose `path` is truncated in the middle to fit into `most_columns`, keeping the
-/// file's name and the text after it. If that is impossible, truncates the text at its end.
+/// Truncates `path`, a range of a text, in its middle, so that the text fits into `most_columns`.
+/// The file's name and the text after the path are kept. If that is impossible, truncates the text
+/// at its end.
 pub fn truncate_path(
     text: &str,
     path: Range<usize>,
@@ -334,15 +338,15 @@ pub fn truncate_path(
         return truncate_end(text, most_columns, ellipsis);
     }
 
-    // One third is for the beginning, unless the name needs it.
+    // One third of the room is for the beginning, unless the name needs more than the rest.
     let head_room = (room / 3).min(room.saturating_sub(name_columns));
     let head = &path[..fitting_prefix_len(path, head_room)];
     let tail_room = room - display_width(head);
     let tail_bytes = fitting_bytes(path.graphemes(true).rev(), tail_room);
     let tail = &path[path.len() - tail_bytes..];
 
-    // Directories are kept whole: the head ends in a separator, and the tail begins with one,
-    // unless too much of the tail would be lost.
+    // Directory names are kept whole: the head ends with a separator, and the tail begins with one.
+    // A partial name remains in the tail if dropping it would lose too much.
     let whole_head = match head.rfind(SEPARATORS) {
         Some(separator) => &head[..=separator],
         None => head,
@@ -354,7 +358,7 @@ pub fn truncate_path(
     format!("{before}{whole_head}{ellipsis}{whole_tail}{after}")
 }
 
-/// Returns the number of bytes of the first graphemes that together fit into this many columns.
+/// Returns the length in bytes of the first graphemes that together fit into `most_columns`.
 pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns: usize) -> usize {
     let mut left = most_columns;
     let mut bytes = 0;
@@ -369,10 +373,10 @@ pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns:
     bytes
 }
 
-/// Returns the number of bytes of the longest prefix of a text that fits into `columns`, divided
-/// between graphemes.
+/// Returns the length in bytes of the longest prefix of a text that fits into `columns`. Graphemes
+/// are not divided.
 fn fitting_prefix_len(text: &str, columns: usize) -> usize {
-    // A printable ASCII character is a grapheme of one column if another one follows it.
+    // A printable ASCII character is a grapheme of one column if another one follows.
     let is_printable_ascii = |byte: &u8| matches!(byte, b' '..=b'~');
     match text.as_bytes().get(..=columns) {
         Some(head) if head.iter().all(is_printable_ascii) => columns,
@@ -380,7 +384,7 @@ fn fitting_prefix_len(text: &str, columns: usize) -> usize {
     }
 }
 
-/// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
+/// Truncates a text at its start to `columns`. An ellipsis replaces the removed part.
 pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
     if display_width(text) <= columns {
         return text.to_owned();
@@ -392,7 +396,7 @@ pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
     format!("{ellipsis}{}", text[start..].trim_start())
 }
 
-/// Returns the text truncated to `columns`, with an ellipsis if it was.
+/// Truncates a text at its end to `columns`. An ellipsis replaces the removed part.
 pub fn truncate_end(text: &str, columns: usize, ellipsis: &str) -> String {
     if display_width(text) <= columns {
         return text.to_owned();

@@ -1,7 +1,7 @@
-//! Tables: columns as wide as their content, without rules.
+//! Tables without rules, whose columns are as wide as their content.
 //!
-//! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count
-//! the escape sequences of colours as text, so the rows are drawn here.
+//! `comfy-table` computes the widths of the columns from the widest cells of the first rows. It
+//! would count the escape sequences of colours as text, so the rows are drawn here.
 
 use super::{Failure, RowBuffer, Ui, apply_style, display_width, truncate_end};
 use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
@@ -12,7 +12,7 @@ use std::mem::take;
 /// The parts of a cell, each with its style.
 pub type Cell = Vec<(String, Style)>;
 
-/// Returns a cell without style.
+/// Returns a cell with one unstyled part.
 pub fn plain_cell(text: String) -> Cell {
     vec![(text, Style::new())]
 }
@@ -20,9 +20,10 @@ pub fn plain_cell(text: String) -> Cell {
 /// The number of columns between two cells.
 pub const COLUMN_GAP: usize = 2;
 const ELLIPSIS: &str = "…";
-/// The number of rows whose cells decide the widths of the columns.
+/// The number of first rows whose cells determine the widths of the columns.
 const SAMPLE_ROWS: usize = 256;
 
+/// A column of a table, and how it is fitted.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub title: &'static str,
@@ -41,7 +42,7 @@ impl Column {
         }
     }
 
-    /// Returns a column of numbers, aligned to the right.
+    /// Returns a column of numbers, which are right-aligned.
     pub const fn number(title: &'static str) -> Self {
         Column {
             is_number: true,
@@ -49,7 +50,7 @@ impl Column {
         }
     }
 
-    /// Returns the column, truncated if space is scarce.
+    /// Lets the column be truncated if space is scarce.
     pub const fn allow_shrink(self) -> Self {
         Column {
             can_shrink: true,
@@ -57,7 +58,7 @@ impl Column {
         }
     }
 
-    /// Returns the column, truncated to a width.
+    /// Truncates the column to `width`.
     pub const fn with_max_width(self, width: usize) -> Self {
         Column {
             max_width: width,
@@ -66,12 +67,13 @@ impl Column {
     }
 }
 
-/// A table to be printed. Titles, if there are any, precede the first row.
+/// A table to print. If any column has a title, a row of titles is first.
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<TableRow>,
-    /// The widths of the columns: of their widest cells, until the first row is printed.
+    /// The widths of the columns. Before the first row is printed, these are the widths of the
+    /// widest cells; then they are fixed.
     widths: Vec<usize>,
     is_arranged: bool,
 }
@@ -79,12 +81,12 @@ pub struct Table {
 #[derive(Debug)]
 struct TableRow {
     cells: Vec<Cell>,
-    /// The address to which the text of the first cell is a link.
+    /// The address to which the first cell is a link; `None` for no link.
     address: Option<String>,
 }
 
 impl Table {
-    /// Returns a table without rows. Each column is at least as wide as its title.
+    /// Returns an empty table. Each column is at least as wide as its title.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         let columns = columns.into();
         let widths = columns
@@ -99,8 +101,9 @@ impl Table {
         }
     }
 
-    /// Adds a row with a cell for each column. Columns become as wide as their widest cell, unless
-    /// rows were printed already: then longer cells are truncated, or shift the rest of their row.
+    /// Adds a row with a cell for each column. Columns become as wide as their widest cell. Once
+    /// rows have been printed, widths are fixed: longer cells are truncated, or shift the rest of
+    /// their row.
     pub fn add_row(&mut self, cells: Vec<Cell>) {
         self.add_linked_row(cells, None);
     }
@@ -119,13 +122,13 @@ impl Table {
         self.add_row(cells.into_iter().map(plain_cell).collect());
     }
 
-    /// Returns the width at which no cell has to be truncated.
+    /// Returns the width of the table if no cell is truncated.
     pub fn natural_width(&self) -> usize {
         self.widths.iter().sum::<usize>() + COLUMN_GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Prints the rows so far once there are [`SAMPLE_ROWS`], whose cells decide how wide the
-    /// columns are. Later rows are printed in columns of the same widths.
+    /// Prints the rows added so far, as soon as there are [`SAMPLE_ROWS`]. Their cells determine
+    /// the widths of the columns, also for later rows.
     pub fn flush_when_full(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         if self.rows.len() < SAMPLE_ROWS {
             Ok(())
@@ -134,21 +137,21 @@ impl Table {
         }
     }
 
-    /// Prints the rows, fitted to the width of the terminal.
+    /// Prints the remaining rows, fitted to the width of the terminal.
     pub fn print(mut self, ui: &mut Ui) -> Result<(), Failure> {
         self.flush(ui)
     }
 
-    /// Prints the rows added since the last flush. The first flush sets the widths of the columns,
-    /// and prints their titles if there are any.
+    /// Prints the rows added since the last flush. The first flush fixes the widths of the columns,
+    /// and prints their titles.
     fn flush(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         let rows = take(&mut self.rows);
         if rows.is_empty() {
             return Ok(());
         }
 
-        // A column that can shrink takes what the others leave of the terminal. Without such a
-        // column, rows are as wide as their cells.
+        // A column that can shrink gets what the others leave of the terminal. Without such a
+        // column, rows are not fitted.
         let can_shrink = self.columns.iter().any(|column| column.can_shrink);
         let width = if can_shrink { ui.row_width() } else { None };
         let mut pen = RowBuffer::new(width, ELLIPSIS, None);
@@ -172,7 +175,7 @@ impl Table {
             .map_err(Failure::from_stdout_error)
     }
 
-    /// Returns the rows as a text of this width; a cell that is too long is continued on the next
+    /// Returns the rows as text of `width` columns. A cell that is too long continues on the next
     /// line.
     pub fn format_wrapped(&self, width: usize) -> String {
         let rows = self
@@ -188,7 +191,8 @@ impl Table {
         text
     }
 
-    /// Fits the columns into this width, by laying out a row of their widest cells.
+    /// Fixes the widths of the columns so that the table fits into `width`. They are computed by
+    /// laying out a row of the widest cells.
     fn arrange_columns(&mut self, width: Option<usize>) {
         let mut widest = comfy_table::Row::from(self.widths.iter().map(|&width| "x".repeat(width)));
         widest.max_height(1);
@@ -198,9 +202,8 @@ impl Table {
         self.is_arranged = true;
     }
 
-    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`. Only
-    /// columns that may be truncated ([`Column::allow_shrink`]) become narrower than their widest
-    /// cell.
+    /// Lays out rows in columns that fit into `width`. Cells are broken at `delimiter`. Only
+    /// columns with [`Column::allow_shrink`] become narrower than their widest cell.
     fn lay_out(
         &self,
         rows: impl IntoIterator<Item = comfy_table::Row>,
@@ -224,17 +227,17 @@ impl Table {
         }
 
         if let Some(width) = width {
-            // comfy-table pads the last column, too; the padding is cut off when rows are printed.
+            // comfy-table also pads the last column. Rows are printed without that padding.
             table.set_width(saturate_to_u16(width + COLUMN_GAP));
         }
         table
     }
 
-    /// Draws a row. Numbers are aligned to the right, texts to the left. With an address, the first
+    /// Draws a row. Numbers are right-aligned, texts are left-aligned. With an address, the first
     /// cell is a link.
     fn draw_row(&self, cells: &[Cell], address: Option<&str>, pen: &mut RowBuffer) {
         pen.begin_row();
-        // Spaces are only drawn when a text follows, so that none are at the end of the row.
+        // Spaces are drawn only before a text, so that rows have no trailing spaces.
         let mut pending_spaces = 0;
         let columns = self.columns.iter().zip(&self.widths);
         for (index, (cell, (column, &width))) in cells.iter().zip(columns).enumerate() {
@@ -243,8 +246,8 @@ impl Table {
                 pending_spaces += width.saturating_sub(full_width);
             }
 
-            // The widths are measured in a sample of the rows. A cell of another row may be wider,
-            // and pushes the next cells to the right if its column has no limit.
+            // Widths are measured in a sample of the rows, so a cell of another row may be wider.
+            // If its column has no limit, the cell shifts the rest of the row to the right.
             let is_limited = column.can_shrink || column.max_width < usize::MAX;
             let mut room = if is_limited { width } else { full_width };
             let cell_address = if index == 0 { address } else { None };
@@ -279,12 +282,12 @@ impl Table {
     }
 }
 
-/// Converts a width for comfy-table. No terminal has as many columns as the largest.
+/// Converts a width for comfy-table. No terminal is wider than the maximum.
 fn saturate_to_u16(width: usize) -> u16 {
     u16::try_from(width).unwrap_or(u16::MAX)
 }
 
-/// Returns the width of a cell, in columns of the terminal.
+/// Returns the width of a cell in terminal columns.
 pub fn cell_width(cell: &Cell) -> usize {
     cell.iter().map(|(text, _)| display_width(text)).sum()
 }
@@ -294,7 +297,7 @@ pub fn cell_text(cell: &Cell) -> String {
     cell.iter().map(|(text, _)| text.as_str()).collect()
 }
 
-/// Returns the text of a cell with its styles, for a line that is not cut.
+/// Returns the text of a cell with its styles, without truncating it.
 pub fn format_cell(cell: &Cell) -> String {
     let mut out = String::new();
     for (text, style) in cell {

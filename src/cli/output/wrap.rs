@@ -1,23 +1,25 @@
-//! Text of several lines on a terminal: indented, and broken between words.
+//! Wraps text for a terminal: indented, and broken between words.
 
 use super::apply_style;
 use crate::format::display_width;
 use owo_colors::Style;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The columns that a tab may take.
+/// The maximum width of a tab.
 const TAB_COLUMNS: usize = 8;
 
-/// The maximum number of digits in the mark of a numbered item.
+/// The maximum number of digits in the marker of a numbered list item.
 const MAX_NUMBER_DIGITS: usize = 3;
 
-/// The minimum width of a line, however far it is indented.
+/// The minimum width of a line, whatever its indentation.
 const MIN_LINE_COLUMNS: usize = 20;
 
-/// Appends one line, which is escaped already, indented by `indent` columns. If it is wider than
-/// `width` columns with this indentation, it is broken between words. A word that is too long is
-/// broken anywhere. Further rows begin below the text of the first, after its own indentation and
-/// the mark of a list. Without a width, the line is not broken.
+/// Appends a line, which has been escaped, indented by `indent` columns. If the indented line is
+/// wider than `width`, it is broken between words; a word that is too long is broken anywhere.
+/// Without a width, the line is not broken.
+///
+/// The second and further rows are aligned with the text of the first row: after the line's own
+/// indentation, and after a list marker.
 pub fn push_wrapped_line(
     out: &mut String,
     line: &str,
@@ -55,8 +57,8 @@ fn push_row(out: &mut String, indent: usize, text: &str, style: Style) {
     out.push('\n');
 }
 
-/// Returns the length in bytes of the first row of a text, at least one character. What follows the
-/// row is not read: a line of megabytes has many rows.
+/// Returns the length in bytes of the first row of a text; at least one character. Reads no further
+/// than that row, because a line of megabytes has many rows.
 fn find_row_end(text: &str, room: usize) -> usize {
     let mut fitting = 0;
     let mut columns_left = room;
@@ -75,7 +77,7 @@ fn find_row_end(text: &str, room: usize) -> usize {
         return text.graphemes(true).next().map_or(text.len(), str::len);
     }
 
-    // The space after the last word that fits needs no column: rows are printed without it.
+    // The space after the last word that fits needs no column, because rows are printed without it.
     let breaks_before_space = text[fitting..].starts_with(' ');
     if breaks_before_space {
         return fitting;
@@ -87,14 +89,15 @@ fn find_row_end(text: &str, room: usize) -> usize {
     }
 }
 
-/// Returns the columns of a text. A tab counts as many as it may take: how many it does take
-/// depends on where it is.
+/// Returns the width of a text. A tab counts with its maximum width, because its actual width
+/// depends on its position.
 fn columns(text: &str) -> usize {
     let tabs = text.matches('\t').count();
     display_width(text) + tabs * (TAB_COLUMNS - 1)
 }
 
-/// Returns where the text of a line begins: after its indentation and the mark of an item or quote.
+/// Returns the column at which the text of a line begins: after its indentation, and after the
+/// marker of a list item or a quote.
 fn hanging_columns(line: &str) -> usize {
     let text = line.trim_start();
     let indentation = columns(&line[..line.len() - text.len()]);

@@ -1,17 +1,17 @@
-//! Command lines: of a program that the user set in an environment variable, such as a pager, and
-//! those that are printed for a shell.
+//! Command lines: parses those that the user sets in environment variables, for example for a
+//! pager, and quotes words of those that are printed for a shell.
 
 use crate::format::acts_on_terminal;
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// A command that contains one of these is run by the shell.
+/// Characters of shell syntax. A command line that contains one of them is run by a shell.
 pub const SHELL_SYNTAX: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=',
 ];
 
-/// Returns the command; without a shell if it needs none, so that a missing program is noticed
-/// before anything is written to it.
+/// Parses a command line. Without shell syntax, the program is run directly, so that a missing
+/// program is noticed before anything is written to it.
 pub fn parse_command(command_line: &str) -> Command {
     if command_line.contains(SHELL_SYNTAX) {
         let mut shell = Command::new("sh");
@@ -24,9 +24,9 @@ pub fn parse_command(command_line: &str) -> Command {
     command
 }
 
-/// Returns a word as a POSIX shell reads it. One with a character that acts on a terminal, or with
-/// invalid UTF-8, is in the form `$'…'`, which writes these in octal; others are in single quotes,
-/// unless they are plain.
+/// Returns a word as a POSIX shell reads it. A plain word is not quoted; other words are in single
+/// quotes. A word with invalid UTF-8, or with a character that acts on a terminal, has the form
+/// `$'…'`, with such bytes in octal.
 pub fn quote_word(word: &OsStr) -> String {
     let Some(text) = word.to_str() else {
         return escape_word(word);
@@ -34,7 +34,7 @@ pub fn quote_word(word: &OsStr) -> String {
     if text.contains(acts_on_terminal) {
         return escape_word(word);
     }
-    // A tilde at the start would be the home directory.
+    // A shell replaces a tilde at the start by the home directory, so it is quoted.
     let is_plain =
         !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain_in_shell);
     if is_plain {
@@ -44,7 +44,7 @@ pub fn quote_word(word: &OsStr) -> String {
     }
 }
 
-/// Returns a word in the form `$'…'`.
+/// Returns a word in the form `$'…'`, with bytes that act on a terminal in octal.
 fn escape_word(word: &OsStr) -> String {
     let mut out = "$'".to_owned();
     for chunk in word.as_encoded_bytes().utf8_chunks() {
@@ -70,7 +70,7 @@ fn push_octal(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Whether a character may be part of an unquoted path in a command.
+/// Whether a character can be part of an unquoted word of a command.
 pub fn is_plain_in_shell(c: char) -> bool {
     c.is_alphanumeric() || "/._-~+,:@".contains(c)
 }

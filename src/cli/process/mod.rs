@@ -1,5 +1,5 @@
-//! Other programs: started in a group of their own, with input and output through pipes, and ended
-//! by signals.
+//! Runs other programs in process groups of their own, with input and output through pipes, and
+//! ends them after signals.
 
 #[cfg_attr(unix, path = "signals/unix.rs")]
 #[cfg_attr(windows, path = "signals/windows.rs")]

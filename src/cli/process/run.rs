@@ -1,8 +1,8 @@
-//! Runs a command given by the user: `sh -c`, or `cmd /c` on Windows, with text on standard input
-//! only.
+//! Runs a command that the user gave, with `sh -c`, or `cmd /c` on Windows. Data is passed only on
+//! standard input.
 //!
 //! No part of a session is ever put into an argument or the environment. Input is written and
-//! output read concurrently; a child that stops reading early is not an error.
+//! output is read concurrently. A command that stops reading early is not an error.
 
 use super::groups::{ProcessGroup, shell_command};
 use super::pipes::{exchange_input_output, sleep_or_signal};
@@ -12,37 +12,39 @@ use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The maximum output of a command that the user gives, in bytes.
+/// The maximum size of the output of a command that the user gave, in bytes.
 pub const MOST_OUTPUT_BYTES: usize = 10 << 20;
 
-/// The environment variable that sets a hook for every command.
+/// The environment variable with a hook for all commands.
 pub const HOOK_VARIABLE: &str = "PISESS_HOOK";
-/// The environment variable that sets a summarizer for every command.
+/// The environment variable with a summarizer for all commands.
 pub const SUMMARIZER_VARIABLE: &str = "PISESS_SUMMARIZER";
 
+/// A command that the user gave, with its limits and the texts for its failures.
 #[derive(Clone, Debug)]
 pub struct ShellCommand {
     /// The name of the session, for messages.
     pub session: String,
-    /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
+    /// The option or variable that gave the command, for messages: `--summarizer`, `PISESS_HOOK`,
+    /// ….
     pub option: &'static str,
     pub command: String,
     /// The time limit.
     pub timeout: Duration,
-    /// The state of the session if the command fails, for messages.
+    /// What a failure of the command means for the session, for messages.
     pub failure_outcome: &'static str,
-    /// A hint on how to print its input.
+    /// A hint on how to see the command's input.
     pub hint: &'static str,
-    /// The maximum output, in bytes.
+    /// The maximum size of the output, in bytes.
     pub most_output_bytes: usize,
 }
 
-/// The outcome if a command fails before anything is written.
+/// The meaning of a failure before anything is written.
 pub const NOTHING_WRITTEN: &str = "nothing was written";
 
 impl ShellCommand {
-    /// Returns the command that an option gives, else that of an environment variable; an empty
-    /// command is none.
+    /// Returns the command given by an option, else by an environment variable. `None` if neither
+    /// gives one, or if the command is empty.
     pub fn from_option_or_env(
         session: &str,
         given: Option<&String>,
@@ -55,7 +57,7 @@ impl ShellCommand {
             Some(command) => (option, command.clone()),
             None => (variable, ui.env_var(variable)?),
         };
-        // So an empty option disables what the environment sets.
+        // An empty option thus disables the command in the environment.
         if command.trim().is_empty() {
             return None;
         }
@@ -70,8 +72,8 @@ impl ShellCommand {
         })
     }
 
-    /// Runs the command with `input` on standard input and returns its output. If a signal
-    /// terminates pisess in the meantime, the command and its descendants are terminated first.
+    /// Runs the command with `input` on standard input, and returns its output. If a signal is to
+    /// end pisess meanwhile, the command and its descendants are ended first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let signal_guard = SignalGuard::install();
         let (mut child, mut group) = self.spawn()?;
@@ -95,13 +97,11 @@ impl ShellCommand {
         outcome
     }
 
-    /// Starts the command in a process group of its own, so that what it starts can be ended with
-    /// it.
+    /// Starts the command in its own process group, so that its descendants can be ended with it.
     fn spawn(&self) -> Result<(Child, ProcessGroup), Failure> {
         let mut command = shell_command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Otherwise a hook or summarizer in the environment that runs pisess would call itself
-        // endlessly.
+        // A hook or summarizer that itself runs pisess would otherwise be called again, endlessly.
         command
             .env_remove(HOOK_VARIABLE)
             .env_remove(SUMMARIZER_VARIABLE);
@@ -112,8 +112,8 @@ impl ShellCommand {
         Ok((child, group))
     }
 
-    /// Returns the failure of a command that did not end by itself. That for a signal is never
-    /// printed: once the command has ended, the signal ends pisess.
+    /// Returns the failure of a command that did not exit by itself. After a signal, this failure
+    /// is never printed: once the command has ended, the signal ends pisess.
     fn io_failure(&self, error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::FileTooLarge => {
@@ -130,8 +130,8 @@ impl ShellCommand {
         }
     }
 
-    /// Returns a failure of the command: `what` went wrong, after the session, the option and the
-    /// command, and before the state of the session.
+    /// Returns a failure of the command. Its message has the session, the option, the command,
+    /// `what` went wrong, and what that means for the session.
     pub fn failure(&self, what: &str) -> Failure {
         let ShellCommand {
             session,
@@ -155,15 +155,15 @@ impl ShellCommand {
     }
 }
 
-/// The time between the first two looks at a child; it doubles with each look.
+/// The first interval between two looks at a child. It doubles with each look.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
-/// The longest time between two looks at a child.
+/// The maximum interval between two looks at a child.
 const LONGEST_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits for a child that has closed its output to exit.
+/// Waits until a child that has closed its output exits.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess.
+/// `TimedOut` after the deadline, `Interrupted` if a signal will end pisess.
 fn wait_for_exit(
     child: &mut Child,
     deadline: Instant,

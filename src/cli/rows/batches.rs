@@ -5,15 +5,15 @@ use pisess_store::workers::{Pool, in_order};
 use std::io;
 use std::ops::Range;
 
-/// The number of rows that a thread draws at a time: enough that their text usually exceeds the
-/// buffer of standard output, and so is written without a copy.
+/// The number of rows that a thread draws at a time. It is so large that their text usually exceeds
+/// the buffer of standard output, and is written without being copied.
 pub const BATCH_ROWS: usize = 1024;
-/// The maximum number of threads: only one prints at a time.
+/// The maximum number of threads. More would be useless, because only one prints at a time.
 const MOST_THREADS: usize = 8;
 
 /// Draws `count` rows in batches, on several threads, and prints them in order. Copies of `pen` are
-/// used for several batches each: `draw` must begin with [`RowBuffer::follow`] if the rows have
-/// times.
+/// reused for other batches: so if the rows have times, `draw` must begin with
+/// [`RowBuffer::set_previous_time`].
 pub fn draw_batches(
     pen: &RowBuffer,
     count: usize,

@@ -1,4 +1,4 @@
-//! Rows for entries, shared by the commands that list them.
+//! Rows of entries, which several commands print.
 
 use crate::agents::pi::edits::ContextEdit;
 use crate::agents::row::RowOptions;
@@ -25,16 +25,16 @@ use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
+/// The maximum width of the id column, which fits a UUID. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
 
-/// Returns the options for loading sessions whose rows are printed.
+/// Returns the options for loading a session whose rows are printed for people.
 pub fn row_options(ui: &Ui) -> LoadOptions {
     row_options_for(false, ui)
 }
 
-/// Returns the options for loading sessions whose rows are printed: with `json`, those of the
-/// agent's tree.
+/// Returns the options for loading a session whose rows are printed. With `json`, rows have the
+/// text of the agent's tree; otherwise, they are more readable.
 pub fn row_options_for(json: bool, ui: &Ui) -> LoadOptions {
     let home = ui.home().map(Text::from);
     let rows = RowOptions {
@@ -47,7 +47,7 @@ pub fn row_options_for(json: bool, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Returns the style of the first word of a row.
+/// Returns the style of the role, the first word of a row.
 pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     match tone {
         Tone::User => styles.user,
@@ -57,7 +57,7 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     }
 }
 
-/// Returns a row for a cell: its role, how it ended, and its text.
+/// Returns a row as a cell: its role, how the entry ended, and its text.
 pub fn row_cell(row: &Row, styles: &Styles) -> Cell {
     let ending = row.ending.map(ending_mark);
     let body = row.body.to_string_lossy();
@@ -84,7 +84,7 @@ fn ending_mark(ending: Ending) -> &'static str {
     }
 }
 
-/// Returns the mark of an entry that is edited or omitted.
+/// Returns the mark of an entry that was edited or omitted.
 pub fn edit_mark(edited: ContextEdit) -> &'static str {
     match edited {
         ContextEdit::Replace(_) => "[edited]",
@@ -92,10 +92,10 @@ pub fn edit_mark(edited: ContextEdit) -> &'static str {
     }
 }
 
-/// Prints entries as they are stored in version 3, one per line.
+/// Prints entries as lines of version 3.
 ///
-/// Most lines are in the file as they are printed. A long run of such lines that follow each other
-/// in the file is copied by the kernel, where it can; the others are written one by one.
+/// Most lines can be copied from the file unchanged. A long run of such lines that are adjacent in
+/// the file is copied by the kernel, if possible. Other lines are written one by one.
 pub fn print_entry_lines(
     open: &OpenSession,
     entries: &[EntryIx],
@@ -110,7 +110,7 @@ pub fn print_entry_lines(
     };
     let span = |ix: EntryIx| session.entry(ix).span;
 
-    // Between the lines of a run is one byte, the newline.
+    // Adjacent lines are separated by one byte, the newline.
     let runs = entries.chunk_by(|&one, &next| {
         is_stored_as_printed(one)
             && is_stored_as_printed(next)
@@ -119,7 +119,7 @@ pub fn print_entry_lines(
     for run in runs {
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
-        // On a terminal, and where bytes are invalid, each line is escaped or replaced.
+        // On a terminal, and in a file with invalid bytes, each line has to be escaped or repaired.
         if is_long && is_stored_as_printed(run[0]) && is_utf8 && !is_terminal {
             let sent = ui
                 .print_range(open.input.source(), bytes)
@@ -136,7 +136,7 @@ pub fn print_entry_lines(
     Ok(())
 }
 
-/// Writes a line of a session, escaped if the output is a terminal.
+/// Writes a line of a session. It is escaped on a terminal.
 fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
     if ui.stdout_is_terminal() {
         let shown = String::from_utf8_lossy(line);
@@ -147,11 +147,11 @@ fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
     ui.stdout().write_all(b"\n")
 }
 
-/// The number of bytes from which a run of lines is sent at once, rather than line by line.
+/// The minimum size of a run of lines that is sent at once, and not line by line.
 const LONG_RUN_BYTES: u64 = 128 * 1024;
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text. The columns of
-/// lines and ids are as wide as the longest of them, so that all rows are aligned.
+/// lines and ids are as wide as their longest values, so that rows are aligned.
 pub fn print_rows(
     drawing: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,
@@ -176,8 +176,8 @@ pub fn print_rows(
     let id_width = id_lens.max().unwrap_or(0).min(ID_COLUMNS);
 
     let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
-        // A row whose date is that of the row above has only a time. The row above the first one of
-        // a batch belongs to the batch before.
+        // A row shows no date if the row above has the same date. For the first row of a batch, the
+        // row above belongs to the previous batch.
         let time_above = match batch.start {
             0 => None,
             start => Some(session.entry(entries[start - 1]).time_ms),
@@ -205,20 +205,20 @@ pub fn print_rows(
     draw_batches(&pen, entries.len(), draw, ui)
 }
 
-/// The appearance of rows.
+/// Draws the text of entries into rows.
 pub struct EntryPainter<'a> {
     pub drawing: &'a TreeView<'a>,
-    /// The entries that are marked as edited.
+    /// The entries to mark as edited.
     pub edits: &'a HashMap<EntryIx, ContextEdit>,
-    /// The links on paths; `None` if rows have no links.
+    /// The links on paths; `None` if links are disabled.
     pub links: Option<&'a PathLinks>,
     pub styles: Styles,
     pub glyphs: Glyphs,
 }
 
 impl EntryPainter<'_> {
-    /// Draws the label, the role, the marks and the body of an entry into the rest of its row; if
-    /// `is_dim`, all but the label dimmed.
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row. With
+    /// `is_dim`, everything but the label is dimmed.
     pub fn draw_entry(&self, rows: &mut RowBuffer, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.push_str("[");
@@ -257,8 +257,8 @@ impl EntryPainter<'_> {
         self.draw_body(rows, ix, &row, body_style);
     }
 
-    /// Draws the body of an entry as far as it fits: with the match if words are searched for;
-    /// otherwise, a path in it is truncated in the middle.
+    /// Draws the body of an entry as far as it fits. In a search, the match is kept visible.
+    /// Otherwise, a path in the body is truncated in its middle.
     fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, style: Style) {
         let is_search = !self.drawing.words.is_empty();
         let address = self.path_address(row);
@@ -273,7 +273,7 @@ impl EntryPainter<'_> {
         if is_search {
             return self.draw_match(rows, ix, row, &body, style);
         }
-        // The range of the path is valid only if the body was not changed.
+        // `push_squeezed` may have changed the body: then the range of the path no longer applies.
         if body != row.body.to_string_lossy() {
             return rows.push_part(&body, style);
         }
@@ -285,21 +285,21 @@ impl EntryPainter<'_> {
         rows.push_part(&shown[path.end..], style);
     }
 
-    /// Returns the address of the path in a row, if it is to be a link.
+    /// Returns the address of the path in a row; `None` if there is no path, or no link.
     fn path_address(&self, row: &Row) -> Option<String> {
         let links = self.links?;
         let body = row.body.to_string_lossy();
         links.address_of(body.get(row.path.clone())?)
     }
 
-    /// Draws the body with the match; if the match would not be visible, the beginning of the body
-    /// and the text around the match.
+    /// Draws the body with the match highlighted. If truncation would hide the match, draws the
+    /// beginning of the body, followed by the text around the match.
     fn draw_match(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, body: &str, style: Style) {
         let truncated = rows
             .columns_left
             .map(|left| truncate_end(body, left, self.glyphs.ellipsis));
         let shown = truncated.as_deref().unwrap_or(body);
-        // A match in the role or the type has no text around it.
+        // A match in the role or the type needs no text around it.
         let hit = self
             .drawing
             .find_hit(ix)
@@ -312,7 +312,7 @@ impl EntryPainter<'_> {
             return self.draw_highlighted(rows, shown, style);
         }
 
-        // Labels are drawn before the body, except for that of a label entry.
+        // Labels were drawn before the body, except that the label of a label entry is in its body.
         let is_label_entry = self.drawing.session.entry(ix).kind == Kind::Label;
         if hit.field == "label" && !is_label_entry {
             rows.push_part(shown, style);
@@ -321,8 +321,8 @@ impl EntryPainter<'_> {
         }
     }
 
-    /// Draws the text around a match, after the beginning of the body if the match is in another
-    /// text.
+    /// Draws the text around a match. If the match is in another text than the body, the beginning
+    /// of the body precedes it.
     fn draw_snippet(&self, rows: &mut RowBuffer, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
         if field.is_some() || row.tone == Tone::Tool {
@@ -342,7 +342,8 @@ impl EntryPainter<'_> {
             return self.draw_highlighted(rows, &text, style);
         }
 
-        // Shorten the text before the match to a third of the room, so that the match is visible.
+        // The text before the match is shortened to a third of the room, so that the match is
+        // visible.
         let before = &text[..first.start];
         let kept_before = fitting_bytes(before.graphemes(true).rev(), room / 3);
         let start = before.len() - kept_before;
@@ -350,7 +351,7 @@ impl EntryPainter<'_> {
         self.draw_highlighted(rows, text[start..].trim_start(), style);
     }
 
-    /// Draws a text in which each match of the searched words is highlighted.
+    /// Draws a text in which each occurrence of the searched words is highlighted.
     fn draw_highlighted(&self, rows: &mut RowBuffer, text: &str, style: Style) {
         let mut drawn_end = 0;
         for span in self.drawing.words.find_all(text) {
@@ -362,8 +363,8 @@ impl EntryPainter<'_> {
     }
 }
 
-/// Returns the range of a path in `shown`, which is `body` truncated. `path` is the range in `body`.
-/// A path that was cut off has an empty range.
+/// Returns the range of a path in `shown`, a truncation of `body`. `path` is the path's range in
+/// `body`. The range is empty if the path was removed.
 fn find_shown_path(shown: &str, body: &str, path: &Range<usize>) -> Range<usize> {
     let path_end = match shown.strip_suffix(&body[path.end..]) {
         Some(to_path) => to_path.len(),
@@ -374,10 +375,10 @@ fn find_shown_path(shown: &str, body: &str, path: &Range<usize>) -> Range<usize>
     path_start..path_end
 }
 
-/// The maximum width of the body when the text around a match follows it.
+/// The maximum width of the body if the text around a match follows it.
 const MOST_HEAD_COLUMNS: usize = 40;
 
-/// Returns the name of a field for people; `None` for ordinary text.
+/// Returns the name of a field for people; `None` for a field with ordinary text.
 fn field_name(path: &str) -> Option<&str> {
     let last = path.rsplit('.').next()?;
     let name = last.split('[').next().filter(|name| !name.is_empty())?;

@@ -1,4 +1,4 @@
-//! The ids of entries. The shortest prefix that names an entry stands out.
+//! Draws the ids of entries. The shortest prefix that names an entry is highlighted.
 
 use crate::cli::output::{Cell, RowBuffer, Styles, display_width, to_visible};
 use crate::session::Session;
@@ -10,13 +10,13 @@ use pisess_json::text::Text;
 /// Draws the ids of a session.
 pub struct IdPainter<'a> {
     session: &'a Session,
-    /// `None` without colour: then nothing can stand out.
+    /// The shortest prefixes; `None` without colour, because nothing can be highlighted then.
     prefixes: Option<UniquePrefixes<'a>>,
     styles: Styles,
 }
 
 impl<'a> IdPainter<'a> {
-    /// Prepares to draw the ids of a session. Prefixes are only computed if colour can show them.
+    /// Prepares to draw the ids of a session. Prefixes are computed only if there is colour.
     pub fn new(session: &'a Session, styles: Styles) -> IdPainter<'a> {
         let prefixes = if styles.has_colour() {
             Some(UniquePrefixes::new(session))
@@ -30,8 +30,8 @@ impl<'a> IdPainter<'a> {
         }
     }
 
-    /// Draws the id of an entry as parts of a row, padded to `width` columns, and two spaces. The
-    /// part before it must be finished.
+    /// Draws the id of an entry into a row, padded to `width` columns and followed by two spaces.
+    /// The previous part of the row must be finished.
     pub fn draw_id(&self, rows: &mut RowBuffer, ix: EntryIx, width: usize) {
         let id = self.session.id(ix);
         let Some(prefixes) = &self.prefixes else {
@@ -48,12 +48,12 @@ impl<'a> IdPainter<'a> {
         rows.push_part(&" ".repeat(columns_left + 2), Style::new());
     }
 
-    /// Returns the id of an entry for a cell.
+    /// Returns the id of an entry as a cell.
     pub fn id_cell(&self, ix: EntryIx) -> Cell {
         self.text_cell(&self.session.id(ix))
     }
 
-    /// Returns an id for a cell. If the session has an entry with this id, its prefix stands out.
+    /// Returns an id as a cell. Its prefix is highlighted if the session has an entry with this id.
     pub fn text_cell(&self, id: &Text) -> Cell {
         let prefixes = match &self.prefixes {
             Some(prefixes) if self.session.find_entry(id).is_some() => prefixes,
@@ -63,7 +63,7 @@ impl<'a> IdPainter<'a> {
     }
 }
 
-/// Returns an id in two parts: the prefix that names its entry, and the rest.
+/// Returns an id in two parts: the shortest prefix that names its entry, and the rest.
 pub fn split_id(id: &Text, prefixes: &UniquePrefixes, styles: &Styles) -> Cell {
     let shown = id.to_string_lossy();
     let (prefix, rest) = shown.split_at(prefixes.prefix_len(id));

@@ -1,4 +1,4 @@
-//! Rows of entries, as several commands print them.
+//! Rows of entries, which several commands print.
 
 pub mod batches;
 

@@ -1,10 +1,10 @@
-//! Links on the paths that tool calls name.
+//! Makes links of the paths in tool calls.
 
 use crate::cli::output::{Links, Ui};
 use crate::session::Session;
 use std::path::{Path, PathBuf};
 
-/// Finds the files that the paths in rows name.
+/// Finds the files for the paths that rows show.
 pub struct PathLinks {
     links: Links,
     /// The working directory of the session.
@@ -13,7 +13,7 @@ pub struct PathLinks {
 }
 
 impl PathLinks {
-    /// Returns the links of a session; `None` if links are not enabled.
+    /// Returns the links for a session; `None` if links are disabled.
     pub fn new(session: &Session, ui: &Ui) -> Option<PathLinks> {
         if !ui.links.are_enabled() {
             return None;
@@ -26,8 +26,8 @@ impl PathLinks {
         })
     }
 
-    /// Returns the address of a path as rows show it: relative to the session's directory, or with
-    /// `~`. `None` if there is no path, or the directory is unknown.
+    /// Returns the address of a path as it is shown in a row: relative to the session's directory,
+    /// or with `~`. `None` if the path is empty, or if the directory is unknown.
     pub fn address_of(&self, shown_path: &str) -> Option<String> {
         if shown_path.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! Repairs what a killed run of `archive` leaves. If the run was killed while it removed files,
 //! there are an archive and a hidden session beside the session's old place. If it was killed
-//! earlier, the session is still in its place, and [`crate::cli::open::Input::archive`] finds the
-//! archive.
+//! earlier, the session is still in its place, and
+//! [`crate::cli::open::Input::find_leftover_archive`] finds the archive.
 
 use super::report::ArchiveOutcome;
 use super::restore::{lock_hidden, restore_archive};

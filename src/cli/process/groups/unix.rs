@@ -1,4 +1,4 @@
-//! Unix: `sh`, and a process group.
+//! Process groups on Unix, for commands that `sh` runs.
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::io::Write;
@@ -6,11 +6,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Waits for a line, of which `read` takes no byte too many, before the command in the argument
-/// begins: if pisess is killed before the group is watched, the line never comes.
+/// Waits for a line, and then runs the command in its argument. If pisess is killed before the
+/// group is watched, the line never comes, and the command does not start. `read` takes no byte
+/// after the line, so that the command gets all of its input.
 const WAITING_SCRIPT: &str = r#"read -r pisess_line && exec sh -c "$1""#;
 
-/// Returns the shell with its command, which begins only with [`ProcessGroup::from_child`].
+/// Returns the shell for a command. The command starts only when [`ProcessGroup::from_child`] is
+/// called.
 pub fn shell_command(text: &str) -> Command {
     let mut command = Command::new("sh");
     command
@@ -19,17 +21,17 @@ pub fn shell_command(text: &str) -> Command {
     command
 }
 
-/// A command and its descendants, which end if pisess does, however it ends. Once the command has
-/// finished, what it left running continues.
+/// A command and its descendants, which are killed if pisess ends in whatever way. Once the command
+/// has exited, descendants that still run are left alone.
 pub struct ProcessGroup {
     id: Option<Pid>,
-    /// A process of the group that kills it when its standard input ends without a line: SIGKILL
-    /// closes the pipe.
+    /// A process that kills its own group, this one, if its standard input ends without a line. The
+    /// input ends even if pisess is killed by SIGKILL.
     watcher: Option<Child>,
 }
 
-/// Starts the watcher of a process group, as a member of it. `read` fails at the end of the input,
-/// and process 0 stands for all processes of the group.
+/// Starts the watcher of a process group, as a member of the group. `read` fails if the input ends.
+/// To `kill`, process 0 means the whole group.
 fn start_watcher(group_id: i32) -> Option<Child> {
     let mut watcher = Command::new("sh");
     watcher
@@ -41,18 +43,18 @@ fn start_watcher(group_id: i32) -> Option<Child> {
     watcher.spawn().ok()
 }
 
-/// The time a command and its descendants have to exit after a signal before they are killed.
+/// The time that a command and its descendants have to exit after a signal. Then they are killed.
 const GRACE_PERIOD: Duration = Duration::from_millis(500);
 
 impl ProcessGroup {
-    /// Returns the group of a child that was started with [`shell_command`] and whose input is a
-    /// pipe, and lets the command begin. If no watcher can be started, the command may outlive a
-    /// pisess that is killed.
+    /// Returns the group of a child, and lets its command start. The child must be from
+    /// [`shell_command`], with a pipe as its input. If no watcher can be started, the command may
+    /// outlive a pisess that is killed.
     pub fn from_child(child: &mut Child) -> ProcessGroup {
         let id = i32::try_from(child.id()).ok();
         let watcher = id.and_then(start_watcher);
-        // The line for which `WAITING_SCRIPT` waits. If the shell was killed in the meantime, the
-        // line cannot be written, and whoever waits for the child reports its end.
+        // `WAITING_SCRIPT` waits for this line. If the shell was killed meanwhile, the line cannot
+        // be written: then waiting for the child reports its end.
         if let Some(stdin) = &mut child.stdin {
             let _ = stdin.write_all(b"\n");
         }
@@ -62,11 +64,11 @@ impl ProcessGroup {
         }
     }
 
-    /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that
-    /// they can clean up.
+    /// Kills the command and its descendants. If pisess received a signal, forwards it first, so
+    /// that they can clean up.
     pub fn kill(&mut self, child: &mut Child, signal: Option<i32>) {
         if let Some(group) = self.id {
-            // A process that has exited already needs no signal, so errors are ignored.
+            // Errors are ignored: a process that has already exited needs no signal.
             if let Some(signal) = signal.and_then(Signal::from_named_raw) {
                 let _ = kill_process_group(group, signal);
                 self.wait_for_end(child, group);
@@ -76,12 +78,12 @@ impl ProcessGroup {
         let _ = child.kill();
         let _ = child.wait();
     }
-    /// Waits until the process group is empty, or the grace period is over.
+    /// Waits until the process group is empty, or until the grace period is over.
     fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
         let end = Instant::now() + GRACE_PERIOD;
         while Instant::now() < end {
-            // A child that was not waited for still belongs to its group. The id of an empty group
-            // may be reused.
+            // `try_wait` is necessary: a child that has exited remains in its group until it is
+            // waited for. Once the group is empty, its id may be reused.
             let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
             let is_unwatched = self.watcher.as_mut().is_none_or(has_ended);
             if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
@@ -95,7 +97,7 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(mut watch) = self.watcher.take() {
-            // If it was killed with the group, the pipe is closed.
+            // If the watcher was killed with the group, its pipe is closed.
             let _ = watch.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
             let _ = watch.wait();
         }

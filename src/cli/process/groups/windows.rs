@@ -1,4 +1,4 @@
-//! Windows: `cmd`, and a job.
+//! Jobs on Windows, for commands that `cmd` runs.
 
 #![expect(unsafe_code, reason = "jobs are not in the standard library")]
 
@@ -13,21 +13,21 @@ use windows_sys::Win32::System::JobObjects::{
     SetInformationJobObject, TerminateJobObject,
 };
 
-/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d`
-/// disables the AutoRun commands in the registry.
+/// Returns the shell for a command. `/s` makes it remove only the outer quotes. `/d` disables the
+/// AutoRun commands in the registry.
 pub fn shell_command(text: &str) -> Command {
     let mut command = Command::new("cmd");
     command.raw_arg(format!("/d /s /c \"{text}\""));
     command
 }
 
-/// A command and its descendants, which end if pisess does, however it ends. Once the command has
-/// finished, what it left running continues, as on Unix.
+/// A command and its descendants, which end if pisess ends in whatever way. Once the command has
+/// exited, descendants that still run are left alone, as on Unix.
 pub struct ProcessGroup(Option<OwnedHandle>);
 
 impl ProcessGroup {
-    /// Returns the group of a child that was just started, and has not started a process itself
-    /// yet. If no job can be created, only the command itself can be ended.
+    /// Returns the group of a child that has just started, before it starts processes itself. If no
+    /// job can be created, only the command itself can be ended.
     pub fn from_child(child: &mut Child) -> ProcessGroup {
         ProcessGroup(job_of(child).ok())
     }
@@ -35,7 +35,7 @@ impl ProcessGroup {
     /// Kills the command and its descendants.
     pub fn kill(&mut self, child: &mut Child, _: Option<i32>) {
         if let Some(job) = &self.0 {
-            // SAFETY: the handle is open. If all have exited already, there is nothing to do.
+            // SAFETY: the handle is open. If all processes have exited already, nothing happens.
             unsafe { TerminateJobObject(job.as_raw_handle(), 1) };
         }
         let _ = child.kill();
@@ -46,13 +46,13 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(job) = &self.0 {
-            // If this fails, what the command left running ends.
+            // If this fails, descendants that still run are ended.
             let _ = limit(job, 0);
         }
     }
 }
 
-/// Returns a job with the child, which the system ends when the last handle to the job is closed.
+/// Returns a job that contains the child. The system ends the job when its last handle is closed.
 fn job_of(child: &Child) -> io::Result<OwnedHandle> {
     // SAFETY: the handle is owned by nobody else.
     let job = unsafe {
@@ -79,7 +79,7 @@ fn limit(job: &OwnedHandle, flags: u32) -> io::Result<()> {
     })
 }
 
-/// Returns the result of a call of the system.
+/// Returns the result of a system call, whose value 0 means failure.
 fn done(success: i32) -> io::Result<()> {
     if success == 0 {
         Err(io::Error::last_os_error())

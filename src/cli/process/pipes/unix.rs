@@ -1,5 +1,5 @@
-//! Unix: one thread writes and reads, so it works even if no further thread can be started, and
-//! reacts to signals at once.
+//! Pipes on Unix. One thread both writes and reads, so that this works even if no further thread
+//! can be started, and reacts to signals at once.
 
 use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::io::{self, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it.
-/// The command need not read all its input.
+/// Writes `input` to a command, and returns the command's output, of at most `max_bytes`, up to its
+/// end. The command need not read all of the input.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
-/// pisess, others if the pipes fail.
+/// `TimedOut` after the deadline, `FileTooLarge` beyond `max_bytes`, `Interrupted` if a signal will
+/// end pisess, and other errors if the pipes fail.
 pub fn exchange_input_output(
     child: &mut Child,
     input: &[u8],
@@ -24,7 +24,8 @@ pub fn exchange_input_output(
     let Some(mut stdout) = child.stdout.take() else {
         return Err(io::Error::other("its standard output is not a pipe"));
     };
-    // Writing to a command that does not read must not block reading, nor the reverse.
+    // With blocking pipes, a command that does not read would block reading its output, and vice
+    // versa.
     if let Some(stdin) = &stdin {
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
@@ -35,7 +36,7 @@ pub fn exchange_input_output(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         if unwritten.is_empty() {
-            // Closed, so that the command sees the end of its input.
+            // The pipe is closed, so that the command sees the end of its input.
             stdin = None;
         }
         let Some(time_left) = deadline.checked_duration_since(Instant::now()) else {
@@ -49,7 +50,7 @@ pub fn exchange_input_output(
             match pipe.write(unwritten) {
                 Ok(written) => unwritten = &unwritten[written..],
                 Err(error) if is_retryable(&error) => {}
-                // The command does not read any more, which is no error.
+                // The command reads no more, which is no error.
                 Err(_) => stdin = None,
             }
         }
@@ -72,7 +73,7 @@ fn is_retryable(error: &io::Error) -> bool {
     )
 }
 
-/// Waits until a pipe is ready or closed, a signal arrives, or the time is over.
+/// Waits until a pipe is ready or closed, a signal arrives, or the timeout is over.
 fn poll_pipes(
     stdin: Option<&std::process::ChildStdin>,
     stdout: Option<&std::process::ChildStdout>,
@@ -96,14 +97,14 @@ fn poll_pipes(
     }
 }
 
-/// Waits for this long, or until a signal arrives.
+/// Sleeps for `time`, or until a signal arrives.
 pub fn sleep_or_signal(waiting: &SignalGuard, time: Duration) {
     if poll_pipes(None, None, waiting, time).is_err() {
         std::thread::sleep(time);
     }
 }
 
-/// Whether an output is a pipe that nobody reads any more.
+/// Whether an output is a pipe without a reader.
 pub fn has_no_reader(output: &File) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut fds = [PollFd::new(output, PollFlags::empty())];

@@ -1,4 +1,4 @@
-//! Windows: pipes cannot be waited for, so one thread writes, and another one reads.
+//! Pipes on Windows. They cannot be polled, so one thread writes, and another one reads.
 
 use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it.
-/// The command need not read all its input.
+/// Writes `input` to a command, and returns the command's output, of at most `max_bytes`, up to its
+/// end. The command need not read all of the input.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
-/// pisess, others if the pipes fail.
+/// `TimedOut` after the deadline, `FileTooLarge` beyond `max_bytes`, `Interrupted` if a signal will
+/// end pisess, and other errors if the pipes fail.
 pub fn exchange_input_output(
     child: &mut Child,
     input: &[u8],
@@ -31,7 +31,7 @@ pub fn exchange_input_output(
     Builder::new().spawn(move || {
         let mut output = Vec::new();
         let read = stdout.take(max_bytes as u64 + 1).read_to_end(&mut output);
-        // After the time limit, nobody receives it.
+        // After the deadline, the output has no receiver.
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -42,12 +42,12 @@ pub fn exchange_input_output(
     }
 }
 
-/// Waits for this long.
+/// Sleeps for `time`.
 pub fn sleep_or_signal(_: &SignalGuard, time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Whether an output is a pipe that nobody reads any more. Here, only the next write shows it.
+/// Whether an output is a pipe without a reader. On Windows, only the next write can show that.
 pub fn has_no_reader(_: &File) -> bool {
     false
 }

@@ -1,9 +1,9 @@
-//! Unix: handlers for the signals that end pisess. A handler only records the signal and wakes up
-//! the waiting thread.
+//! Handlers for the signals that end pisess. A handler only records the signal, and wakes up the
+//! waiting thread.
 //!
-//! A command runs in its own process group, so that all of it can be terminated at once, before
-//! pisess ends; Ctrl-C in the terminal does not reach it. At all other times the default actions
-//! apply.
+//! A command runs in its own process group, so Ctrl-C in the terminal does not reach it. If a
+//! signal arrives meanwhile, the whole group is ended before pisess ends. While no command runs,
+//! signals have their default actions.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -16,29 +16,30 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// The state that the signal handlers share.
 struct Signals {
-    /// Whether no command is running, so that the default action is taken.
+    /// Whether no guard exists: then a signal has its default action.
     is_idle: Arc<AtomicBool>,
     guard_count: Mutex<usize>,
-    /// The signal that arrived, 0 before.
+    /// The number of the signal that arrived; 0 if none has.
     pending: Arc<AtomicUsize>,
-    /// Becomes readable with the signal, and stays readable.
+    /// Becomes readable when a signal arrives, and stays readable.
     wake_reader: PipeReader,
 }
 
 static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
-/// While this value exists, signals do not end the process at once. If one arrived, dropping the
-/// value ends it.
+/// Keeps signals from ending the process while it exists. If a signal arrived, dropping the guard
+/// ends the process.
 pub struct SignalGuard(Option<&'static Signals>);
 
 impl SignalGuard {
-    /// Keeps signals from ending the process, until as many guards are dropped as were installed.
-    /// If handlers cannot be set, the default actions apply.
+    /// Keeps signals from ending the process until all guards are dropped. If handlers cannot be
+    /// set, signals keep their default actions.
     pub fn install() -> SignalGuard {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
-            // The lock is held until `is_idle` fits the number of guards.
+            // The lock is held until `is_idle` matches the number of guards.
             let mut guard_count = signals
                 .guard_count
                 .lock()
@@ -49,19 +50,20 @@ impl SignalGuard {
         SignalGuard(signals)
     }
 
-    /// Returns the signal that arrived.
+    /// Returns the number of the signal that arrived; `None` if none has.
     pub fn pending_signal(&self) -> Option<i32> {
         let number = self.0?.pending.load(Ordering::SeqCst);
         i32::try_from(number).ok().filter(|&number| number > 0)
     }
 
-    /// Returns a descriptor that is readable once a signal has arrived.
+    /// Returns a descriptor that becomes readable when a signal arrives. `None` if handlers could
+    /// not be set.
     pub fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
         self.0.map(|signals| signals.wake_reader.as_fd())
     }
 
-    /// Calls `action` before a signal ends the process. If no thread can be started, the signals
-    /// end it at once.
+    /// Calls `action` before a signal ends the process, in a thread that owns this guard. If no
+    /// thread can be started, a signal ends the process at once.
     pub fn run_before_exit(self, action: impl FnOnce() + Send + 'static) {
         let wait = move || {
             let Some(woken) = self.wake_fd() else { return };
@@ -73,8 +75,8 @@ impl SignalGuard {
     }
 }
 
-/// Returns the exit code of a program as a shell reports it: 128 plus the number of the signal that
-/// ended it.
+/// Returns the exit code of a program as a shell reports it. For a program that a signal ended,
+/// that is 128 plus the number of the signal.
 pub fn shell_exit_code(status: ExitStatus) -> i32 {
     match (status.code(), status.signal()) {
         (Some(code), _) => code,
@@ -93,8 +95,8 @@ impl Drop for SignalGuard {
         *guard_count -= 1;
         signals.is_idle.store(*guard_count == 0, Ordering::SeqCst);
         if let Some(signal) = self.pending_signal() {
-            // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
-            // number.
+            // The process is ended by the signal itself, so that a shell sees the reason. The shell
+            // then reports 128 plus the number, as the fallback does.
             let _ = low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);
         }
@@ -102,16 +104,17 @@ impl Drop for SignalGuard {
 }
 
 impl Signals {
-    /// Handles the signals that end the process. While there is no guard (`is_idle`), each has its
-    /// default action; else its number is stored, and a byte is written to a pipe, which wakes
-    /// whoever waits.
+    /// Installs handlers for the signals that end the process. While `is_idle` is set, a signal has
+    /// its default action. Otherwise its number is stored, and a byte is written to a pipe, which
+    /// wakes up the waiting thread.
     fn register() -> io::Result<Signals> {
         let (wake_reader, wake_writer) = io::pipe()?;
         let is_idle = Arc::new(AtomicBool::new(true));
         let pending = Arc::new(AtomicUsize::new(0));
         let ignored = ignored_mask();
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-            // nohup, and a shell that starts a background job, ignore some signals on purpose.
+            // Ignored signals stay ignored: nohup, and a shell that starts a background job, set
+            // this on purpose.
             if ignored >> (signal - 1) & 1 == 0 {
                 flag::register_conditional_default(signal, Arc::clone(&is_idle))?;
                 flag::register_usize(signal, Arc::clone(&pending), signal as usize)?;
@@ -127,7 +130,8 @@ impl Signals {
     }
 }
 
-/// Returns a bit for each ignored signal, signal 1 lowest; none if there is no `/proc`.
+/// Returns a mask of the ignored signals, in which bit 0 is signal 1. Without `/proc`, the mask is
+/// empty.
 fn ignored_mask() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
