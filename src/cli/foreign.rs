@@ -91,6 +91,7 @@ struct Conversion {
     lines: WrittenLines,
 }
 
+/// Converts a file into a session of pi. `None` if no supported agent wrote the file.
 fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
     let Some(survey) = survey_opened(&source, path)? else {
@@ -361,6 +362,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let mut files = found.files;
     files.retain(|file| !import::is_internal_log(&file.path));
     for file in &mut files {
+        // The user named none of these directories.
         file.named = false;
     }
     retain_last_rollouts(&mut files);

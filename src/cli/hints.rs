@@ -67,6 +67,7 @@ fn command_name<'a>(
     command: &'a clap::Command,
 ) -> Option<&'a str> {
     if usage.is_empty() {
+        // The first argument is the program.
         let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
         let mut commands = words.filter_map(|word| command.find_subcommand(word));
         return commands.next().map(clap::Command::get_name);
@@ -489,6 +490,8 @@ fn tip_for_one_branch(error: &clap::Error, verb: Option<&clap::Command>) -> Opti
     )
 }
 
+/// Returns the tip for a command without SESSION. If the command can read all sessions, the tip is
+/// how; otherwise it is an example with `last`.
 fn tip_for_missing_session(verb: &clap::Command) -> String {
     let name = verb.get_name();
     let has = |option: &str| verb.get_arguments().any(|arg| arg.get_id() == option);
@@ -506,6 +509,7 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
 
     let mut example = format!("pisess {name} last");
     let required = verb.get_positionals().filter(|arg| arg.is_required_set());
+    // The first one is SESSION, for which the example has `last`.
     for argument in required.skip(1) {
         example += &format!(" {argument}");
     }

@@ -263,6 +263,7 @@ fn parse_messages(answer: Raw) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(messages))
 }
 
+/// Returns the member `key` if it is a string; `None` if it is missing or `null`.
 fn parse_text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
     parse_member(
         from,
@@ -272,6 +273,7 @@ fn parse_text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
     )
 }
 
+/// Returns the member `key` if it is `true` or `false`; `None` if it is missing or `null`.
 fn parse_flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
     parse_member(from, key, |value| value.bool(), "neither true nor false")
 }

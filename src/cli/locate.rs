@@ -298,6 +298,7 @@ fn may_have_entries_in(path: &Path, period: Period) -> bool {
     let Some(facts) = read_archive_facts(path) else {
         return false;
     };
+    // A session without a start time may have begun at any time.
     let started_ms = facts.header.started_ms().unwrap_or(i64::MIN);
     period.overlaps(started_ms, facts.modified_ms)
 }

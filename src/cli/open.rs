@@ -384,6 +384,7 @@ impl OpenSession {
         Ok(open)
     }
 
+    /// Loads a session from an open input, without warnings.
     pub fn load(input: Input, options: LoadOptions) -> Result<OpenSession, Failure> {
         let session = input.load(&options)?;
         Ok(OpenSession {

@@ -205,6 +205,7 @@ fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherite
             rollout_id: base.rollout,
         });
     }
+    // The newest base was found first.
     inherited.reverse();
     Ok(inherited)
 }

@@ -180,6 +180,7 @@ impl SessionsToRead {
     /// without the sub-agent's session. Of such copies, the first one read is counted, so it should
     /// be the one with the sub-agent.
     pub fn sort_agents_first(&mut self) {
+        // `false` sorts first.
         let agents = &self.sub_agents;
         self.files
             .sort_by_key(|file| !agents.has_agents_of(&file.path));

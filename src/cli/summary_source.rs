@@ -71,6 +71,7 @@ pub fn resolve_summary(
     Ok(summary)
 }
 
+/// Returns a summary with only a text. The caller adds the details.
 fn summary_from_text(text: Text<'static>) -> Summary {
     Summary {
         text,

@@ -440,6 +440,7 @@ impl ChangeReport {
         }
     }
 
+    /// Prints the plan of `-n`: as JSON, or as a heading and a row for each line to write.
     fn print_plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if write.change.json {
             ui.print_json(&self.to_json(write))?;

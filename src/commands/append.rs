@@ -421,6 +421,7 @@ fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
         let id = entry.get_text("modelId")?;
         return Some((provider.into_owned(), id.into_owned()));
     }
+    // Without a role, the change is for the conversation.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     if !is_default {
         return None;

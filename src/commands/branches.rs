@@ -122,6 +122,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
     }
+    // Rows are added in file order. Several branches may have the same last user message.
     shown_entries.sort_unstable();
     shown_entries.dedup();
     let options = LoadOptions {

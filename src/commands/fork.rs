@@ -201,6 +201,8 @@ impl Args {
     }
 }
 
+/// Copies a path, a subtree or all branches into a new session. With `--before`, the copy ends
+/// above a user message, whose text is printed for editing.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     // Only a fork for an agent with a format of its own may start from a session of such an agent.
     let open = if args.native_agent().is_some() {

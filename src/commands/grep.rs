@@ -235,6 +235,8 @@ pub enum SortKey {
     Path,
 }
 
+/// Searches sessions, and prints the matches. With `--follow`, continues with entries that are
+/// written later. Without a match, the exit code is [`Exit::Found`].
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     // clap takes the first argument for the pattern, even if it is a session.

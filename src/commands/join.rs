@@ -54,6 +54,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// Joins two copies of a session. The entries that only the second copy has are appended to the
+/// first copy; or the joined session is written elsewhere (`-o`, or a first copy from a stream).
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let stdin = Path::new("-");
     if args.session == stdin && args.other == stdin {
@@ -221,6 +223,7 @@ impl CopyCounts {
     }
 }
 
+/// Prints the path of the joined session, and the numbers of entries that only one copy has.
 fn print_result(path: &str, joined: &Join, json: bool, ui: &mut Ui) -> Result<(), Failure> {
     if json {
         let row = Object::new()

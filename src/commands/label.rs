@@ -140,6 +140,7 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .iter()
         .filter_map(|change| labelled_entry(&open.session, change))
         .collect();
+    // Rows are added in file order.
     labelled_entries.sort_unstable();
     labelled_entries.dedup();
     open.add_rows(

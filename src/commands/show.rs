@@ -265,6 +265,7 @@ impl Args {
         for ix in entries {
             lines.push(session.entry(ix).line);
         }
+        // `entries_around_matches` takes lines in ascending order.
         lines.sort_unstable();
         lines.dedup();
         let nearby = entries_around_matches(session, &lines, most_above, most_below);
@@ -471,6 +472,7 @@ fn find_answered_call(reader: &EntryReader, ix: EntryIx, line: Raw) -> io::Resul
     let Some(call_id) = message.get_text("toolCallId") else {
         return Ok(None);
     };
+    // The first entry of the iterator is the result itself.
     for above in session.ancestors(Some(ix)).skip(1) {
         if !session.is_message(above, Role::Assistant) {
             continue;

@@ -267,6 +267,7 @@ impl RunningProgram {
             output,
             waiting,
         } = self;
+        // This ends the input of the program: no more rows follow.
         drop(stdin);
         let output = output.join().unwrap_or_default();
         let waited = child.wait();

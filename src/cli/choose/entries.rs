@@ -51,6 +51,7 @@ pub fn choose_entry(
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());
     let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
+    // Indexes are in file order. Reversed, the last entry of the file is first.
     entries.sort_unstable();
     entries.reverse();
     if entries.is_empty() {

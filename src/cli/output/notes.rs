@@ -28,6 +28,7 @@ pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
         let (before, from_home) = rest.split_at(offset);
         let after = &from_home[home.len()..];
         let previous_char = before.chars().next_back();
+        // In `/backup/home/ann` or `/home/ann2`, the text `/home/ann` is not the home directory.
         let begins_path = previous_char.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
         let is_whole_name = after.starts_with(['/', '\\']);
         shown.push_str(before);

@@ -278,6 +278,7 @@ fn read_known_session(path: &Path) -> Option<KnownSession> {
     ))
 }
 
+/// Reads an archived session; `None` if its archive cannot be read.
 fn read_archived_session(path: &Path) -> Option<KnownSession> {
     let session = read_archive_facts(path)?;
     Some(KnownSession::new(

@@ -116,6 +116,7 @@ fn push_in_single_quotes(quoted: &mut String, c: char) {
     }
 }
 
+/// Between double quotes, a backslash escapes the characters that are special there, except `!`.
 fn push_in_double_quotes(quoted: &mut String, c: char) {
     match c {
         // A `!` is replaced by a command of the history. A backslash prevents that, but would

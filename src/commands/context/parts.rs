@@ -203,6 +203,7 @@ impl PartPainter<'_> {
 /// The name of the last row, which has the tokens that are in no part.
 const REMAINDER: &str = "(system prompt, tools, and error of the estimates)";
 
+/// Returns the name of the JSON member that names a part.
 fn key_name(by: PartKey) -> &'static str {
     match by {
         PartKey::Role => "role",
@@ -232,6 +233,8 @@ fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) ->
         .finish()
 }
 
+/// Returns as JSON the tokens that the session reports beyond the sum of the parts. The row names
+/// no part.
 fn difference_json(args: &Args, by: PartKey, tokens: f64) -> Vec<u8> {
     let row = Object::new()
         .str_or_null(key_name(by), None)

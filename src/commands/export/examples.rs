@@ -231,6 +231,7 @@ impl ExampleWriter<'_> {
         for branch in find_branches(&open.session, &tree) {
             ranges.push(EntryRange::path_to(Position::Entry(branch.tip)));
         }
+        // `find_branches` returns the newest branch first.
         ranges.reverse();
         Ok(ranges)
     }

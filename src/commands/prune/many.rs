@@ -81,6 +81,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             }
         }
     }
+    // This clears the progress bar before anything is printed.
     drop(progress);
     warn_of_skipped(&skipped, ui);
     if has_files && sessions.is_empty() && skipped.is_empty() && worst_exit == Exit::Done {

@@ -58,6 +58,7 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
+    /// For `-n`: reports the size of SESSION.pruned, which would be removed.
     fn print_planned_purge(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let name = &self.open.input.name;
         let Some(side_file) = open_if_exists(&self.side_file)? else {

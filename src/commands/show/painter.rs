@@ -231,6 +231,7 @@ impl ShownPainter<'_> {
         }
     }
 
+    /// Appends a line of text, indented and wrapped, in the colour of its side of a diff.
     fn push_text_line(&self, sign: DiffSign, line: &str, width: Option<usize>, out: &mut String) {
         let style = match sign {
             DiffSign::Common => Style::new(),

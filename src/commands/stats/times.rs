@@ -41,6 +41,7 @@ impl Times {
         self.wall_ms += other.wall_ms;
     }
 
+    /// Returns the cells of the times, in the order of the columns of [`print_times`].
     fn cells(self) -> Vec<Cell> {
         let worked_ms = self.agent_ms + self.tools_ms;
         let times = [

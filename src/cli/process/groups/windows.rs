@@ -68,6 +68,7 @@ fn job_of(child: &Child) -> io::Result<OwnedHandle> {
     Ok(job)
 }
 
+/// Sets the limits of a job. 0 removes the limit that ends the job with its last handle.
 fn limit(job: &OwnedHandle, flags: u32) -> io::Result<()> {
     let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
     limits.BasicLimitInformation.LimitFlags = flags;
