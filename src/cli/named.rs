@@ -489,8 +489,8 @@ fn name_failure(error: NameError, ui: &Ui) -> Failure {
 }
 
 /// Returns a row for each session that a name may mean, the most recently changed first. `count` is
-/// the number of all such sessions. If it is larger than that of the candidates, a last row says
-/// how many more there are.
+/// the number of all such sessions. If only some of them are in `candidates`, a last row has the
+/// number of the others.
 fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
     // Copies have the same id, so their rows have paths.
     let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();

@@ -293,8 +293,8 @@ impl<'a> PlannedMove<'a> {
             })
     }
 
-    /// Returns the summary of the abandoned branch: that of an option, else that of the hook, else
-    /// one by the summarizer, else the built-in one.
+    /// Returns the summary of the abandoned branch. It comes from the first of these sources that
+    /// has one: an option, the hook, the summarizer, the built-in extract.
     ///
     /// The hook is always called, and a label in its reply replaces the given one. Fails if the
     /// branch has nothing to summarize, and no option gives the text.

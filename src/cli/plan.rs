@@ -13,7 +13,7 @@ pub struct RowNoun {
     pub many: &'static str,
 }
 
-/// A table whose first column is a size, and whose last row is the total.
+/// A table with a size in the first column, and a total in the last row.
 pub struct PlanTable {
     table: Table,
     column_count: usize,

@@ -230,7 +230,7 @@ impl Args {
     }
 
     /// Replaces each option value `-` by the text of standard input, which only one option may
-    /// read. Then validates the options, as far as that needs no session.
+    /// read. Then validates the options, except for what depends on the session.
     fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         if self.input.is_some() {
             return Err(

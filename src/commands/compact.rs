@@ -458,8 +458,8 @@ impl Compactor<'_> {
         Ok(extract_summary(self.open, &input)?.text)
     }
 
-    /// Makes the compaction. The summary is, in this order, that of an option, that of the hook, or
-    /// a new one. The hook is always asked, because it may also move the cut, and replace the
+    /// Makes the compaction. Its summary comes from an option, else from the hook, else it is a new
+    /// one. The hook is always called, because it may also move the cut, and replace the
     /// instructions for a new summary.
     fn make_compaction(
         &mut self,

@@ -167,8 +167,8 @@ impl ValueEnum for TargetAgent {
 }
 
 impl Args {
-    /// Returns the agent whose dialect the copy has; `None` if that of the session remains. An
-    /// agent with a format of its own gets a copy in pi's dialect, which is then converted.
+    /// Returns the dialect of the copy; `None` to keep the dialect of the session. For an agent
+    /// with a format of its own, the copy is in the dialect of pi, and is then converted.
     fn target_dialect(&self) -> Option<Dialect> {
         match self.agent? {
             TargetAgent::Dialect(dialect) => Some(dialect),
@@ -340,8 +340,8 @@ fn build_new_session(
     }
 }
 
-/// Returns the event for a hook before a fork: pi's `session_before_fork`, extended by the entry
-/// itself and by the options that choose what is copied.
+/// Returns the event for a hook before a fork. It is the `session_before_fork` of pi, with two
+/// additions: the entry itself, and the options that select the copied entries.
 fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io::Result<Object> {
     let entry = match chosen_position {
         Position::Entry(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
@@ -383,8 +383,8 @@ fn fork_notification(
     }
 }
 
-/// Returns the path of the new file: that of `-o`; else a new name in the directory of `--dir`, in
-/// `folder`, or beside the session, in this order. A session from standard input is forked to
+/// Returns the path of the new file: `-o`, or a new name in a directory. The directory is that of
+/// `--dir`, else `folder`, else that of the session. A session from standard input is forked to
 /// standard output.
 fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &str) -> PathBuf {
     if let Some(output) = &args.write.output {

@@ -348,7 +348,7 @@ fn report_outcomes(
     worst_exit.or_print_failure(printed)
 }
 
-/// The outcomes of an import, and what was counted and reported of them.
+/// Prints the outcomes of an import, and collects the exit code.
 struct ImportReport<'a> {
     outcomes: &'a [ImportOutcome],
     counts: ImportCounts,

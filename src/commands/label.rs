@@ -119,8 +119,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If that entry
-/// is not found, the argument may have been meant as a new label: the hint says how to set it.
+/// Lists the labels in effect, as JSON or as rows: all labels, or the label of one entry. If that
+/// entry is not found, the argument may have been meant as a new label: then the hint says how to
+/// set it.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {

@@ -348,8 +348,8 @@ impl MigrationOutcome {
         }
     }
 
-    /// Returns the exit code of this outcome: that of its failure or, with `--check`,
-    /// [`Exit::Found`] for a file that needs to be migrated.
+    /// Returns the exit code of this outcome. A failure has its own exit code. With `--check`, a
+    /// file that needs to be migrated has [`Exit::Found`].
     fn exit(&self, args: &Args) -> Exit {
         match &self.old_file {
             Err(failure) => failure.exit(),

@@ -219,8 +219,8 @@ impl Args {
         }
     }
 
-    /// Returns the path of the file that is pruned or restored: that of `-o`, or the session's own.
-    /// A stream has the path `-`. It can only be pruned with `-n`, which writes nothing.
+    /// Returns the path of the file that is pruned or restored: `-o`, or the session's own path. A
+    /// stream has the path `-`. It can only be pruned with `-n`, which writes nothing.
     fn target_path(&self, open: &OpenSession) -> Result<PathBuf, Failure> {
         if let Some(output) = &self.write.output {
             return Ok(output.clone());

@@ -132,8 +132,8 @@ impl FileSizes {
     }
 }
 
-/// Returns the line for a file of which `read_bytes` were read. A command may read a file several
-/// times: after the first time, the bar is full.
+/// Returns the line for a file of `file_bytes`, of which `read_bytes` were read. A command may read
+/// a file several times: after the first time, the bar is full.
 fn format_reading(read_bytes: u64, file_bytes: u64, elapsed: Duration) -> String {
     let read_bytes = read_bytes.min(file_bytes);
     let fraction = read_bytes as f64 / file_bytes as f64;

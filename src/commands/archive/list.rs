@@ -13,7 +13,7 @@ use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// An archived session, as far as the head of its archive describes it.
+/// An archived session. The facts are from the head of its archive.
 pub struct ArchivedSession {
     /// The path of the archive.
     path: PathBuf,

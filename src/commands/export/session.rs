@@ -151,8 +151,8 @@ fn load_contents<'a>(
     Ok(contents)
 }
 
-/// Returns the usage that a page shows for its entries, computed as `stats` does. Includes what was
-/// pruned from the session, if the file with it can be read.
+/// Returns the usage that a page shows for its entries, computed as in `stats`. Pruned entries are
+/// included if they can be read.
 fn count_work(open: &OpenSession, contents: &Contents) -> Work {
     if let Ok(Some(pruned)) = load_pruned(&open.input) {
         let options = LoadOptions {

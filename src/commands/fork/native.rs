@@ -117,8 +117,8 @@ impl NativeFork<'_> {
         }
     }
 
-    /// Returns the working directory of the new session: that of `--cwd`, else of the session, else
-    /// the current directory.
+    /// Returns the working directory of the new session: `--cwd`, else the directory of the
+    /// session, else the current directory.
     fn cwd(&self, ui: &Ui) -> Text<'static> {
         if let Some(cwd) = self.args.absolute_cwd(ui) {
             return Text::from(cwd.to_string_lossy().into_owned());

@@ -175,9 +175,9 @@ impl DestinationFinder<'_, '_> {
         }
     }
 
-    /// Returns the directory for a new session: the directory that the user gave; else that of the
-    /// newest session imported from the same source; else that of the project in the agent's store.
-    /// If the agent has no store, it is the current directory.
+    /// Returns the directory for a new session. This is, in this order, the directory that the user
+    /// gave; the directory of the newest session imported from the same source; the directory of
+    /// the project in the agent's store; the current directory.
     fn session_folder(&mut self, newest: Option<&IdAndPath>, cwd: &Text) -> PathBuf {
         if let Some(output) = self.output {
             return output.to_owned();

@@ -64,7 +64,7 @@ impl OpenSession {
 pub enum Task {
     /// Prune the payloads of `kinds` that have more than `over` bytes.
     Payloads { over: u64, kinds: Vec<ValueKind> },
-    /// Prune the entries above the last compaction of every branch, as far as no branch needs them.
+    /// Prune the entries above compactions that no branch needs any more.
     Compacted,
     /// Prune the branch that contains the entry of this reference.
     Branch(String),

@@ -105,8 +105,8 @@ impl ShownPainter<'_> {
         self.ids.text_cell(&id)
     }
 
-    /// Returns the style of an entry's name: that of its row in the tree. The name of a tool, which
-    /// is dimmed in the tree, is bold.
+    /// Returns the style of an entry's name. It is the same as in the tree, except for the name of
+    /// a tool: that is dimmed in the tree, and bold here.
     fn name_style(&self, ix: EntryIx) -> Style {
         let entry = self.session.entry(ix);
         if entry.role == Role::ToolResult {

@@ -200,8 +200,8 @@ impl StatsGroups {
         }
     }
 
-    /// Adds an entry, or one of its calls, to two sums: that of its group, and that of all groups.
-    /// `add` is called with each of the two.
+    /// Adds an entry, or one of its calls, to the sums of its group and to the sums of all groups.
+    /// `add` is called once for each of the two.
     fn add_to_group(
         &mut self,
         path: &Path,

@@ -567,9 +567,11 @@ fn push_figures(row: &mut Vec<Cell>, layout: &TableLayout, totals: &Totals) {
     }
 }
 
-/// Divides `room` among columns, and returns their widths. No column gets more than it wants. Each
-/// may have an equal share of the room, or all that the others leave when these get what they want,
-/// whichever is more.
+/// Divides `room` columns among keys, and returns the width of each. No key gets more than it
+/// wants.
+///
+/// A key gets all that it wants if the other keys leave enough room. Otherwise, it gets an equal
+/// share, or what the others leave if that is more.
 fn share_width(wanted_widths: &[usize], room: usize) -> Vec<usize> {
     let wanted_sum: usize = wanted_widths.iter().sum();
     let equal_share = room / wanted_widths.len().max(1);

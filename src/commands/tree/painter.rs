@@ -136,7 +136,7 @@ pub struct TreePainter<'a> {
     marked_entry: Option<EntryIx>,
 }
 
-/// The column of ids before the rows. Its width is that of the longest id.
+/// The column of ids before the rows. It is as wide as the longest id.
 struct IdColumn<'a> {
     ids: IdPainter<'a>,
     width: usize,
