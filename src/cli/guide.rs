@@ -435,8 +435,8 @@ pub const TOPICS: [Section; 10] = [
     Section::new(
         "exit-codes",
         "EXIT STATUS",
-        &["Given several files, the exit code is the most serious of their exit codes: 2, else 3, \
-           else 1."],
+        &["Given several files, the exit code is the most serious of their exit codes: 4, else 2, \
+           else 3, else 1."],
     )
     .with_rows(&EXIT_CODES),
     Section::new(
