@@ -11,6 +11,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
+use crate::format::ID_SUFFIX_LEN;
 use crate::load::LoadOptions;
 use crate::ops::grep::{
     EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
@@ -85,7 +86,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a title line; a match there has the role `title`.
 ///
 /// No PATTERN is needed with --role, --tool, --failed or --with-images: every entry that these
-/// select is then a match. A single argument is then the SESSION if it is a file, else the PATTERN.
+/// select is then a match. A single argument is then the SESSION if it is a file or the id of a
+/// session, else the PATTERN.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -323,17 +325,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 impl Args {
     /// Whether the first argument is a session, and not the pattern. With `-e`, it always is. Other
     /// options that select entries make the pattern optional: then a single argument is a session
-    /// if it is a file.
+    /// if it is a file or the id of a session.
     fn begins_with_session(&self, ui: &Ui) -> bool {
         if !self.regexp.is_empty() {
             return true;
         }
         let selects_entries =
             self.failed || self.with_images || !self.role.is_empty() || !self.tool.is_empty();
-        let is_file = |argument: &String| ui.current_folder().join(argument).is_file();
-        selects_entries
-            && self.sessions.paths.is_empty()
-            && self.pattern.as_ref().is_some_and(is_file)
+        if !selects_entries || !self.sessions.paths.is_empty() {
+            return false;
+        }
+        let Some(argument) = &self.pattern else {
+            return false;
+        };
+        ui.current_folder().join(argument).is_file() || is_session_id(argument, ui)
     }
 
     /// Whether a range or `--last` limits the search.
@@ -435,6 +440,16 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         scope,
         details,
     })
+}
+
+/// Whether an argument is the id of a session in the stores, or a part of one that is as long as
+/// `list` prints. A shorter argument is more likely a pattern.
+fn is_session_id(argument: &str, ui: &Ui) -> bool {
+    let may_be_id = argument.len() >= ID_SUFFIX_LEN
+        && argument
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    may_be_id && SessionStores::locate(ui).find_by_name(argument).is_ok()
 }
 
 /// Builds the pattern from the values of `-e`; without `-e`, from the first argument.

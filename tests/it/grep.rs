@@ -884,4 +884,12 @@ fn a_selection_of_entries_needs_no_pattern() {
     s.put("tour.jsonl", fixture("tour.jsonl"));
     let without = s.run("grep --role user ./tour.jsonl");
     assert_eq!(without, s.run("grep --role user '' ./tour.jsonl"));
+    // So is the id of a session, but not a word that could be one.
+    let with_id = at_home("grep --role user 6e8a4d70");
+    assert_eq!(
+        with_id.text(),
+        at_home("grep --role user '' 6e8a4d70").text()
+    );
+    assert!(!with_id.text().is_empty());
+    assert_eq!(at_home("grep --all --role user deadbeef").code, 1);
 }
