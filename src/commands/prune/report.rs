@@ -240,7 +240,10 @@ impl PruneJob<'_> {
             return Ok(Exit::Done);
         };
         ui.report_commit_warnings(&committed);
-        self.open.input.report_path(ui);
+        // The session itself is not changed if the result is written elsewhere.
+        if self.write.output.is_none() {
+            self.open.input.report_path(ui);
+        }
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
         if !json && !self.is_purged && !matches!(self.task, Task::Restore) {
             ui.print_status(KEPT_NOTE);
