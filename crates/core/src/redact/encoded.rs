@@ -16,7 +16,7 @@ pub struct DecodedBase64<'a> {
     pub bytes: Vec<u8>,
     /// The number of digits at the start of the run that were skipped.
     skipped_digits: usize,
-    /// The lines of the digits, in the order of the text.
+    /// The lines of the run, in the order of the text.
     lines: &'a [DigitLine],
 }
 
@@ -92,7 +92,7 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
 struct DigitRun {
     /// The digits, in the standard alphabet.
     digits: Vec<u8>,
-    /// The lines of the digits, in the order of the text.
+    /// The lines of the run, in the order of the text.
     lines: Vec<DigitLine>,
     /// The offset in the text after the last digit.
     end: usize,

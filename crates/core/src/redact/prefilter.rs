@@ -1,9 +1,10 @@
-//! Decides from the raw bytes which lines may contain something to remove; a line that is skipped
-//! never does.
+//! Decides from the raw bytes which lines may contain something to remove. A skipped line never
+//! does.
 //!
-//! Each rule has needles: literals, at least one of which is in every secret that it finds. One
-//! automaton searches for the needles of all rules at once, and what follows a needle of ordinary
-//! words decides whether it counts.
+//! Each rule has needles: literals, at least one of which is in every secret that the rule finds.
+//! One automaton searches for the needles of all rules at once. If a needle is an ordinary word,
+//! the bytes after it decide whether it counts. The needles in a line determine the searches to run
+//! on the line: see [`SearchSet`].
 
 use super::rules::{RULES, Rule};
 use super::shapes::{SHAPES, Shape};
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 use std::ops::{BitOrAssign, Range};
 use std::sync::LazyLock;
 
-/// What the needles in a line call for: rules to apply, and other searches.
+/// The searches that a line needs because of its needles: rules to apply, and other searches. A
+/// constant below is the set of one search, unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchSet {
     /// One bit for each rule of the table.
@@ -49,7 +51,7 @@ impl SearchSet {
     pub const PERCENT: SearchSet = SearchSet::from_bit(8);
     /// A secret or its name may be encoded as HTML.
     pub const ENTITIES: SearchSet = SearchSet::from_bit(9);
-    /// All calls for what can hide a needle.
+    /// The searches for everything that can hide a needle.
     pub const HIDING: SearchSet = SearchSet {
         rule_bits: [0; RULE_WORDS],
         other_bits: SearchSet::ESCAPES.other_bits
@@ -63,7 +65,7 @@ impl SearchSet {
     pub const ASSIGNMENTS: SearchSet = SearchSet::from_bit(11);
     /// The value of a cookie may be in the line.
     pub const COOKIES: SearchSet = SearchSet::from_bit(12);
-    /// All calls for a search for secrets in text.
+    /// All searches for secrets in text.
     pub const TEXT: SearchSet = SearchSet {
         rule_bits: [u64::MAX; RULE_WORDS],
         other_bits: SearchSet::BASE64.other_bits
@@ -73,14 +75,15 @@ impl SearchSet {
             | SearchSet::ASSIGNMENTS.other_bits
             | SearchSet::COOKIES.other_bits,
     };
-    /// All calls for a search that can find a secret in one form of a text.
+    /// The searches that can find a secret in one form of a text: rules, shapes, assignments,
+    /// cookies.
     pub const SECRETS: SearchSet = SearchSet {
         rule_bits: [u64::MAX; RULE_WORDS],
         other_bits: SearchSet::SHAPES.other_bits
             | SearchSet::ASSIGNMENTS.other_bits
             | SearchSet::COOKIES.other_bits,
     };
-    /// All calls.
+    /// All searches.
     #[cfg(test)]
     pub const EVERY: SearchSet = SearchSet {
         rule_bits: [u64::MAX; RULE_WORDS],
@@ -94,14 +97,14 @@ impl SearchSet {
         }
     }
 
-    /// Returns the call for one rule of the table.
+    /// Returns the set of one rule, given its row in the table.
     pub fn for_rule(row: usize) -> SearchSet {
         let mut searches = SearchSet::default();
         searches.rule_bits[row / 64] = 1 << (row % 64);
         searches
     }
 
-    /// Whether any of these is called for.
+    /// Whether the two sets have a search in common.
     pub fn intersects(self, other: SearchSet) -> bool {
         let mut common = u64::from(self.other_bits & other.other_bits);
         for (own, wanted) in self.rule_bits.iter().zip(other.rule_bits) {
@@ -120,36 +123,37 @@ impl BitOrAssign for SearchSet {
     }
 }
 
-/// A needle in a text.
+/// An occurrence of a needle in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedleHit {
-    /// The offset of its last byte.
+    /// The offset of the needle's last byte.
     pub last_byte: usize,
-    /// What it calls for.
+    /// The searches that the line needs because of the needle.
     pub searches: SearchSet,
 }
 
-/// Literals, at least one of which is in every line to be searched.
+/// A search for needles, at least one of which is in every line with something to remove.
 #[derive(Debug)]
 pub struct NeedlePrefilter {
     automaton: NeedleAutomaton,
-    /// The calls of each pattern of the automaton, by the number of the pattern.
+    /// By the number of a pattern in the automaton: the calls of the needles with this literal.
     calls_by_pattern: Vec<Vec<Call>>,
     /// The length of the longest needle, in bytes.
     longest_needle: usize,
 }
 
-/// A literal to search for. Several needles may have the same literal.
+/// A literal to search for, and the searches that it calls for. Several needles may have the same
+/// literal.
 struct Needle {
     literal: Vec<u8>,
     call: Call,
 }
 
-/// What a needle calls for, if the bytes after it allow that.
+/// The searches that a needle calls for, if the bytes after it fulfil a condition.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     searches: SearchSet,
-    /// What must follow the needle.
+    /// The condition for the bytes after the needle.
     continuation: Continuation,
 }
 
@@ -165,15 +169,15 @@ impl Needle {
     }
 }
 
-/// The automaton, with a table for each state, which takes some megabytes, or with lists, which
-/// take three times as long.
+/// The automaton. A DFA has a table for each state, which takes some megabytes in all. An NFA has
+/// lists, and takes three times as long.
 #[derive(Debug)]
 enum NeedleAutomaton {
     Dfa(dfa::DFA),
     Nfa(NFA),
 }
 
-/// What may follow a needle.
+/// The condition that the bytes after a needle must fulfil for it to count.
 #[derive(Clone, Copy, Debug)]
 enum Continuation {
     Anything,
@@ -202,18 +206,18 @@ enum Continuation {
 }
 
 impl Continuation {
-    /// Whether the needle that ends with the byte at `last_byte` may be part of a secret, judged by
-    /// the bytes after it.
+    /// Whether the needle that ends at `last_byte` may be part of a secret, judged by the bytes
+    /// after it.
     ///
-    /// In doubt it may: a line without needles is not searched, so a wrong `false` would leave a
-    /// secret in the file, and a wrong `true` only costs time.
+    /// In doubt, returns true: a wrong `false` would leave a secret in the file, because a line
+    /// without needles is not searched, but a wrong `true` only costs time.
     fn allows(self, text: &[u8], last_byte: usize) -> bool {
         let (up_to_needle, rest) = text.split_at(last_byte + 1);
         match self {
             Continuation::Anything => true,
             Continuation::Checked(may_follow) => may_follow(rest),
             Continuation::RestOf(shape) => {
-                // The needle is the prefix of the shape.
+                // The needle is the prefix of the shape, so its length is known.
                 let before_prefix = &up_to_needle[..up_to_needle.len() - shape.prefix.len()];
                 shape.may_continue_with(rest) && shape.may_begin_after(before_prefix)
             }
@@ -223,7 +227,8 @@ impl Continuation {
             } => {
                 let may_continue = match decode_first_bytes(rest, bits_before) {
                     Some(first_bytes) => may_follow(&first_bytes),
-                    // The digits may continue after a line break, where only the search reads them.
+                    // There are too few digits on this line. They may continue after a line break,
+                    // where only the search itself reads them.
                     None => true,
                 };
                 may_continue && continues_base64(rest)
@@ -244,7 +249,7 @@ impl Continuation {
     }
 }
 
-/// Literals of content that cannot be read, and of placeholders.
+/// The needles of opaque content and of placeholders.
 const OPAQUE_LITERALS: [(&[u8], SearchSet); 6] = [
     (PLACEHOLDER_START.as_bytes(), SearchSet::PLACEHOLDERS),
     (b"ignature", SearchSet::SIGNATURES),
@@ -254,8 +259,8 @@ const OPAQUE_LITERALS: [(&[u8], SearchSet); 6] = [
     (b"\"image\"", SearchSet::BLOCKS),
 ];
 
-/// Literals of what can hide letters, or separate a secret from its name: they are searched for
-/// whatever else is.
+/// The needles of encodings that can hide letters, or separate a secret from its name. Every
+/// prefilter includes them.
 const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 39] = [
     (b"\\u00", SearchSet::ESCAPES, Continuation::Anything),
     (b"\x1b", SearchSet::CODES, Continuation::Anything),
@@ -298,23 +303,23 @@ const HIDING_LITERALS: [(&[u8], SearchSet, Continuation); 39] = [
     (b"&#", SearchSet::ENTITIES, Continuation::Anything),
 ];
 
-/// Of the codes that are written as text, those of colours stand beside secrets. Source code names
-/// many others, such as those of keys.
+/// A terminal code that is written as text counts only if it is that of a colour, as in output with
+/// secrets. Source code contains many other codes, such as those of keys.
 const COLOUR: Continuation = Continuation::Checked(continues_colour);
 
-/// What is encoded for a URL counts where it may be beside a secret, or in one. Most addresses have
-/// only words there.
+/// A URL escape counts only before a word that may be a secret or a part of one. Most addresses
+/// have only ordinary words there.
 const ENCODED_WORD: Continuation = Continuation::Checked(begins_with_random_word);
 
 impl NeedlePrefilter {
-    /// Returns the needles of all rules, and the literals that are always searched for.
+    /// Returns the prefilter for all rules, opaque content and encodings.
     pub fn for_rules() -> &'static NeedlePrefilter {
         static NEEDLES: LazyLock<NeedlePrefilter> =
             LazyLock::new(|| NeedlePrefilter::from_needles(build_rule_needles()));
         &NEEDLES
     }
 
-    /// Returns these literals, and those of what can hide them.
+    /// Returns a prefilter for these literals, and for the encodings that can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], SearchSet)>) -> NeedlePrefilter {
         let mut needles = Vec::new();
         for (literal, searches) in literals {
@@ -326,8 +331,8 @@ impl NeedlePrefilter {
         NeedlePrefilter::from_needles(needles)
     }
 
-    /// Builds the automaton for some needles. Needles with the same literal share one pattern of
-    /// the automaton, so that a step in the text handles them once.
+    /// Builds the automaton for these needles. Needles with the same literal share one pattern of
+    /// the automaton, so that it reports them only once.
     fn from_needles(needles: Vec<Needle>) -> NeedlePrefilter {
         let mut calls_by_literal: BTreeMap<Vec<u8>, Vec<Call>> = BTreeMap::new();
         for Needle { literal, call } in needles {
@@ -343,7 +348,7 @@ impl NeedlePrefilter {
         }
         let longest_needle = literals.iter().map(Vec::len).max().unwrap_or(0);
 
-        // The automaton is stepped through byte by byte, which cannot use a prefilter of its own.
+        // The automaton is stepped byte by byte here, where its own prefilter cannot be used.
         let automaton = if literals.len() < MOST_DFA_NEEDLES {
             let table = dfa::Builder::new().prefilter(false).build(literals);
             NeedleAutomaton::Dfa(table.expect("values of a file fit"))
@@ -358,7 +363,7 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Returns what the needles in a text call for.
+    /// Returns the searches that the needles in a text call for.
     ///
     /// A long text is divided into [`LANES`] parts that are searched at the same time. Each part
     /// begins before the end of the previous one, so that no needle is cut in half. A needle in
@@ -385,23 +390,24 @@ impl NeedlePrefilter {
         all
     }
 
-    /// Returns the needles that call for something in one or more lines, in the order of their last
-    /// bytes, which are offsets in `bytes`.
+    /// Returns the counting needles in one or more lines, in the order of their last bytes. Offsets
+    /// are those in `bytes`.
     ///
-    /// The lines are divided into [`LANES`] parts that are searched at the same time, which is
-    /// faster: see [`NeedlePrefilter::step_through_parts`]. Each part ends at a line's end, so a
-    /// needle with a newline in it may be missed; in JSON, a line break is an escape.
+    /// The lines are divided into `LANES` parts that are searched at the same time, which is
+    /// faster: see `step_through_parts`. Each part ends with a line, so a needle with a newline
+    /// might be missed, but no needle has one: in JSON, a line break is an escape.
     pub fn find_in_lines(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let bounds = lane_bounds(bytes);
         let parts: [_; LANES] = from_fn(|lane| bounds[lane]..bounds[lane + 1]);
         let mut hits_by_lane: [Vec<NeedleHit>; LANES] = from_fn(|_| Vec::new());
         self.each_needle(bytes, parts, &mut |lane, hit| hits_by_lane[lane].push(hit));
-        // Each lane follows the one before, and its hits are in order.
+        // The lanes are consecutive, and the hits of each are in order.
         hits_by_lane.into_iter().flatten().collect()
     }
 
-    /// Calls `visit` with each needle in the parts of a text that calls for something, in order for
-    /// each part, and with the index of the part. What must follow a needle may be after its part.
+    /// Calls `visit` with the index of the part and the hit for each counting needle in the parts
+    /// of a text. The hits of each part are in order. The bytes that are checked after a needle may
+    /// be beyond its part.
     fn each_needle<const N: usize>(
         &self,
         text: &[u8],
@@ -418,9 +424,9 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Steps through all parts at the same time, up to the end of the shortest, and then through
-    /// the rest of each. A step waits for memory, and steps in different parts do not wait for each
-    /// other.
+    /// Steps through all parts at the same time up to the length of the shortest part, and then
+    /// through the rest of each. This is faster, because a step waits for memory, but steps in
+    /// different parts do not wait for each other.
     fn step_through_parts<const N: usize>(
         &self,
         automaton: &impl Automaton,
@@ -428,8 +434,8 @@ impl NeedlePrefilter {
         parts: [Range<usize>; N],
         visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
-        // Only an automaton that was built for anchored searches has no such state. To find nothing
-        // here would leave secrets in.
+        // Only an automaton that was built for anchored searches has no such state. Panics then,
+        // because to find nothing would leave secrets in the file.
         let start = automaton
             .start_state(Anchored::No)
             .expect("the automaton is built for searches anywhere");
@@ -464,11 +470,11 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Returns what all needles that end at `last_byte` of a text call for; `None` if what follows
-    /// the byte rules out every needle. `state` is the state of the automaton after the byte.
+    /// Returns the searches that the needles ending at `last_byte` call for; `None` if the bytes
+    /// after it rule out every needle. `state` is the state of the automaton after this byte.
     ///
-    /// Not inlined: in the loop that calls it, this would take the registers from the loop, which
-    /// then takes a third longer.
+    /// Not inlined, because the function would use the registers that the calling loop needs: the
+    /// loop would take a third longer.
     #[inline(never)]
     fn needle_at(
         &self,
@@ -478,7 +484,7 @@ impl NeedlePrefilter {
         last_byte: usize,
     ) -> Option<NeedleHit> {
         let mut searches = SearchSet::default();
-        // Several patterns end with the same byte if one is a suffix of another.
+        // Several patterns end at the same byte if one is a suffix of another.
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
             for call in &self.calls_by_pattern[pattern.as_usize()] {
@@ -497,8 +503,7 @@ impl NeedlePrefilter {
     }
 }
 
-/// Returns the needles of all rules, and those of what is opaque or can hide letters, which do not
-/// depend on a rule.
+/// Returns the needles of all rules, of opaque content and of encodings.
 fn build_rule_needles() -> Vec<Needle> {
     let mut needles = Vec::new();
     for (row, rule) in RULES.iter().enumerate() {
@@ -508,7 +513,7 @@ fn build_rule_needles() -> Vec<Needle> {
         add_needles_of_shape(shape, &mut needles);
     }
 
-    // The keywords are ordinary words, so what follows one decides.
+    // The keywords are ordinary words, so the bytes after a keyword decide whether it counts.
     let assignment = Continuation::Checked(assignments::may_be_assigned);
     for keyword in assignments::KEYWORDS {
         needles.push(Needle::new(
@@ -533,7 +538,7 @@ fn build_rule_needles() -> Vec<Needle> {
     needles
 }
 
-/// Adds the keywords of the rule in a row of the table, as they are and in base64.
+/// Adds the keywords of the rule in a row of the table, plain and in base64.
 fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle>) {
     let searches = SearchSet::for_rule(row);
     let may_follow = rule.may_follow;
@@ -554,8 +559,8 @@ fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle
     }
 }
 
-/// Adds the spellings in base64 of a keyword that is recognized in text: a file of settings or the
-/// output of a program may be encoded as a whole.
+/// Adds the base64 spellings of a keyword that is recognized in text, such as a settings file or
+/// the output of a program that is encoded as a whole.
 fn add_base64_text_needles(
     keyword: &str,
     may_follow: fn(&[u8]) -> bool,
@@ -567,7 +572,7 @@ fn add_base64_text_needles(
     });
 }
 
-/// Adds the prefix of a shape, as it is and in base64.
+/// Adds the prefix of a shape, plain and in base64.
 fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
     let prefix = shape.prefix.as_bytes();
     let continuation = Continuation::RestOf(shape);
@@ -577,11 +582,11 @@ fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
     });
 }
 
-/// Adds the spellings in base64 of a literal in a secret; none of a literal of one byte.
+/// Adds the base64 spellings of a literal. A literal of one byte has none that is long enough.
 ///
-/// A spelling consists of the digits whose bits are all of the literal. The last bits of the
-/// literal may be at the start of the next digit: `continuation_after` returns what may follow a
-/// spelling, given their number.
+/// A spelling consists of the digits all of whose bits belong to the literal. The last bits of the
+/// literal may be in the next digit. `continuation_after` returns the condition for the bytes after
+/// a spelling, given the number of these bits.
 fn add_base64_needles(
     literal: &str,
     needles: &mut Vec<Needle>,
@@ -590,7 +595,7 @@ fn add_base64_needles(
     if literal.len() < 2 {
         return;
     }
-    // Three bytes are four digits, so only the number of bytes before it modulo 3 matters.
+    // Three bytes are four digits, so only the number of bytes before the literal modulo 3 matters.
     for bytes_before in 0..3 {
         let bits_in_next_digit = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
         for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
@@ -603,12 +608,11 @@ fn add_base64_needles(
 /// The number of parts of a text that are searched at the same time.
 const LANES: usize = 4;
 
-/// A text of fewer bytes is searched as a whole: to begin with each of its parts would take as
-/// long.
+/// A text of fewer bytes is searched as a whole, because dividing it would save no time.
 const LEAST_DIVIDED: usize = 256;
 
-/// Divides some lines into [`LANES`] consecutive parts of about the same length, without dividing a
-/// line. Returns the start of each part, and the end of the last.
+/// Divides lines into [`LANES`] consecutive parts of about the same length, without dividing a
+/// line. Returns the start of each part, and the end of the last one.
 ///
 /// A line that is longer than a part leaves the next parts empty.
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
@@ -624,8 +628,8 @@ fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
     bounds
 }
 
-/// Whether the bytes after `ESC[` are the rest of a code for a colour, as in `ESC[1;31m`, or of the
-/// code `ESC[K`, with which `grep` ends a line.
+/// Whether the bytes after `ESC[` are the rest of a colour code, as in `ESC[1;31m`, or of the code
+/// `ESC[K`, with which `grep` ends a line.
 fn continues_colour(rest: &[u8]) -> bool {
     for byte in rest.iter().take(LONGEST_COLOUR + 1) {
         match byte {
@@ -638,8 +642,8 @@ fn continues_colour(rest: &[u8]) -> bool {
     false
 }
 
-/// Whether the bytes begin with a word that may be a secret or a part of one: with a letter and a
-/// digit among six characters and more, or of at least 16 characters.
+/// Whether the bytes begin with a word that may be a secret or a part of one. The word must have at
+/// least 16 characters, or at least six with both a letter and a digit.
 fn begins_with_random_word(rest: &[u8]) -> bool {
     const SHORTEST: usize = 6;
     const LONGEST_OF_LETTERS: usize = 15;
@@ -650,7 +654,7 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
             [byte, ..] if byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(byte) => {
                 word_len += 1;
             }
-            // Signs of passwords.
+            // URL escapes of signs that are usual in passwords count as parts of the word.
             [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
             | [b'%', b'5', b'E', ..]
             | [b'%', b'4', b'0', ..] => word_len += 3,
@@ -662,14 +666,15 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
     word_len > LONGEST_OF_LETTERS || word_len >= SHORTEST && is_mixed
 }
 
-/// The maximum number of digits and separators in the code of a colour: some more than the 18 of
-/// `38;2;255;255;255;1`, so that a text of digits is not read to its end.
+/// The maximum number of digits and separators in a colour code, with some reserve:
+/// `38;2;255;255;255;1` has 18. The limit avoids reading a long text of digits to its end.
 const LONGEST_COLOUR: usize = 24;
 
-/// The minimum number of digits of base64 to decode: fewer encode no key.
+/// The minimum number of base64 digits of a run that is decoded. Fewer digits are too short for a
+/// key.
 pub(super) const SHORTEST_ENCODED: usize = 16;
 
-/// Whether it is a digit of base64, in any of its alphabets.
+/// Whether a byte is a base64 digit, in the standard or the URL alphabet.
 pub(super) fn is_base64_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
@@ -677,9 +682,9 @@ pub(super) fn is_base64_digit(byte: &u8) -> bool {
 /// The number of bits that a digit of base64 encodes.
 const BITS_PER_DIGIT: usize = 6;
 
-/// Returns the first bytes that digits of base64 encode, without the first `bits_before` bits,
-/// which belong to what precedes them. `None` if something else is among the digits, such as a line
-/// break, or if there are too few.
+/// Returns the first [`BYTES_DECODED`] bytes that base64 digits encode, after the first
+/// `bits_before` bits. `None` if there are too few digits, or if something else, such as a line
+/// break, is among them.
 fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DECODED]> {
     let mut bits: u64 = 0;
     for &digit in digits.get(..DIGITS_DECODED)? {
@@ -687,22 +692,21 @@ fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DE
     }
     // The digits have more bits than the bytes need: `bits_before`, and the rest at the end.
     let bits_after = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
-    // A `u64` has two bytes more than are decoded. They hold the bits of what precedes.
+    // The first two bytes of the `u64` have only the bits before the decoded bytes.
     let [_, _, bytes @ ..] = (bits >> bits_after).to_be_bytes();
     Some(bytes)
 }
 
-/// The number of bytes to look at after the spelling of a literal. [`decode_first_bytes`] relies on
-/// a `u64` having two more.
+/// The number of bytes that [`decode_first_bytes`] decodes. It relies on a `u64` having two more.
 const BYTES_DECODED: usize = 6;
 
-/// The number of digits that encode these bytes, wherever they begin in a digit: eight digits have
-/// 48 bits, which suffice only for bytes that begin with the first bit.
+/// The number of digits that encode [`BYTES_DECODED`] bytes. Eight digits, with 48 bits, would
+/// suffice only for bytes that begin with the first bit of a digit.
 const DIGITS_DECODED: usize = 9;
 
-/// Whether the digits of base64 with which the bytes begin encode text for which `may_follow` is
-/// true, after the first `bits_before` bits. In doubt, which a line break among the digits leaves,
-/// it is true for any text.
+/// Whether `rest` begins with base64 digits that encode, after the first `bits_before` bits, a text
+/// for which `may_follow` is true. If a line break cuts the digits, any text is accepted, because
+/// the rest of it is not known.
 fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bool) -> bool {
     let digit_count = rest
         .iter()
@@ -720,20 +724,20 @@ fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bool) 
     is_text && (is_cut || may_follow(&bytes))
 }
 
-/// The maximum number of digits that [`encodes_text`] decodes: some more than 320 bytes, which is
-/// what the checks of rules look at.
+/// The maximum number of digits that [`encodes_text`] decodes. They encode 324 bytes; the checks of
+/// rules look at no more than about 320.
 const TEXT_DIGITS_DECODED: usize = 432;
 
-/// The number of bytes that must be letters, signs or white space: in what follows a needle by
-/// chance, at least one byte is none.
+/// The number of decoded bytes that must be printable ASCII or white space. If the needle is there
+/// only by chance, at least one of this number of bytes is not.
 const BYTES_OF_TEXT: usize = 16;
 
-/// Returns the bytes that digits of base64 encode after the first `bits_before` bits, up to the
-/// first byte that is not whole.
+/// Returns the bytes that base64 digits encode after the first `bits_before` bits, up to the last
+/// whole byte.
 fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len());
     let mut bits: u32 = 0;
-    // May be less than none, while the bits of what precedes the text are skipped.
+    // Negative while the first `bits_before` bits are skipped.
     let mut bit_count = -(bits_before as isize);
     for &digit in digits {
         bits = bits << BITS_PER_DIGIT | u32::from(base64_digit_value(digit).unwrap_or(0));
@@ -746,7 +750,8 @@ fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns the six bits that a digit of base64 stands for, in any of its alphabets.
+/// Returns the six bits of a base64 digit, in the standard or the URL alphabet; `None` for any
+/// other byte.
 fn base64_digit_value(digit: u8) -> Option<u8> {
     match digit {
         b'A'..=b'Z' => Some(digit - b'A'),
@@ -758,8 +763,8 @@ fn base64_digit_value(digit: u8) -> Option<u8> {
     }
 }
 
-/// Whether the bytes begin with at least [`SHORTEST_ENCODED`] digits of base64. One line break may
-/// be among them, because programs wrap base64; in a line of JSON, it is an escape.
+/// Whether the bytes begin with at least [`SHORTEST_ENCODED`] base64 digits. One line break,
+/// written as an escape, may be among them, because programs wrap base64.
 fn continues_base64(rest: &[u8]) -> bool {
     let digits_on_line = rest
         .iter()
@@ -777,11 +782,10 @@ fn continues_base64(rest: &[u8]) -> bool {
     }
 }
 
-/// Returns what follows the line break with which the bytes begin; nothing if they begin with
-/// another byte.
+/// Returns the bytes after a line break at the start of `bytes`; empty if there is no line break.
 ///
-/// The line break is written as escapes: `\n`, or `\r\n` for one of Windows. JSON in a string of
-/// JSON doubles the backslashes, so any number of them may precede the letter.
+/// The line break is written as an escape: `\n`, or `\r\n` from Windows. Each level of escaping
+/// doubles the backslashes, so any number of them may precede the letter.
 fn after_line_break(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     loop {
@@ -797,7 +801,7 @@ fn after_line_break(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// The number of needles from which on tables for all states are too large.
+/// From this number of needles on, the tables of a DFA are too large.
 const MOST_DFA_NEEDLES: usize = 2000;
 
 #[cfg(test)]

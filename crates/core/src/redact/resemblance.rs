@@ -1,13 +1,13 @@
-//! Whether a match of an expression is a secret or only resembles one.
+//! Decides whether a match of an expression is a secret or only resembles one.
 //!
-//! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token
-//! === expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
+//! False positives cost trust, because people stop reading the reports. So code that only refers to
+//! secrets (`token === expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
 use super::PLACEHOLDER_START;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Whether a text has the randomness of a key: digits and letters, or an order of letters that no
+/// Whether a text is random like a key: it has digits and letters, or an order of letters that no
 /// word or identifier has. The characters must vary, and must not be made up for an example.
 pub fn is_random(secret: &[u8]) -> bool {
     let has_digit = secret.iter().any(u8::is_ascii_digit);
@@ -17,25 +17,26 @@ pub fn is_random(secret: &[u8]) -> bool {
         && !is_filler(secret)
 }
 
-/// Whether what follows the prefix of a key is random, not an identifier
-/// (`updateHandlerForDevice2` after `fw_`), which consists mostly of small letters.
+/// Whether the text after the prefix of a key is random, not an identifier such as
+/// `updateHandlerForDevice2` after `fw_`, which consists mostly of lower-case letters.
 pub fn is_randomly_drawn(rest: &[u8]) -> bool {
     let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
     let small_letters = rest.iter().filter(|byte| byte.is_ascii_lowercase()).count();
-    // Fewer than three quarters are small letters.
+    // Fewer than three quarters are lower-case letters.
     let is_drawn = digits > 3 || small_letters * 4 < rest.len() * 3;
     is_drawn && is_mixed(rest)
 }
 
 /// Whether a text consists of at least 16 letters and digits, with capitals where no identifier has
-/// them: several in a row more than once, and a single small letter beside a capital.
+/// them. There must be two runs of several capitals, and a single lower-case letter between
+/// capitals or at an end.
 fn is_scrambled(secret: &[u8]) -> bool {
     if secret.len() < 16 || !secret.iter().all(u8::is_ascii_alphanumeric) {
         return false;
     }
     let mut rows_of_capitals = 0;
     let mut has_single_letter = false;
-    // Each run is of capitals only, or of small letters and digits.
+    // A run consists of capitals only, or of lower-case letters and digits only.
     for run in secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase()) {
         if run.len() > 1 && run[0].is_ascii_uppercase() {
             rows_of_capitals += 1;
@@ -47,8 +48,8 @@ fn is_scrambled(secret: &[u8]) -> bool {
     rows_of_capitals > 1 && has_single_letter
 }
 
-/// Whether a text consists of at least 16 letters, with more consonants in a row than any word or
-/// compound has: six, or five in a text of fewer than 40 letters.
+/// Whether a text consists of at least 16 letters, with more consonants in a row than in any word.
+/// This is six, or five in a text of fewer than 40 letters.
 fn is_unpronounceable(secret: &[u8]) -> bool {
     let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
     let longest = secret.split(is_vowel).map(<[u8]>::len).max();
@@ -57,11 +58,12 @@ fn is_unpronounceable(secret: &[u8]) -> bool {
         && longest.is_some_and(|row| row >= 6 || row == 5 && secret.len() < 40)
 }
 
-/// Whether the characters of a text vary: it is not a repeated letter, a row of `x`, or an
+/// Whether the characters of a text vary, unlike those of a repeated letter, a row of `x`, or an
 /// alphabet.
 ///
-/// There must be as many different characters as a quarter of the length, but at least 6 and at
-/// most 12, and no eight in a row that are equal or count up.
+/// The number of different characters must be at least a quarter of the length; 6 for a short text,
+/// and 12 are enough for a long one. There must be no eight characters in a row that are equal or
+/// count up.
 pub fn is_mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
     for &byte in secret {
@@ -79,8 +81,8 @@ pub fn is_mixed(secret: &[u8]) -> bool {
     longest_row < 8 && !is_placeholder(secret)
 }
 
-/// Whether a text has a digit, and at least eight different characters: for keys that begin with a
-/// number.
+/// Whether a text has a digit and at least eight different characters. For shapes with the check
+/// `varied`.
 pub fn is_varied(rest: &[u8]) -> bool {
     let mut kinds = rest.to_vec();
     kinds.sort_unstable();
@@ -88,7 +90,7 @@ pub fn is_varied(rest: &[u8]) -> bool {
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
-/// Whether a byte is a digit of the standard alphabet of base64, or its padding.
+/// Whether a byte is a digit of the standard base64 alphabet, or padding.
 #[inline]
 pub fn is_padded_base64_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
@@ -117,11 +119,12 @@ pub fn is_password(secret: &[u8]) -> bool {
         && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a
-/// placeholder, a time, or an ordinary word or identifier.
+/// Whether the value of a name such as `API_KEY` is a secret, not a variable, a placeholder, a
+/// time, or an ordinary word or identifier.
 ///
 /// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
-/// vary, have two letters and two digits, and at most three words, unless random signs divide it.
+/// vary, and have at least two letters and two digits. It must also have at most three words, or
+/// signs at random places.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
     if is_placeholder(secret)
         || is_filler(secret)
@@ -144,7 +147,7 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
     if digits < 2 || letters < 2 {
         return false;
     }
-    // A list of names or an address has more words; parts such as `v1` do not count.
+    // A list of names or an address has more words. Short parts such as `v1` do not count.
     let words = secret
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| word.len() > 2)
@@ -154,10 +157,11 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
     is_random && !is_path && is_mixed(secret)
 }
 
-/// Whether a text is what the manager of passwords makes: 12 characters and more, with a capital, a
-/// small letter, a digit and a sign, which take turns at a third of the characters.
+/// Whether a text looks like the output of a password manager. It must have at least 12 characters,
+/// among them a capital, a lower-case letter, a digit and a sign, and the class must change at a
+/// third of the characters.
 pub fn is_generated_password(secret: &[u8]) -> bool {
-    // Without those that are in names.
+    // Signs that are usual in names are not among them.
     const SIGNS: &[u8] = b"!#$%&*+=?@^~";
     secret.len() >= 12
         && secret.iter().any(u8::is_ascii_uppercase)
@@ -171,9 +175,9 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
         && is_password(secret)
 }
 
-/// Whether a text of at least 20 characters has signs at random places, as the keys that Django
-/// generates do: they take turns with letters and digits more often than in a list. Signs of a
-/// pattern or an address rule it out.
+/// Whether a text of at least 20 characters has signs at random places, as in the keys that Django
+/// generates. The class of characters must change more often than in a list. Other signs, as in a
+/// pattern or an address, rule this out.
 fn has_random_signs(secret: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!@#$%^&*()=+";
     let is_key_character =
@@ -184,8 +188,8 @@ fn has_random_signs(secret: &[u8]) -> bool {
         && count_turns(secret) * 3 >= secret.len()
 }
 
-/// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder,
-/// or only a word.
+/// Whether the value of a name such as `PASSWORD` is a password, not a variable, a placeholder, or
+/// a word of letters only.
 pub fn is_passphrase(secret: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphabetic();
     is_password(secret) && secret.iter().any(is_word) && !secret.iter().all(is_word)
@@ -195,8 +199,8 @@ fn is_uuid(secret: &[u8]) -> bool {
     secret.len() == Hyphenated::LENGTH && Uuid::try_parse_ascii(secret).is_ok() && is_mixed(secret)
 }
 
-/// Whether a text begins as a time does in JSON: with a date, the hour and a colon, and something
-/// after these.
+/// Whether a text begins with a time as in JSON: a date, the hour and a colon, as in
+/// `2026-01-31T12:`, and something after these.
 fn begins_with_time(secret: &[u8]) -> bool {
     // `0` stands for any digit.
     let form = b"0000-00-00T00:";
@@ -216,11 +220,11 @@ fn begins_with_time(secret: &[u8]) -> bool {
     true
 }
 
-/// Whether a text is random bytes in base64, which may have any number of `/` and `+` in it, or
-/// random characters that need no encoding in a URL.
+/// Whether a text is random bytes in base64, with any number of `/` and `+`, or random characters
+/// that need no encoding in a URL.
 ///
-/// `-`, `_`, `.` and `~` separate words as well. So they are left out before the turns are counted,
-/// and a part between them must be longer than a word: at least 10 characters.
+/// `-`, `_`, `.` and `~` may be digits or separate words. So they are removed before changes of
+/// class are counted, and at least one part between them must be longer than a word: 10 characters.
 fn is_random_base64(secret: &[u8]) -> bool {
     if secret.len() < 16 {
         return false;
@@ -239,18 +243,18 @@ fn is_random_base64(secret: &[u8]) -> bool {
     is_base64 && alternates_classes(&digits) && is_mixed(secret)
 }
 
-/// Whether a character separates words, or is one of those that need no encoding in a URL.
+/// Whether a character separates words. These characters need no encoding in a URL.
 fn is_separator(byte: &u8) -> bool {
     matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
-/// Whether capitals, small letters, digits and other characters take turns more often than in a
-/// path or an identifier: at two fifths of the characters.
+/// Whether the class of characters (capitals, lower-case letters, digits, others) changes at two
+/// fifths of the characters, which is more often than in a path or an identifier.
 pub fn alternates_classes(secret: &[u8]) -> bool {
     count_turns(secret) * 5 >= secret.len() * 2
 }
 
-/// Returns the number of characters whose class is not that of the character before.
+/// Returns the number of characters whose class differs from that of the character before.
 fn count_turns(secret: &[u8]) -> usize {
     secret
         .windows(2)
@@ -258,9 +262,9 @@ fn count_turns(secret: &[u8]) -> usize {
         .count()
 }
 
-/// Whether characters take turns as in [`alternates_classes`], and some are capitals. In a UUID
-/// they take turns, too, but it has no capitals: Codex names its files by the time and a UUID, such
-/// as `…T14-00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0`.
+/// Whether the class of characters changes as in [`alternates_classes`], and some characters are
+/// capitals. The second condition excludes UUIDs: Codex names its files by the time and a UUID,
+/// such as `…T14-00-33-01a208b5-3bf9-7104-85ac-f98ac81eb0f0`.
 pub fn alternates_with_capitals(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_uppercase) && alternates_classes(secret)
 }
@@ -283,8 +287,9 @@ fn character_class(byte: u8) -> CharacterClass {
     }
 }
 
-/// Whether the value of a variable in a dotenv file is a common setting: removing `production` from
-/// a conversation would hide nothing and damage much.
+/// Whether the value of a variable in a dotenv file is a common setting, or refers to another
+/// value. Such values are not removed: removing `production` from a conversation would hide nothing
+/// and damage much.
 pub fn is_common_setting(value: &[u8]) -> bool {
     const SETTINGS: &str =
         "production development staging default enabled disabled localhost 127.0.0.1 0.0.0.0";
@@ -294,8 +299,8 @@ pub fn is_common_setting(value: &[u8]) -> bool {
         || is_reference(value)
 }
 
-/// Whether a text refers to a value stored elsewhere, as `$NAME` and `process.env.NAME` do, or is a
-/// pattern.
+/// Whether a text is a pattern, or refers to a value that is stored elsewhere, such as `$NAME` and
+/// `process.env.NAME`.
 pub fn is_reference(secret: &[u8]) -> bool {
     const STARTS: [&str; 13] = [
         "$", "{", "#{", "process.", "os.", "env.", "import.", "self.", "this.", "./", "../", "~/",
@@ -315,7 +320,7 @@ pub fn is_reference(secret: &[u8]) -> bool {
         .any(|start| secret.starts_with(start.as_bytes()))
 }
 
-/// Words that are written in the place of a secret.
+/// Words that people write in place of a secret.
 const PLACEHOLDERS: [&str; 25] = [
     "api",
     "apikey",
@@ -344,8 +349,8 @@ const PLACEHOLDERS: [&str; 25] = [
     "your",
 ];
 
-/// Whether a text is made up for an example or a test: its words are among [`PLACEHOLDERS`] and a
-/// few others, its numbers count from 1, and any other characters are between them.
+/// Whether a text is made up for an example or a test: all its words are in [`PLACEHOLDERS`] or in
+/// a list of others, and all its numbers count up from 1. Other characters are ignored.
 fn is_filler(secret: &[u8]) -> bool {
     const WORDS: [&str; 11] = [
         "abc",
@@ -361,7 +366,7 @@ fn is_filler(secret: &[u8]) -> bool {
         "tests",
     ];
 
-    // Words of letters, numbers, and single other characters, which do not count.
+    // The parts are words of letters, numbers, and single other characters.
     let parts = secret.chunk_by(|a, b| {
         a.is_ascii_digit() == b.is_ascii_digit()
             && a.is_ascii_alphanumeric()
@@ -381,10 +386,10 @@ fn is_filler(secret: &[u8]) -> bool {
     true
 }
 
-/// Whether a text stands for a secret instead of being one: filler such as `xxx`, only words such
-/// as `your-api-key`, a placeholder of ours, or a text with three dots. So does an empty text.
+/// Whether a text stands for a secret: filler such as `xxx`, only words as in `your-api-key`, a
+/// placeholder of pisess, or a text with three dots. An empty text counts, too.
 pub fn is_placeholder(secret: &[u8]) -> bool {
-    // `sk-...`, or a secret that another program has shortened.
+    // Such as `sk-...`, or a secret that another program has shortened.
     let has_dots = memchr::memmem::find(secret, b"...").is_some();
     if has_dots || secret.starts_with(PLACEHOLDER_START.as_bytes()) {
         return true;
@@ -399,14 +404,14 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
         return true;
     }
 
-    // An empty text has no words, so all of them are.
+    // For an empty text, which has no words, `all` is true.
     let mut words = secret
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
     words.all(is_placeholder_word)
 }
 
-/// Whether a word is one of [`PLACEHOLDERS`], in small letters or capitals.
+/// Whether a word is one of [`PLACEHOLDERS`], in any case.
 fn is_placeholder_word(word: &[u8]) -> bool {
     PLACEHOLDERS
         .iter()

@@ -1,8 +1,8 @@
-//! The kinds of secrets that are recognized by what is around or within them: one row for each.
+//! The table of rules for secrets that are recognized by the text around or within them.
 //!
-//! Secrets that begin with a known prefix are in `shapes.tsv`, values that are assigned to a name
-//! in `assignments.rs`. Strings that only look random are not covered: entropy alone would report
-//! every long identifier.
+//! Secrets that begin with a known prefix are in `shapes.tsv`, and values that are assigned to a
+//! name in `assignments.rs`. Strings that only look random are not covered, because entropy alone
+//! would report every long identifier.
 
 use super::keys::{PEM_LINE, contains_key, pem_key_range, putty_key_range};
 use super::resemblance::{
@@ -13,38 +13,40 @@ use regex::bytes::{Captures, Regex};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// A kind of secret.
+/// A rule that recognizes secrets of one kind.
 pub struct Rule {
-    /// Its name in placeholders and reports.
+    /// The name of the kind in placeholders and reports.
     pub kind: &'static str,
-    /// Literals: the rule applies only to text that contains one of them. A literal is in the raw
-    /// bytes even if JSON escapes a slash or backslash in the secret, but not if it escapes
-    /// letters.
+    /// The rule applies only to text that contains one of these literals. A literal must be in the
+    /// raw bytes even if JSON escapes a slash or backslash in the secret. (Escaped letters are
+    /// handled by the prefilter.)
     pub keywords: &'static [&'static str],
     /// The expression. The secret is the first group that matched, or the whole match if none did.
     /// A `^` at its beginning is replaced by [`SECRET_START`].
     pattern: &'static str,
-    /// Returns the range of the secret with a match in a text, if that is only a part of it.
+    /// Returns the range of the whole secret, given the text and the range of a match, which may be
+    /// only a part of the secret.
     extend_range: fn(&[u8], Range<usize>) -> Range<usize>,
     /// Whether a match is a secret.
     is_secret: fn(&[u8]) -> bool,
-    /// For keywords that are ordinary words: whether a secret may follow one, from the bytes after
-    /// it, in which quotes may be escaped.
+    /// Whether a secret may follow a keyword, given the raw bytes after it, in which quotes may be
+    /// escaped. Needed for keywords that are ordinary words.
     pub may_follow: fn(&[u8]) -> bool,
-    /// Whether a match is no secret because of the bytes before it.
+    /// Whether a match is not a secret, given the bytes before the match and the match.
     is_exempt: fn(&[u8], &[u8]) -> bool,
-    /// Whether the secret is recognized by what is around it, not by itself.
+    /// Whether the secret is recognized by the text around it, so that the same text may be
+    /// ordinary elsewhere.
     pub is_contextual: bool,
     compiled: OnceLock<Regex>,
 }
 
-/// Where a secret may begin whose own beginning may be the end of a word: not after a letter, but
-/// after `_`, the code of a colour, or a character that is encoded for a URL.
+/// Matches where a secret may begin if its beginning could also be the end of a word: at a word
+/// boundary, or after `_`, a colour code, or a URL escape.
 const SECRET_START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
 
 impl Rule {
-    /// Returns a rule of which every match is a secret. The methods below restrict it, or set what
-    /// few rules need.
+    /// Returns a rule for which every match is a secret. The methods below restrict it, or set what
+    /// only some rules need.
     const fn new(
         kind: &'static str,
         keywords: &'static [&'static str],
@@ -64,37 +66,37 @@ impl Rule {
         }
     }
 
-    /// Only a match for which `is_secret` is true is a secret.
+    /// Accepts a match as a secret only if `is_secret` is true for it.
     const fn accepted_if(mut self, is_secret: fn(&[u8]) -> bool) -> Rule {
         self.is_secret = is_secret;
         self
     }
 
-    /// The secret may be an ordinary word elsewhere.
+    /// Marks the rule as contextual: see [`Rule::is_contextual`].
     const fn recognized_in_context(mut self) -> Rule {
         self.is_contextual = true;
         self
     }
 
-    /// A match is a part of the secret, which `whole_range` finds.
+    /// Sets a function that extends the range of a match to the whole secret.
     const fn extended_by(mut self, whole_range: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
         self.extend_range = whole_range;
         self
     }
 
-    /// A keyword counts only if `may_follow` is true for the bytes after it.
+    /// Makes a keyword count only if `may_follow` is true for the bytes after it.
     const fn followed_by(mut self, may_follow: fn(&[u8]) -> bool) -> Rule {
         self.may_follow = may_follow;
         self
     }
 
-    /// A match is no secret if `is_known` is true for the bytes before it and for the match.
+    /// Rejects a match if `is_known` is true for the bytes before the match and the match.
     const fn unless(mut self, is_known: fn(&[u8], &[u8]) -> bool) -> Rule {
         self.is_exempt = is_known;
         self
     }
 
-    /// Returns the expression, compiled when it is first needed.
+    /// Returns the expression, which is compiled at the first call.
     pub fn expression(&self) -> &Regex {
         self.compiled.get_or_init(|| {
             let secret_start = format!("(?-u){SECRET_START}");
@@ -103,8 +105,8 @@ impl Rule {
         })
     }
 
-    /// Returns the range of the secret in a match of the expression: of its first group that
-    /// matched, or of the whole match, extended as the rule requires. `None` if it is no secret.
+    /// Returns the range of the secret in a match of the expression: that of the first group that
+    /// matched, or of the whole match, extended by the rule. `None` if the match is not a secret.
     pub fn secret_range(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
         let first_group = (1..captures.len()).find_map(|group| captures.get(group));
         let matched = first_group.or(captures.get(0))?;
@@ -117,7 +119,7 @@ impl Rule {
     }
 }
 
-/// Whether a key is one that documentation uses: it is marked by `EXAMPLE`, or widely known.
+/// Whether a key is an example from documentation: it contains `EXAMPLE`, or is a widely known one.
 pub fn is_example(secret: &[u8]) -> bool {
     // The test key of Stripe's documentation, and the payload of the token on jwt.io.
     const KNOWN: [&[u8]; 2] = [
@@ -128,8 +130,8 @@ pub fn is_example(secret: &[u8]) -> bool {
     has(b"EXAMPLE") || KNOWN.iter().any(|known| has(known))
 }
 
-/// Whether secrets of this kind are recognized by what is around them: such a secret may be an
-/// ordinary word elsewhere.
+/// Whether secrets of this kind are recognized by the text around them, so that the same text may
+/// be ordinary elsewhere.
 pub fn is_contextual(kind: &str) -> bool {
     let is_rule = RULES
         .iter()
@@ -137,11 +139,12 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` may follow the `:` or `://` of an address. Most addresses have neither
-/// user nor password, so this rules out nearly all lines with a `://`.
+/// Whether `user:password@` may follow the keyword in an address, which ends with the `://` or a
+/// part of it. Most addresses have neither user nor password, so this rules out nearly all lines
+/// with a `://`.
 fn has_user_info(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(LONGEST_USER_INFO)];
-    // The slashes that the keyword lacks: JSON may write `://` as `:\/\/`.
+    // The keyword may lack some slashes, because JSON may write `://` as `:\/\/`.
     let slashes = near
         .iter()
         .take_while(|byte| matches!(byte, b'/' | b'\\'))
@@ -152,7 +155,7 @@ fn has_user_info(after_keyword: &[u8]) -> bool {
         match byte {
             b':' => has_colon = true,
             b'@' if has_colon => return true,
-            // What follows is the path of the address, or no part of it.
+            // The rest is the path of the address, or not part of it.
             b' ' | b'/' | b'"' | b'\'' | b'\\' => return false,
             _ => {}
         }
@@ -160,12 +163,12 @@ fn has_user_info(after_keyword: &[u8]) -> bool {
     false
 }
 
-/// The number of bytes in which [`has_user_info`] looks for an `@`: some more than the rule allows
-/// for the user, the colon and the password.
+/// The number of bytes in which [`has_user_info`] searches for an `@`: a little more than the rule
+/// allows for the user, the colon and the password.
 const LONGEST_USER_INFO: usize = 320;
 
-/// Whether a password in a URL is the one that a program has before anybody sets another: one such
-/// as `guest`, or the name of the user, which is before the password in `before`.
+/// Whether a password in a URL is a default, not a secret: one such as `guest`, or the same as the
+/// user name. `before` is the text before the password, which ends with the user name and a colon.
 fn is_default_login(before: &[u8], password: &[u8]) -> bool {
     const DEFAULTS: [&[u8]; 8] = [
         b"admin",
@@ -188,7 +191,7 @@ fn is_default_login(before: &[u8], password: &[u8]) -> bool {
 }
 
 /// Whether a Discord token may continue after the keyword, which ends with the first letter of the
-/// token's second part: five more characters of this part follow, and the dot before the third.
+/// second part of the token. Five more characters of this part and a dot must follow.
 fn continues_discord_token(after_keyword: &[u8]) -> bool {
     let is_token_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     match after_keyword.split_at_checked(5) {
@@ -199,7 +202,8 @@ fn continues_discord_token(after_keyword: &[u8]) -> bool {
     }
 }
 
-/// Whether the token of an app may follow the bar after its number: at least 27 characters do.
+/// Whether a Facebook token may continue after the bar that follows the number of the app: at least
+/// 27 characters must follow.
 fn continues_facebook_token(after_bar: &[u8]) -> bool {
     /// The number of characters that the rule requires after the bar.
     const MIN_TOKEN_LEN: usize = 27;
@@ -211,29 +215,29 @@ fn continues_facebook_token(after_bar: &[u8]) -> bool {
     }
 }
 
-/// Whether a password follows `machine` or `login` in a netrc file.
+/// Whether the word `password` follows `machine` or `login`, as in a netrc file.
 fn has_password_word(rest: &[u8]) -> bool {
     let rest = &rest[..rest.len().min(300)];
     memchr::memmem::find(rest, b"password").is_some()
 }
 
-/// Whether an option with a user and a password may follow the name of a program.
+/// Whether an option that may have a user and a password follows the name of a program.
 fn has_login_option(rest: &[u8]) -> bool {
     let rest = &rest[..rest.len().min(700)];
     let has = |option: &[u8]| memchr::memmem::find(rest, option).is_some();
     has(b" -u") || has(b"-user") || has(b" -U") || has(b" -a") || has(b"--auth")
 }
 
-/// An expression for `$least` and more characters of a word of a shell without quotes. The line
-/// break and the quote that end it may be written as escapes.
+/// An expression for a shell word without quotes, of at least `$least` characters. The line break
+/// or quote that ends it may be written as an escape.
 macro_rules! bare_word {
     ($least:literal) => {
         concat!(r#"((?:[^\s"'`|;\\]|\\[^nrtu"']){"#, $least, ",200})")
     };
 }
 
-/// An expression for an argument of `$least` and more characters, in quotes or without them. Only in
-/// quotes may it contain what ends a command.
+/// An expression for an argument of at least `$least` characters, with or without quotes.
+/// Characters that end a command, such as `|`, are allowed only in quotes.
 macro_rules! argument {
     ($least:literal) => {
         concat!(
@@ -248,14 +252,14 @@ macro_rules! argument {
     };
 }
 
-/// Whether an option is among the bytes after the name of a program.
+/// Whether an option occurs in the bytes after the name of a program.
 fn has_option(rest: &[u8], option: &[u8]) -> bool {
     let near = &rest[..rest.len().min(400)];
     memchr::memmem::find(near, option).is_some()
 }
 
-/// The rows, more specific ones first: where two match the same bytes, the first determines the
-/// kind.
+/// The table of rules. More specific rules come first: if two match the same bytes, the first
+/// determines the kind.
 pub static RULES: [Rule; 43] = [
     Rule::new("private-key", &["PRIVATE KEY"], PEM_LINE)
         .accepted_if(contains_key)

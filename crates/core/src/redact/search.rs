@@ -1,5 +1,5 @@
-//! Finds what is to be removed from lines. A search changes nothing, so any number of threads can
-//! share it.
+//! Searches lines for everything that is to be removed. A search is not changed by its use, so
+//! threads can share it.
 
 use super::assignments::kind_of_member;
 use super::encoded::each_base64_run;
@@ -21,31 +21,31 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// The keys of identifiers, types and times, in which only the values given by the user are
-/// searched for.
+/// The keys of identifiers, types and times. In their values, the rules are not applied; only known
+/// values are searched for.
 const ID_KEYS: &str =
     "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
 
-/// The rules, the values given by the user, and what else to remove.
+/// A search for secrets by the rules and by known values, and for everything else to remove.
 #[derive(Default)]
 pub struct SecretSearch {
     /// Home directories and user names to replace, if requested.
     people: Option<People>,
     keeps_images: bool,
-    /// The values given by the user or found elsewhere.
+    /// The known values: those that the user gave, or that were found elsewhere.
     value_search: ValueSearch,
-    /// The needles of people, and of the values without a window; `None` if there are neither
+    /// The prefilter for people, and for values without a window. `None` if there are neither
     /// people nor values.
     needles: Option<NeedlePrefilter>,
-    /// Whether only the lines that may contain people or values are searched, with the rules as
-    /// well.
+    /// Whether the search is narrow: only lines that may contain people or values are searched, but
+    /// these with the rules as well.
     is_narrow: bool,
 }
 
 impl SecretSearch {
-    /// Returns a search for what the rules describe, for these values and, if requested, for
-    /// `people`. Signatures and encrypted texts are found as well, and images unless
-    /// `keeps_images`.
+    /// Returns a search for secrets by the rules, for these values and, if given, for `people`.
+    /// Signatures and encrypted texts are found as well, and also images unless `keeps_images` is
+    /// set.
     pub fn new(
         values: Vec<SecretValue>,
         people: Option<People>,
@@ -60,7 +60,7 @@ impl SecretSearch {
         for needle in people.iter().flat_map(|people| &people.needles) {
             literals.push((needle.as_slice(), SearchSet::PEOPLE));
         }
-        // Without values and people, there is nothing to search for besides what the rules describe.
+        // Without values and people, the prefilter of the rules is enough.
         let needles = if value_search.values.is_empty() && people.is_none() {
             None
         } else {
@@ -76,8 +76,8 @@ impl SecretSearch {
         }
     }
 
-    /// Adds values to search for, and makes the search narrow: from now on, only lines that may
-    /// contain a value, a home directory or a name are searched.
+    /// Adds values, and makes the search narrow: from now on, only lines that may contain a value,
+    /// a home directory or a name are searched.
     pub fn narrow_with(&mut self, more: Vec<SecretValue>) {
         let old = std::mem::take(self);
         let mut values = old.value_search.values;
@@ -93,13 +93,12 @@ impl SecretSearch {
         };
     }
 
-    /// Calls `visit_line` for each line of `bytes` that may contain something to remove, in order:
-    /// with its range, newline excluded, and what was found in it. A line without a needle is
-    /// skipped.
+    /// Searches each line of `bytes` that has a needle, and calls `visit_line` with the range of
+    /// the line, without its newline, and the finds. Lines are visited in order.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.own_needles(bytes);
-        // The needles of the rules are searched for in all lines at once, which is fast, unless
-        // they count only in the few lines that a narrow search looks at.
+        // It is fast to search for the needles of the rules in all lines at once. A narrow search
+        // needs them only in a few lines, so it does this below, for each of these lines.
         if !self.is_narrow {
             needles.append(&mut find_rule_needles(bytes));
             needles.sort_by_key(|needle| needle.last_byte);
@@ -113,7 +112,7 @@ impl SecretSearch {
             let (in_this_line, in_later_lines) = remaining.split_at(count);
             remaining = in_later_lines;
 
-            // From here on, offsets are those in the line.
+            // Converts offsets in `bytes` to offsets in the line.
             let mut line_needles = in_this_line.to_vec();
             for needle in &mut line_needles {
                 needle.last_byte -= range.start;
@@ -128,7 +127,7 @@ impl SecretSearch {
         }
     }
 
-    /// Returns the needles of people and of values in some lines, in order.
+    /// Returns the hits of the needles of people and of values in some lines, in order.
     fn own_needles(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();
@@ -144,13 +143,13 @@ impl SecretSearch {
         hits
     }
 
-    /// Whether it searches for values, which have kinds of their own, besides what the rules find.
+    /// Whether values are searched for, besides the secrets that the rules find.
     pub fn has_values(&self) -> bool {
         !self.value_search.values.is_empty()
     }
 
-    /// Searches a text that is not a line, as a line that consists of one string. Returns `None` if
-    /// there is nothing to remove.
+    /// Searches a text that is not a line, by making it a line that consists of one JSON string.
+    /// Returns `None` if there is nothing to remove.
     pub fn search_text(&self, text: &str) -> Option<TextFinds> {
         let is_without_needles = self.needed_searches(text.as_bytes()) == SearchSet::default();
         if is_without_needles {
@@ -169,7 +168,7 @@ impl SecretSearch {
         })
     }
 
-    /// Returns what the needles in a text call for.
+    /// Returns the searches that the needles in a text call for.
     fn needed_searches(&self, text: &[u8]) -> SearchSet {
         let mut searches = NeedlePrefilter::for_rules().needed_searches(text);
         if let Some(needles) = &self.needles {
@@ -180,13 +179,13 @@ impl SecretSearch {
         searches
     }
 
-    /// Returns what is found in a line, newline excluded, that has these needles.
+    /// Searches a line, given without its newline. `needles` are the hits of needles in the line.
     ///
-    /// Of two finds that overlap, one is kept:
+    /// If two finds overlap, only one is kept:
     /// 1. an opaque block, rather than a signature in it;
-    /// 2. what is opaque, rather than a home directory or a name in it;
-    /// 3. what is opaque, a home directory or a name, rather than a secret that lies in it;
-    /// 4. any other secret, rather than what it overlaps.
+    /// 2. opaque content, rather than a home directory or a name in it;
+    /// 3. opaque content, a home directory or a name, rather than a secret that is inside it;
+    /// 4. any other secret, rather than the finds that it overlaps.
     ///
     /// From a malformed line, only secrets are removed.
     pub fn search_line(&self, line: &[u8], needles: &[NeedleHit]) -> Finds {
@@ -214,7 +213,8 @@ impl SecretSearch {
         let mut people_splices = self.find_people(line, searches, &splices);
         splices.append(&mut people_splices);
 
-        // Before the secrets in what is opaque are dropped: these are not irreplaceable.
+        // This comes before rule 3 drops the secrets in opaque content, because a value that is
+        // part of such a secret is not irreplaceable.
         self.add_irreplaceable(line, &mut finds);
 
         // Rule 3.
@@ -228,8 +228,8 @@ impl SecretSearch {
         finds
     }
 
-    /// Returns the replacements of what is opaque in a line: of the opaque blocks, if its needles
-    /// call for them, and of the signatures outside of these blocks.
+    /// Returns the replacements of opaque content in a line: of opaque blocks, if the needles call
+    /// for them, and of those `signatures` that are outside of these blocks.
     fn find_opaque(
         &self,
         line: &[u8],
@@ -248,8 +248,8 @@ impl SecretSearch {
         splices
     }
 
-    /// Returns the replacements of the home directories and names in a line that are in nothing
-    /// opaque; none unless they are to be replaced and the needles of the line call for them.
+    /// Returns the replacements of home directories and names in a line, outside of opaque content.
+    /// Empty if they are not to be replaced, or if the needles do not call for them.
     fn find_people(&self, line: &[u8], searches: SearchSet, opaque: &[Splice]) -> Vec<Splice> {
         let Some(people) = &self.people else {
             return Vec::new();
@@ -264,11 +264,11 @@ impl SecretSearch {
         splices
     }
 
-    /// Searches a torn or malformed line as one text, with its signatures. The secrets found in
-    /// this way replace those found in its strings.
+    /// Searches an incomplete or malformed line as one text, including its signatures. The secrets
+    /// found in this way replace those that were found in its strings.
     fn search_malformed(&self, line: &[u8], needle_searches: SearchSet, finds: &mut Finds) {
         let mut searches = needle_searches;
-        // The needles of rules were not searched for in signatures.
+        // The needles of rules were not searched for in signatures, so all searches are needed.
         if searches.intersects(SearchSet::SIGNATURES) {
             searches |= SearchSet::TEXT;
         }
@@ -281,9 +281,10 @@ impl SecretSearch {
         finds.hits = found.hits;
     }
 
-    /// Adds the values of the user that are outside of strings, such as a number: a placeholder in
-    /// their place would not be JSON. These are the values in the line that no secret found in a
-    /// string covers. A value next to a digit is part of another number, and is skipped.
+    /// Adds the known values that are outside of strings, such as numbers. They are irreplaceable,
+    /// because a placeholder there would not be valid JSON. These are the values in the line that
+    /// do not overlap a secret found in a string. A value next to a digit is part of another
+    /// number, and is skipped.
     fn add_irreplaceable(&self, line: &[u8], finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();
@@ -296,8 +297,7 @@ impl SecretSearch {
                 }
             });
 
-        // `path_at` needs ascending offsets, and `each_occurrence` finds values in the order of the
-        // line.
+        // `path_at` needs ascending offsets, which `each_occurrence` guarantees.
         let mut paths = Strings::new(line);
         for (range, value_index) in irreplaceable {
             let SecretValue { kind, bytes } = &self.value_search.values[value_index];
@@ -311,11 +311,11 @@ impl SecretSearch {
         }
     }
 
-    /// Searches the strings of a line: adds the replacements of its signatures to `signatures`, and
-    /// its secrets to `finds`, including strings that are secrets because of their key.
+    /// Searches the strings of a line. Adds the replacements of signatures to `signatures`, and
+    /// secrets to `finds`, including strings that are secrets because of their key.
     ///
-    /// `line_searches` is what all needles of the line call for. Returns whether the line is JSON;
-    /// if it is not, only what precedes the error was added.
+    /// `line_searches` are the searches that all needles of the line call for. Returns whether the
+    /// line is valid JSON. If it is not, only the strings before the error were searched.
     fn search_strings(
         &self,
         line: &[u8],
@@ -325,13 +325,15 @@ impl SecretSearch {
         finds: &mut Finds,
     ) -> bool {
         let may_be_signed = line_searches.intersects(SearchSet::SIGNATURES);
-        // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
+        // Unless letters are escaped, a needle on any level of escapes is also in the raw bytes. So
+        // each string is searched only as its own needles call for.
         let mut text_needles = needles
             .iter()
             .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
             .peekable();
         let mut strings = Strings::new(line);
-        // Whether the last key may be the name of a secret, so that the values under it are judged.
+        // Whether the last key may be the name of a secret, so that the strings under it are
+        // checked.
         let mut may_be_assigned = false;
         loop {
             let string = match strings.advance() {
@@ -365,8 +367,8 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the secrets in the string last returned by `strings`, whose needles call for
-    /// `searches`.
+    /// Adds the secrets in `string`, the current string of `strings`, to `finds`. `searches` are
+    /// the searches that the needles in the string call for.
     fn add_hits_in_string(
         &self,
         strings: &Strings,
@@ -375,7 +377,7 @@ impl SecretSearch {
         finds: &mut Finds,
     ) {
         let raw = string.raw.bytes;
-        // A rule may take an id or a time for a secret.
+        // The rules are not applied to ids and times, because they may take them for secrets.
         let is_id = !string.is_key && is_id_member(strings.nearest_key(), raw);
         let sources = if is_id {
             SecretSources::ValuesOnly
@@ -397,7 +399,7 @@ impl SecretSearch {
         }
     }
 
-    /// Searches the bytes of one string, whose needles call for `searches`.
+    /// Runs `searches` on one string, given as written, on all levels of escapes.
     fn search_string(
         &self,
         raw: &[u8],
@@ -417,12 +419,13 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the secrets on one level of escapes, in each of the forms that text may have there.
+    /// Adds the secrets on one level of escapes, in each form that a text may have there: without
+    /// terminal codes, with HTML entities decoded, or with URL escapes decoded.
     ///
-    /// If several forms of the same bytes hold a secret, the first decides its text. A secret
-    /// without terminal codes, and with entities decoded, has the text that it has elsewhere, so
-    /// these forms come first. A percent sign or a plus may be a part of a secret, so the forms in
-    /// which they encode other characters come last.
+    /// If several forms of the same bytes contain a secret, the first form decides the text of the
+    /// secret. The text should be the one that the secret has elsewhere. So forms without terminal
+    /// codes, and with entities decoded, come first. A percent sign or a plus may be part of a
+    /// secret, so forms in which these encode other characters come last.
     fn add_hits_at_level(
         &self,
         level: &MappedText,
@@ -449,13 +452,14 @@ impl SecretSearch {
         if let Some(without_codes) = &without_codes {
             self.add_hits_in_decoded(without_codes, sources, hits);
         }
-        // Unless letters are escaped, the raw bytes have the same needles as the level.
+        // Unless letters are escaped, the needles of this level are known: they are those of the
+        // raw bytes.
         if searches.intersects(SearchSet::ESCAPES) {
             self.add_hits_in_decoded(level, sources, hits);
         } else {
             self.add_hits_in_form(level, searches, sources, hits);
         }
-        // A secret that was found may continue with a character that is encoded.
+        // A secret that was found may continue with an encoded character.
         if is_called(SearchSet::PERCENT) || !hits.is_empty() {
             for decoded in [visible_text.decode_form(), visible_text.decode_percent()]
                 .into_iter()
@@ -466,7 +470,8 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the secrets in a form of a text that may show needles which the raw bytes hide.
+    /// Adds the secrets in a decoded form of a text. The needles are searched for again, because
+    /// decoding may show needles that the raw bytes hide.
     fn add_hits_in_decoded(
         &self,
         decoded: &MappedText,
@@ -477,11 +482,11 @@ impl SecretSearch {
         self.add_hits_in_form(decoded, searches, sources, hits);
     }
 
-    /// Adds the secrets in one form of a text, whose needles call for `searches`.
+    /// Runs `searches` on one form of a text, and adds the secrets to `hits`.
     ///
-    /// The values of the user come first, because the first find decides the kind of a secret.
-    /// Bytes that base64 encodes are searched with the rules as well, and their secrets have the
-    /// range of the digits.
+    /// Known values come first, because the first find decides the kind of a secret. Base64 in the
+    /// text is decoded and searched with the rules, too; a secret in it has the range of its
+    /// digits.
     fn add_hits_in_form(
         &self,
         form: &MappedText,
@@ -523,36 +528,36 @@ impl SecretSearch {
     }
 }
 
-/// What counts as a secret in a string.
+/// The sources by which secrets in a string are recognized.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SecretSources {
-    /// The values of the user, and what the rules recognize.
+    /// The rules and the known values.
     RulesAndValues,
-    /// Only the values of the user.
+    /// Only the known values.
     ValuesOnly,
 }
 
-/// What was found in one string of a line.
+/// The results of searching one string of a line.
 #[derive(Default)]
 struct StringFinds {
-    /// The secrets, in order. Their ranges are those in the string, and their fields are empty.
+    /// The secrets, in order. Their ranges are relative to the string, and their fields are empty.
     hits: Vec<SecretHit>,
-    /// The keys that documentation uses as examples.
+    /// The example keys from documentation.
     examples: BTreeSet<Vec<u8>>,
 }
 
-/// The minimum number of bytes of a string, as it is written, to be searched.
+/// The minimum length in bytes, as written, of a string that is searched.
 const SHORTEST_SEARCHED: usize = 6;
 
-/// Returns what the needles in a range of the line call for. Removes them, and those before the
-/// range, from `needles`, which are in the order of the line.
+/// Returns the searches that the needles in a range of the line call for. Consumes these needles,
+/// and those before the range, from `needles`, which are in order.
 fn take_searches_in<'n>(
     needles: &mut Peekable<impl Iterator<Item = &'n NeedleHit>>,
     range: &Range<usize>,
 ) -> SearchSet {
     let mut searches = SearchSet::default();
     while let Some(needle) = needles.next_if(|needle| needle.last_byte < range.end) {
-        // Needles before the range are in signatures or between strings.
+        // Needles before the range are in signatures or between strings, so they do not count.
         if needle.last_byte >= range.start {
             searches |= needle.searches;
         }
@@ -560,8 +565,9 @@ fn take_searches_in<'n>(
     searches
 }
 
-/// Adds the string last returned by `strings` to the secrets, if its key and its text make it one
-/// and no secret was found in it. An example of documentation is no secret.
+/// Adds `string`, the current string of `strings`, as a secret, if its key and its text show that
+/// it is one. Does nothing if a secret was already found in the string, or if it is an example from
+/// documentation.
 fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     // Secrets are added in the order of the line, so only the last can be in this string.
     let has_hit = finds
@@ -588,15 +594,15 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
 /// The maximum length of a name in reports.
 const LONGEST_SHOWN_NAME: usize = 40;
 
-/// Adds what a rule found in a text to `hits`. `source` is its range in the string as it is
-/// written. A key that documentation uses as an example is added to the examples instead.
+/// Adds the match of a rule in a text to `hits`. `source` is the range of the match in the string
+/// as written. An example key from documentation is added to the examples instead.
 fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
     let secret = &text[rule_match.range];
     if is_example(secret) {
         hits.examples.insert(secret.to_vec());
         return;
     }
-    // A longer name may hold more than a name.
+    // A longer name may contain other text, so it is not shown.
     let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
         String::from_utf8_lossy(rule_match.name).into_owned()
     } else {
@@ -611,13 +617,14 @@ fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut 
     });
 }
 
-/// Whether a digit is at this offset.
+/// Whether there is a digit at this offset; false for `None`.
 fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
     at.and_then(|at| line.get(at))
         .is_some_and(u8::is_ascii_digit)
 }
 
-/// Returns the needles of all rules in some lines, in order, except those in signatures.
+/// Returns the hits of the needles of all rules in some lines, in order, except those in
+/// signatures.
 fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     let searched = WithoutSignatures::new(lines);
     let mut hits = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
@@ -625,7 +632,7 @@ fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     hits
 }
 
-/// Returns the range of the line around an offset, newline excluded.
+/// Returns the range of the line around an offset, without its newline.
 fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
@@ -634,17 +641,16 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
 /// The maximum length of a string that is an identifier, a type or a time.
 const LONGEST_ID: usize = 80;
 
-/// Whether a string is an identifier, a type or a time according to its key, and short enough to be
-/// one.
+/// Whether a string is an identifier, a type or a time, by its key and its length.
 pub(super) fn is_id_member(key: &[u8], value: &[u8]) -> bool {
     value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
 }
 
-/// The minimum length of a text in base64 whose digits are not searched with the rules, only what
-/// they encode.
+/// From this length on, the digits of a text in base64 are not searched with the rules: only the
+/// bytes that they encode.
 const SHORTEST_BASE64_FILE: usize = 512;
 
-/// Whether the text looks like a picture or another file in base64, whose digits are no secrets.
+/// Whether a text looks like an image or another file in base64, whose digits are not secrets.
 pub(super) fn is_base64_file(text: &[u8]) -> bool {
     text.len() >= SHORTEST_BASE64_FILE
         && text

@@ -1,7 +1,7 @@
-//! Secrets that begin with a known prefix: the rows of `shapes.tsv`.
+//! Finds secrets that begin with a known prefix: the rows of `shapes.tsv`.
 //!
-//! One automaton finds the prefixes of all rows, and the expression of a row is applied only where
-//! its prefix was found. So a row costs nothing in text without its prefix.
+//! One automaton finds the prefixes of all rows. The expression of a row is applied only where its
+//! prefix was found, so a row costs no time in text without the prefix.
 
 use super::resemblance::{
     alternates_classes, alternates_with_capitals, is_mixed, is_random, is_randomly_drawn, is_varied,
@@ -11,20 +11,20 @@ use regex::bytes::Regex;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-/// A row of the table.
+/// A row of the table: a kind of secret with a known prefix.
 #[derive(Debug)]
 pub struct Shape {
-    /// Its name in placeholders and reports.
+    /// The name of the kind in placeholders and reports.
     pub kind: &'static str,
     /// The characters with which the secret begins.
     pub prefix: &'static str,
     /// The expression for the characters after the prefix.
     rest: &'static str,
-    /// What may precede the prefix.
+    /// The condition for the text before the prefix.
     boundary: PrefixBoundary,
     /// Whether the characters after the prefix are a secret, not a placeholder or a name.
     is_secret: fn(&[u8]) -> bool,
-    /// Characters after the prefix, for the test of the row.
+    /// An example of the characters after the prefix, for the test of the row.
     #[cfg(test)]
     example: &'static str,
     first: FirstCharacters,
@@ -32,27 +32,27 @@ pub struct Shape {
     compiled: OnceLock<Regex>,
 }
 
-/// What may precede a prefix. A character that is not alphanumeric, the code of a colour and an
-/// escape of a URL may precede any.
+/// The condition for the text before a prefix. A character that is not alphanumeric, a colour code
+/// and a URL escape may always precede it. The variants decide about letters and digits.
 #[derive(Clone, Copy, Debug)]
 enum PrefixBoundary {
-    /// Anything: the prefix is in no word.
+    /// Anything may precede, because the prefix does not occur in words.
     Any,
-    /// No letter or digit.
+    /// No letter or digit may precede.
     Word,
-    /// No vowel: `sk-` is the end of `task-`, `disk-` and `risk-`.
+    /// No vowel may precede, because `sk-` is the end of `task-`, `disk-` and `risk-`.
     NotAfterVowel,
-    /// No capital.
+    /// No capital may precede.
     NotAfterCapital,
 }
 
-/// The characters with which the rest of a secret begins.
+/// The characters that may follow the prefix of a secret.
 #[derive(Debug)]
 struct FirstCharacters {
-    /// For each byte, whether it may be one of them. A slash may be escaped in JSON, so a set with
-    /// a slash has a backslash.
+    /// For each byte, whether it is allowed. A slash may be escaped in JSON, so if the slash is
+    /// allowed, the backslash is, too.
     set: [bool; 256],
-    /// The least number of them.
+    /// The minimum number of these characters after the prefix.
     min_count: usize,
 }
 
@@ -67,15 +67,15 @@ pub static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Finds the prefixes of all rows; its patterns have the numbers of the rows.
+/// Finds the prefixes of all rows. The number of a pattern is that of its row.
 static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new(SHAPES.iter().map(|shape| shape.prefix)).expect("a few hundred short literals")
 });
 
-/// Calls `visit` with the range and the kind of each secret of a known shape in a text, in the
-/// order of the table, because the first of several kinds counts.
+/// Calls `visit` with the range and the kind of each secret of a known shape in a text. The order
+/// is that of the table, because the first of several kinds counts.
 pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)) {
-    // The row and the offset of each prefix, sorted below.
+    // The row and the offset of each prefix, to be sorted by row.
     let mut prefix_hits = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
         if SHAPES[hit.pattern()].may_continue_with(&text[hit.end()..]) {
@@ -93,8 +93,8 @@ pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)
 }
 
 impl Shape {
-    /// Reads a row of the table: six columns, separated by tabs. `None` if it is malformed. The last
-    /// column is an example of such a secret, which only the tests use.
+    /// Parses a row of the table: six columns, separated by tabs. `None` if it is malformed. The
+    /// last column is an example, which only the tests use.
     fn read(row: &'static str) -> Option<Shape> {
         let columns: Vec<&str> = row.split('\t').collect();
         let &[kind, prefix, rest, start, check, _example] = &columns[..] else {
@@ -129,15 +129,15 @@ impl Shape {
         })
     }
 
-    /// Whether a secret of this shape may continue with these bytes, in which slashes may be
-    /// escaped.
+    /// Whether these bytes may be the rest of a secret of this shape, judged by the first of them.
+    /// Slashes may be escaped.
     pub fn may_continue_with(&self, rest: &[u8]) -> bool {
         rest.get(..self.first.min_count)
             .is_some_and(|first| self.first.contains_all(first))
     }
 
-    /// Whether the prefix may follow these raw bytes of a line, in which a character may be written
-    /// as an escape.
+    /// Whether the prefix may follow these raw bytes of a line, in which the last character may be
+    /// written as a JSON escape.
     pub fn may_begin_after(&self, before: &[u8]) -> bool {
         let is_escape = matches!(
             before,
@@ -146,13 +146,15 @@ impl Shape {
         is_escape || self.boundary.allows_before(before)
     }
 
-    /// Whether a secret of this shape may continue with these bytes, and others that are not known.
+    /// Like [`Shape::may_continue_with`], if only the first bytes are known: there may be fewer
+    /// than the minimum.
     pub fn may_continue_with_prefix(&self, first: &[u8]) -> bool {
         let known = first.len().min(self.first.min_count);
         self.first.contains_all(&first[..known])
     }
 
-    /// Returns the range of the secret whose prefix begins at an offset.
+    /// Returns the range of the secret whose prefix begins at an offset; `None` if there is no
+    /// secret.
     fn secret_range_at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
         if !self.boundary.allows_before(&text[..start]) {
             return None;
@@ -174,8 +176,7 @@ impl Shape {
 }
 
 impl PrefixBoundary {
-    /// Whether a prefix may follow these bytes. Any prefix may be at the start of the text, or
-    /// after a character that is not alphanumeric, the code of a colour, or an escape of a URL.
+    /// Whether a prefix may follow these bytes, which may be empty.
     fn allows_before(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else {
             return true;
@@ -195,7 +196,7 @@ impl PrefixBoundary {
     }
 }
 
-/// Whether these bytes end with the code of a colour, as in `ESC[1;31m`.
+/// Whether these bytes end with a colour code such as `ESC[1;31m`.
 fn ends_with_colour(bytes: &[u8]) -> bool {
     let Some(code) = bytes.strip_suffix(b"m") else {
         return false;
@@ -205,15 +206,15 @@ fn ends_with_colour(bytes: &[u8]) -> bool {
     width <= 12 && code[..code.len() - width].ends_with(b"[")
 }
 
-/// Whether these bytes end with a character that is encoded for a URL, as in `%3D`.
+/// Whether these bytes end with a URL escape such as `%3D`.
 fn ends_with_percent_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 impl FirstCharacters {
-    /// Reads the class of characters with which an expression begins, and the least number of them:
-    /// letters and digits, and 20, for `[A-Za-z0-9]{20}`. An expression that begins in another way
-    /// asks for no characters.
+    /// Reads the character class with which an expression begins, and its minimum count: for
+    /// `[A-Za-z0-9]{20}`, letters and digits, and 20. If the expression does not begin with a
+    /// class, the minimum count is 0.
     fn from_expression(expression: &str) -> FirstCharacters {
         let mut set = [false; 256];
         let class = expression
@@ -227,7 +228,7 @@ impl FirstCharacters {
             .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
             .unwrap_or(1);
 
-        // Ranges such as `A-Z`, and single characters; `-` at the end is one of these.
+        // The members are ranges such as `A-Z`, and single characters, such as a `-` at the end.
         let mut remaining = members.as_bytes();
         while let [first, after_first @ ..] = remaining {
             let (last, after) = match after_first {
@@ -244,7 +245,7 @@ impl FirstCharacters {
         FirstCharacters { set, min_count }
     }
 
-    /// Whether all of these bytes are in the set.
+    /// Whether all of these bytes are allowed.
     fn contains_all(&self, bytes: &[u8]) -> bool {
         bytes.iter().all(|&byte| self.set[usize::from(byte)])
     }

@@ -1,56 +1,58 @@
-//! Text with its escapes decoded, mapped to the bytes it came from.
+//! Decodes the escapes in a text, and maps the result to the original bytes.
 //!
-//! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more
-//! by JSON inside a string, and so on. On each of these levels, the codes of a terminal may stand
-//! in a secret or between it and its name, and the text may be HTML or encoded for a URL. The
-//! decoded text is matched, and the original bytes are replaced. A placeholder contains no quote
-//! and no backslash, so it is valid at any depth.
+//! A secret may be written with escapes (`\u0073k-ant-…`): those of the line's own JSON, those of
+//! JSON inside a string, and so on. On each of these levels, there may be terminal codes in a
+//! secret or between it and its name, and the text may be HTML or have URL escapes. The rules match
+//! the decoded text, but the original bytes are replaced. A placeholder contains no quote and no
+//! backslash, so it is valid on any level.
 
 use pisess_json::string::decode_escape;
 use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The maximum number of levels on which a string is searched. The first is the string as it is
-/// written; each of the others decodes JSON that is nested in a string of JSON.
+/// The maximum number of levels on which a string is searched. The first level is the string as
+/// written; each further level decodes JSON that is nested in a JSON string.
 const MOST_LEVELS: usize = 6;
 
-/// Returns a string of a line on each level of its escapes: as it is written, decoded once, decoded
-/// twice and so on, until no escape is left or [`MOST_LEVELS`] is reached.
+/// Returns a string of a line on each level of escapes: as written, decoded once, decoded twice and
+/// so on, until no escape is left or [`MOST_LEVELS`] is reached.
 pub(super) fn escape_levels(raw: &[u8]) -> impl Iterator<Item = MappedText<'_>> {
     let as_written = MappedText::new(raw);
     std::iter::successors(Some(as_written), |level| level.decode_json_escapes()).take(MOST_LEVELS)
 }
 
-/// A decoded text, with a map from its bytes to the bytes of the source, which is not decoded.
+/// A decoded text, with a map from its bytes to the bytes of the undecoded source.
 #[derive(Debug)]
 pub struct MappedText<'a> {
-    /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
+    /// The decoded text. It is UTF-8, except for lone surrogates and bytes that were not UTF-8 in
+    /// the source.
     pub text: Cow<'a, [u8]>,
-    /// One list of runs for each decoding, the first decoding first. The runs of a list are in the
-    /// order of their text, and the first begins at offset 0.
+    /// One list of runs for each decoding, in the order of the decodings. The runs of a list are in
+    /// the order of the text, and the first begins at offset 0.
     decodings: Vec<Vec<Run>>,
 }
 
-/// Bytes of a decoded text that stand for consecutive bytes of the text before the decoding, or all
-/// for one escape. A run ends where the next one begins.
+/// Consecutive bytes of a decoded text that were copied unchanged, or that one escape stands for. A
+/// run ends where the next one begins.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The offset of its first byte in the decoded text.
+    /// The offset of the run in the decoded text.
     text_start: usize,
-    /// The offset of the bytes that it stands for, in the text before the decoding.
+    /// The offset of the corresponding bytes in the text before the decoding.
     source_start: usize,
-    /// Whether all its bytes stand for one escape, which ends where the source of the next run
+    /// Whether the run is the text of one escape. The escape ends where the source of the next run
     /// begins.
     is_escape: bool,
 }
 
-/// A way to write characters as others.
+/// An encoding of characters by escapes.
 #[derive(Clone, Copy)]
 struct Encoding {
     /// Returns the offset of the first byte that may begin an escape.
     find_escape: fn(&[u8]) -> Option<usize>,
-    /// If the bytes begin with an escape, adds what it stands for, and returns its length.
+    /// If the bytes begin with an escape, appends the text that it stands for, and returns the
+    /// length of the escape. Otherwise returns `None`.
     decode_escape: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
 }
 
@@ -94,7 +96,7 @@ const HTML: Encoding = Encoding {
 };
 
 impl<'a> MappedText<'a> {
-    /// Returns the bytes unchanged.
+    /// Wraps bytes that are not decoded.
     pub fn new(bytes: &'a [u8]) -> Self {
         MappedText {
             text: Cow::Borrowed(bytes),
@@ -102,37 +104,37 @@ impl<'a> MappedText<'a> {
         }
     }
 
-    /// Decodes one level of escapes; `None` if there is none left.
+    /// Decodes one level of JSON escapes; `None` if there are no escapes.
     pub fn decode_json_escapes(&self) -> Option<MappedText<'static>> {
         self.decode_with(JSON)
     }
 
-    /// Returns the text without the codes of a terminal; `None` if there is none.
+    /// Removes terminal codes; `None` if there are no codes.
     pub fn strip_terminal_codes(&self) -> Option<MappedText<'static>> {
         self.decode_with(TERMINAL)
     }
 
-    /// Returns the text that a URL encodes; `None` if nothing is encoded.
+    /// Decodes URL escapes such as `%3D`; `None` if there are no escapes.
     pub fn decode_percent(&self) -> Option<MappedText<'static>> {
         self.decode_with(PERCENT)
     }
 
-    /// Returns the text that a form of HTML encodes, in which a `+` is a blank; `None` if there is
-    /// no blank.
+    /// Decodes the encoding of HTML forms: URL escapes, and `+` for a space. `None` if there is no
+    /// `+`.
     pub fn decode_form(&self) -> Option<MappedText<'static>> {
         memchr::memchr(b'+', &self.text)?;
         self.decode_with(FORM)
     }
 
-    /// Returns the text with the entities of HTML decoded; `None` if there is none.
+    /// Decodes HTML entities; `None` if there are no entities.
     pub fn decode_entities(&self) -> Option<MappedText<'static>> {
         self.decode_with(HTML)
     }
 
     /// Decodes the escapes of one encoding; `None` if the text contains none.
     ///
-    /// What only resembles an escape is kept as it is. Each escape is mapped by a run of its own,
-    /// followed by a run for the text up to the next escape.
+    /// Bytes that only resemble an escape are kept. Each escape has a run of its own, followed by a
+    /// run for the text up to the next escape.
     fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
         (encoding.find_escape)(bytes)?;
@@ -143,7 +145,7 @@ impl<'a> MappedText<'a> {
             is_escape: false,
         }];
 
-        // The offset in the source up to which it is decoded.
+        // The offset up to which `bytes` are decoded.
         let mut decoded_end = 0;
         while let Some(distance) = (encoding.find_escape)(&bytes[decoded_end..]) {
             let escape_start = decoded_end + distance;
@@ -182,11 +184,11 @@ impl<'a> MappedText<'a> {
         })
     }
 
-    /// Maps a range of the text to the range of the source that it stands for.
+    /// Converts a range of the text to the corresponding range of the source.
     ///
-    /// Source bytes without text, such as the code of a colour, are included only where they are
-    /// between two bytes of the range, not before its first or after its last byte. So the end is
-    /// mapped by the last byte of the range; an empty range has none, and its end is its start.
+    /// Source bytes without text, such as a colour code, are included only between two bytes of the
+    /// range, not before its first or after its last byte. So the end is mapped by the last byte of
+    /// the range. An empty range has no last byte: its end is its start.
     pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
         let mut start = range.start;
         let mut end = range.end;
@@ -203,8 +205,8 @@ impl<'a> MappedText<'a> {
     }
 }
 
-/// Returns the offset of the first source byte of a text byte. Each byte of an escape's text has
-/// the start of the escape.
+/// Returns the offset in the source of a text byte; for a text byte of an escape, the start of the
+/// escape.
 fn source_start(runs: &[Run], at: usize) -> usize {
     let run = runs[run_index_at(runs, at)];
     if run.is_escape {
@@ -214,8 +216,8 @@ fn source_start(runs: &[Run], at: usize) -> usize {
     }
 }
 
-/// Returns the offset after the last source byte of a text byte. Each byte of an escape's text has
-/// the end of the escape.
+/// Returns the offset in the source after a text byte; for a text byte of an escape, the end of the
+/// escape.
 fn source_end(runs: &[Run], at: usize) -> usize {
     let index = run_index_at(runs, at);
     let run = runs[index];
@@ -226,8 +228,8 @@ fn source_end(runs: &[Run], at: usize) -> usize {
     }
 }
 
-/// Returns the index of the run that contains a byte of the text: of several that begin at one
-/// offset, the last, as the others are empty.
+/// Returns the index of the run that contains a text byte. If several runs begin at the same
+/// offset, returns the last, because the others are empty.
 fn run_index_at(runs: &[Run], at: usize) -> usize {
     runs.partition_point(|run| run.text_start <= at) - 1
 }
@@ -235,22 +237,22 @@ fn run_index_at(runs: &[Run], at: usize) -> usize {
 const ESC: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// The spellings of the character that begins a sequence, as in source code, in the output of
-/// `cat -v`, and in JSON that is decoded on another level.
+/// The spellings of the escape character, with which a control sequence begins: those of source
+/// code, of the output of `cat -v`, and of JSON.
 const ESCAPE_CHARACTERS: [&[u8]; 9] = [
     b"\x1b", b"\\x1b", b"\\x1B", b"^[", b"\\033", b"\\e", b"\\E", b"\\u001b", b"\\u001B",
 ];
 
-/// The spellings of the character that ends the text in a sequence of the operating system.
+/// The spellings of the bell character, which ends the text of an OSC sequence.
 const BELL_CHARACTERS: [&[u8]; 6] = [b"\x07", b"\\x07", b"^G", b"\\007", b"\\a", b"\\u0007"];
 
-/// The maximum number of bytes in which a sequence of CSI has its first byte that is no parameter.
+/// The number of bytes in which the final byte of a CSI sequence must be.
 const LONGEST_PARAMETERS: usize = 64;
 
-/// The maximum length of the text in a sequence, such as the address of a link.
+/// The maximum length of an OSC sequence, whose text may be the address of a link.
 const LONGEST_TEXT: usize = 4096;
 
-/// Whether the beginning of a control sequence is in a text, even if the rest of it is not.
+/// Whether a text contains the beginning of a control sequence, even if the rest is missing.
 pub fn contains_terminal_code(text: &[u8]) -> bool {
     memchr::memchr3_iter(ESC, b'\\', b'^', text).any(|offset| {
         let from_escape = &text[offset..];
@@ -259,11 +261,11 @@ pub fn contains_terminal_code(text: &[u8]) -> bool {
     })
 }
 
-/// Returns the length of the control sequence that the bytes begin with: CSI, as for colours, or
-/// OSC, as for links and titles.
+/// Returns the length of the control sequence at the start of `bytes`: CSI, as for colours, or OSC,
+/// as for links and titles. `None` if there is no control sequence.
 ///
-/// A backslash with which the escape character is written may itself be escaped, any number of
-/// times: on the first level of a line, `\x1b[1m` is `\\x1b[1m`.
+/// The backslash in a spelling of the escape character may itself be escaped, any number of times:
+/// as written in a line, `\x1b[1m` is `\\x1b[1m`.
 fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
     let backslashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
     let doubled = backslashes.saturating_sub(1);
@@ -272,15 +274,15 @@ fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
     let width = match rest.first()? {
         b'[' => csi_width(rest)?,
         b']' => osc_width(rest)?,
-        // The sets of characters that `tput sgr0` selects.
+        // The selection of a character set, which `tput sgr0` prints.
         b'(' if rest.get(1) == Some(&b'B') => 2,
         _ => return None,
     };
     Some(escape + width)
 }
 
-/// Returns the length of a sequence of CSI, from the `[` at the start of `bytes` to its final byte.
-/// Anything else than parameters before the final byte makes it ordinary text.
+/// Returns the length of a CSI sequence, from the `[` at the start of `bytes` to its final byte.
+/// `None` if anything but parameters is before the final byte: then it is ordinary text.
 fn csi_width(bytes: &[u8]) -> Option<usize> {
     let after_bracket = &bytes[1..];
     let parameters_len = after_bracket
@@ -295,8 +297,9 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of a sequence of OSC, from its `]` to what ends its text: a bell, or an
-/// escape character and a backslash. The text has no line break and no other escape character.
+/// Returns the length of an OSC sequence, from the `]` at the start of `bytes` to the end of its
+/// terminator: a bell, or an escape character and a backslash. `None` if a line break or another
+/// escape character comes first.
 fn osc_width(bytes: &[u8]) -> Option<usize> {
     let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
     for (at, &byte) in text.iter().enumerate().skip(1) {
@@ -320,7 +323,8 @@ fn osc_width(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the length of the first of these spellings with which the bytes begin.
+/// Returns the length of the first of these spellings with which the bytes begin; `None` if there
+/// is none.
 fn prefix_width(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
     for spelling in spellings {
         if bytes.starts_with(spelling) {
@@ -330,7 +334,8 @@ fn prefix_width(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
     None
 }
 
-/// The entities of the characters that separate names, values and parts of a URL.
+/// The named entities that are decoded: those of characters that separate names, values and parts
+/// of a URL.
 const ENTITIES: [(&[u8], u8); 14] = [
     (b"&quot;", b'"'),
     (b"&amp;", b'&'),
@@ -351,8 +356,8 @@ const ENTITIES: [(&[u8], u8); 14] = [
 /// The length of the longest numeric entity, such as `&#x10ffff;`.
 const LONGEST_NUMERIC_ENTITY: usize = 10;
 
-/// Decodes the entity at the start of `bytes`, which begin with `&`: appends its character to
-/// `text`, and returns the length of the entity. `None`, and nothing is appended, if there is no
+/// Decodes the entity at the start of `bytes`, which begin with `&`. Appends its character to
+/// `text`, and returns the length of the entity. Returns `None` and appends nothing if there is no
 /// entity, or a named one that is not in [`ENTITIES`].
 fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     if bytes.get(1) != Some(&b'#') {

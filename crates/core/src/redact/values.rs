@@ -1,4 +1,5 @@
-//! Secrets given by the user: values of dotenv files, lines of secret files.
+//! Reads the values that the user wants removed, from dotenv and secret files, and searches for
+//! values in all their encodings.
 
 use super::resemblance::is_common_setting;
 use super::rules::is_contextual;
@@ -14,19 +15,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A value to remove, wherever it is.
+/// A value to remove from all places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretValue {
-    /// The kind in its placeholder: `env`, `secret`, or the kind of a rule.
+    /// The kind in the placeholder: `env`, `secret`, or the kind of a rule.
     pub kind: &'static str,
     /// The secret itself.
     pub bytes: Vec<u8>,
 }
 
 impl SecretValue {
-    /// Whether it may be ordinary elsewhere: a number in a dotenv file, or what was recognized by
-    /// its surroundings, and is shorter than eight characters or consists of letters. The latter is
-    /// replaced only where it was recognized.
+    /// Whether the same text may be ordinary in other places. One case is a number from a dotenv
+    /// file. The other is a secret of a contextual kind that is shorter than eight characters, or
+    /// consists only of letters. Such a secret is replaced only where it was recognized.
     pub fn is_ordinary(&self) -> bool {
         let text = String::from_utf8_lossy(&self.bytes);
         if self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -36,7 +37,8 @@ impl SecretValue {
             && (text.chars().count() < 8 || text.chars().all(char::is_alphabetic))
     }
 
-    /// Whether it is shorter than six characters, and so occurs by chance in ordinary text.
+    /// Whether the value has fewer than six characters, so that it may occur in ordinary text by
+    /// chance.
     pub fn is_short(&self) -> bool {
         let characters = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text.chars().count(),
@@ -46,8 +48,8 @@ impl SecretValue {
     }
 }
 
-/// Reads one value per line, without the white space around it; blank lines are skipped. Each is a
-/// secret, whatever it looks like.
+/// Reads one value per line, without the white space around it. Blank lines are skipped. Every
+/// value counts as a secret, whatever its form.
 pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
     let mut values = Vec::new();
     for line in text.split(|&byte| byte == b'\n') {
@@ -62,8 +64,8 @@ pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
     values
 }
 
-/// Matches an assignment of a dotenv file. A value in quotes may span lines; one without them ends
-/// before a comment.
+/// Matches an assignment of a dotenv file. A value in quotes may span lines. A value without quotes
+/// ends before a comment.
 const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=]* )? = [\t\ ]* (?:
     " (?<escaped> (?: \\[\x00-\xff] | [^"] )* ) "? | ' (?<single> [^']* ) '? | ` (?<tick> [^`]* ) `?
     | (?<plain> [^\n]*? ) (?: \ \#[^\n]* )? $ )"#;
@@ -78,7 +80,7 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
 
     let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
-        // Each kind of quotes, and none, has a group of its own in the expression.
+        // The expression has one group for each kind of quotes, and one for no quotes.
         let literal = assignment.name("single").or(assignment.name("tick"));
         let value = if let Some(escaped) = assignment.name("escaped") {
             ESCAPES.replace_all(escaped.as_bytes(), decode_escape)
@@ -99,8 +101,8 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
     values
 }
 
-/// Returns the character for which an escape in double quotes stands: a line break for `\n`, and
-/// for any other escape the character after the backslash.
+/// Returns the character of an escape in double quotes: a line break for `\n`, and the character
+/// after the backslash for any other escape.
 fn decode_escape(escape: &Captures) -> Vec<u8> {
     if &escape[1] == b"n" {
         vec![b'\n']
@@ -109,31 +111,33 @@ fn decode_escape(escape: &Captures) -> Vec<u8> {
     }
 }
 
-/// Finds exact values in text, even if they are URL- or base64-encoded.
+/// A search for exact values in text, even if they are URL- or base64-encoded.
 #[derive(Debug, Default)]
 pub struct ValueSearch {
     /// The values to find.
     pub values: Vec<SecretValue>,
-    /// The windows of the spellings that have enough bytes. The number of a literal is that of a
-    /// [`SpellingId`].
+    /// Finds the spellings that have at least [`WINDOW`] bytes. The number of a literal is that of
+    /// a [`SpellingId`].
     windows: WindowIndex,
     /// Finds the spellings that are shorter than a window; `None` if there are none.
     short: Option<AhoCorasick>,
     /// For each pattern of `short`, the index of its value.
     short_values: Vec<usize>,
-    /// Literals: the raw bytes of every line with a value contain one of them, or a window.
+    /// Literals for the prefilter. The raw bytes of every line with a value contain one of them, or
+    /// a window.
     pub needles: Vec<Vec<u8>>,
 }
 
 impl ValueSearch {
-    /// Returns a search for these values, in each of their spellings.
+    /// Returns a search for these values in all their spellings.
     ///
-    /// A spelling is found by a window, or as a whole if it is shorter. JSON may write some bytes
-    /// in another way. If such bytes are in the window, the raw bytes of a line need not contain
-    /// the window, so the spelling has needles as well.
+    /// A spelling is found by a window, or as a whole if it is shorter than a window. JSON may
+    /// escape some bytes. If such bytes are in the window, the raw bytes of a line need not contain
+    /// the window, so the spelling also has needles.
     pub fn new(values: Vec<SecretValue>) -> ValueSearch {
         let mut windows = windows::WindowIndexBuilder::default();
-        // The index of the first value with each spelling that is shorter than a window.
+        // For each spelling that is shorter than a window, the index of the first value with this
+        // spelling.
         let mut short_spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
         for (value_index, value) in values.iter().enumerate() {
@@ -158,7 +162,7 @@ impl ValueSearch {
             }
         }
 
-        // The automaton numbers its patterns in the order in which it is given the spellings.
+        // The automaton numbers its patterns in the order of the spellings.
         let mut patterns = Vec::new();
         let mut short_values = Vec::new();
         for (spelling, value_index) in short_spellings {
@@ -183,8 +187,8 @@ impl ValueSearch {
         }
     }
 
-    /// Calls `visit` with the range of each occurrence of a value, and the index of the value, in
-    /// the order of the text. An occurrence inside another one is left out.
+    /// Calls `visit` with the range of each occurrence of a value, and the index of the value.
+    /// Occurrences are in the order of the text; one inside another is left out.
     pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
         // The range of each occurrence, and the index of its value.
         let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
@@ -202,8 +206,8 @@ impl ValueSearch {
             }
         }
 
-        // Of occurrences with the same start, the longest comes first, so each that ends no later
-        // than one before it is inside that one.
+        // If occurrences have the same start, the longest comes first. So an occurrence that does
+        // not end after all before it is inside one of them.
         occurrences.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
         let mut last_end = 0;
         for (range, value_index) in occurrences {
@@ -214,14 +218,14 @@ impl ValueSearch {
         }
     }
 
-    /// Calls `visit` with the offset of the last byte of each window in some lines.
+    /// Calls `visit` with the offset of the last byte of each window that occurs in some lines.
     pub fn each_window(&self, lines: &[u8], visit: &mut dyn FnMut(usize)) {
         self.windows
             .each_window(lines, &mut |offset, _| visit(offset + WINDOW - 1));
     }
 
-    /// Returns the range of the spelling `id` around an occurrence of its `window`, which is at
-    /// `window_start` in the text. `None` if the text around the window differs from the spelling.
+    /// Returns the range of the spelling `id` around its `window`, which occurs at `window_start`
+    /// in the text. `None` if the text around the window differs from the spelling.
     fn occurrence_around(
         &self,
         text: &[u8],
@@ -230,7 +234,7 @@ impl ValueSearch {
         id: SpellingId,
     ) -> Option<Range<usize>> {
         let value = &self.values[id.value_index];
-        // Spelled again, because spellings are not stored.
+        // The spelling is computed again, because spellings are not stored.
         let spelling = spell_value(&value.bytes, FORMS[id.form_index])?;
         let start = window_start.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
@@ -245,20 +249,20 @@ impl ValueSearch {
 /// A form in which a value may be spelled.
 #[derive(Clone, Copy)]
 enum SpellingForm {
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// Encoded for a URL, with capitals as hex digits: `%3A`.
+    /// With URL escapes that have upper-case hex digits: `%3A`.
     PercentCapital,
-    /// Encoded for a URL, with small letters as hex digits: `%3a`.
+    /// With URL escapes that have lower-case hex digits: `%3a`.
     PercentSmall,
-    /// In base64 behind this number of other bytes, in the standard alphabet.
+    /// In base64 with the standard alphabet, after this number of other bytes.
     Base64(usize),
-    /// In base64 behind this number of other bytes, in the alphabet of URLs.
+    /// In base64 with the URL alphabet, after this number of other bytes.
     UrlBase64(usize),
 }
 
-/// All forms. Three bytes are four digits of base64, so only the number of bytes before a value
-/// modulo 3 matters.
+/// All forms. Three bytes are four base64 digits, so only the number of bytes before a value modulo
+/// 3 matters.
 const FORMS: [SpellingForm; 9] = [
     SpellingForm::Plain,
     SpellingForm::PercentCapital,
@@ -281,7 +285,7 @@ struct SpellingId {
 }
 
 impl SpellingId {
-    /// Returns a number that no other spelling has.
+    /// Returns a number that identifies the spelling.
     fn to_number(self) -> u32 {
         let number = self.value_index * FORMS.len() + self.form_index;
         u32::try_from(number).expect("values of a file fit")
@@ -295,7 +299,7 @@ impl SpellingId {
     }
 }
 
-/// The minimum number of digits of a value in base64: fewer may be ordinary text.
+/// The minimum number of base64 digits of a value. Fewer digits may be ordinary text.
 const SHORTEST_BASE64: usize = 10;
 
 /// A value in one of its forms.
@@ -305,8 +309,8 @@ struct Spelling {
     bytes: Vec<u8>,
 }
 
-/// Returns the spellings of a value. Forms often agree: a value of letters has the same spelling
-/// for a URL as in plain text. Of those, only the first is returned.
+/// Returns the distinct spellings of a value. If several forms have the same spelling, as the plain
+/// and the URL form of a value of letters, only the first is returned.
 fn distinct_spellings(value: &[u8]) -> Vec<Spelling> {
     let mut spellings: Vec<Spelling> = Vec::new();
     for (form_index, form) in FORMS.into_iter().enumerate() {
@@ -321,8 +325,8 @@ fn distinct_spellings(value: &[u8]) -> Vec<Spelling> {
     spellings
 }
 
-/// Returns a value in one of its forms; `None` if the value is too short to have at least
-/// [`SHORTEST_BASE64`] digits of its own in base64.
+/// Returns a value in one of its forms. `None` for a base64 form with fewer than
+/// [`SHORTEST_BASE64`] digits.
 fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
     let digits = match form {
         SpellingForm::Plain => return Some(value.to_vec()),
@@ -346,7 +350,7 @@ fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text in base64 behind this number of other bytes, in both alphabets.
+/// Returns the base64 digits of a text after this number of other bytes, in both alphabets.
 pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>> {
     let mut spellings = Vec::new();
     for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
@@ -355,9 +359,9 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
     spellings
 }
 
-/// Returns the digits that a text has in base64 behind `bytes_before` other bytes, at most 2: those
-/// whose six bits are all of the text, so that no neighbour of the text changes them. `None` or
-/// empty if the text is too short to have any.
+/// Returns the base64 digits of a text after `bytes_before` other bytes, which are at most 2. Only
+/// digits all of whose bits belong to the text are included, because the others depend on its
+/// neighbours. `None` or empty if the text is too short to have such digits.
 fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     let shifted = [&[0; 2][..bytes_before], text].concat();
     let encoded = engine.encode(&shifted);
@@ -367,8 +371,8 @@ fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) ->
     Some(digits.to_vec())
 }
 
-/// Returns a value as it is encoded for a URL: bytes that are unreserved in URLs stay, and `escape`
-/// writes each other byte.
+/// Encodes a value for a URL. Bytes that are unreserved in URLs stay, and `escape` encodes each
+/// other byte.
 fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());
     for &byte in value {
@@ -383,12 +387,12 @@ fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
     encoded
 }
 
-/// Returns literals, at least one of which is in the raw bytes of a line wherever the spelling is
-/// in the text: the longest run of characters that JSON writes in only one way.
+/// Returns literals, at least one of which is in the raw bytes of every line whose text contains
+/// the spelling. Usually this is one: the longest run of characters that JSON never escapes.
 ///
-/// If that run has fewer than [`SHORTEST_NEEDLE`] bytes, the literals are the first bytes of the
-/// spelling and the beginnings of all escapes. Letters written as `\u00…` have a needle of their
-/// own: see [`super::prefilter::SearchSet::ESCAPES`].
+/// If this run has fewer than [`SHORTEST_NEEDLE`] bytes, the literals are the first bytes of the
+/// spelling and the beginnings of all escapes. Letters that are escaped as `\u00…` have a separate
+/// needle: see [`super::prefilter::SearchSet::ESCAPES`].
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let run = longest_plain_run(spelling);
     if run.len() >= SHORTEST_NEEDLE {
@@ -402,10 +406,10 @@ pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     needles
 }
 
-/// The minimum length of a needle that is a part of a value, in bytes.
+/// The minimum length in bytes of a needle that is a part of a value.
 const SHORTEST_NEEDLE: usize = 3;
 
-/// Returns the longest run of characters that JSON writes in only one way; of several, the last.
+/// Returns the longest run of characters that JSON never escapes; if there are several, the last.
 fn longest_plain_run(text: &[u8]) -> Range<usize> {
     let mut longest = 0..0;
     let mut run_start = 0;

@@ -1,9 +1,9 @@
-//! Finds any number of long literals in one pass, in some bytes of memory for each.
+//! Finds any number of long literals in one pass, with only some bytes of memory per literal.
 //!
-//! An automaton needs a state for each byte of each literal: gigabytes for some hundred private
-//! keys. Here a literal is recognized by a window of eight of its bytes, and only where that
-//! window is in the text is the literal compared. The windows are chosen so that literals with the
-//! same beginning, such as private keys, have different ones.
+//! An automaton would need a state for each byte of each literal: gigabytes for some hundred
+//! private keys. Here, a literal is recognized by a window of eight of its bytes. The whole literal
+//! is compared only where its window occurs in the text. Windows are chosen so that literals with
+//! the same beginning, such as private keys, have different windows.
 
 use foldhash::HashSet;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use std::ops::Range;
 /// The number of bytes in a window.
 pub const WINDOW: usize = 8;
 
-/// A part of a literal.
+/// The window of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LiteralWindow {
-    /// Its bytes.
+    /// The bytes of the window.
     bytes: u64,
     /// The number of the literal.
     pub literal: u32,
@@ -27,14 +27,15 @@ pub struct LiteralWindow {
 pub struct WindowIndex {
     /// The windows, sorted.
     all: Vec<LiteralWindow>,
-    /// One bit for each hash of a window; empty if there is none.
+    /// A bit set, in which the bit for the hash of each window is set; empty if there are no
+    /// windows.
     hashes: Vec<u64>,
-    /// The number of bits by which a product is shifted to be a hash.
+    /// The number of bits by which the product in [`hash_window`] is shifted.
     shift: u32,
 }
 
 impl WindowIndex {
-    /// Calls `visit` with each offset of the text at which the bytes of a window begin, and with
+    /// Calls `visit` with each offset of the text at which the bytes of a window occur, and with
     /// all windows that have these bytes.
     pub fn each_window(&self, text: &[u8], visit: &mut dyn FnMut(usize, &[LiteralWindow])) {
         if self.all.is_empty() {
@@ -42,7 +43,7 @@ impl WindowIndex {
         }
         for (offset, text_window) in text.windows(WINDOW).enumerate() {
             let bytes = window_to_number(text_window);
-            // Few windows of the text pass, so that the search in the list takes little time.
+            // Few places in the text pass this check, so the search in the list takes little time.
             if !self.has_hash(bytes) {
                 continue;
             }
@@ -54,14 +55,15 @@ impl WindowIndex {
         }
     }
 
-    /// Whether a window may have these bytes: true for those of each window, and for some others.
+    /// Whether a window may have these bytes. True for the bytes of each window, and for a few
+    /// others with the same hash.
     fn has_hash(&self, bytes: u64) -> bool {
         let hash = hash_window(bytes, self.shift);
         self.hashes[hash / 64] >> (hash % 64) & 1 == 1
     }
 }
 
-/// Chooses the windows.
+/// Chooses the windows of literals.
 #[derive(Debug, Default)]
 pub struct WindowIndexBuilder {
     all: Vec<LiteralWindow>,
@@ -70,13 +72,13 @@ pub struct WindowIndexBuilder {
 }
 
 impl WindowIndexBuilder {
-    /// Adds a literal, whose window is to be in `part`: at least [`WINDOW`] bytes of it.
+    /// Adds a literal, and chooses a window in `part`, which must have at least [`WINDOW`] bytes.
     ///
-    /// The window is the first of five places whose bytes no other window has: the end, the middle,
-    /// the third and the first quarter, and the start. If all are taken, it is at the end, and
-    /// shared.
+    /// Five places are tried in this order: the end, the middle, three quarters, one quarter, and
+    /// the start. The first one whose bytes no other window has is chosen. If there is none, the
+    /// window is at the end, and shares its bytes with another.
     pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
-        // The end first: private keys and tokens of one kind begin alike.
+        // The end comes first, because private keys and tokens of one kind have the same beginning.
         let last_offset = part.end - WINDOW;
         let room = last_offset - part.start;
         let offsets = [
@@ -102,16 +104,16 @@ impl WindowIndexBuilder {
         });
     }
 
-    /// Returns the windows of all literals that were added, sorted, and a table of their hashes.
+    /// Returns the index of the windows of all literals that were added.
     pub fn finish(mut self) -> WindowIndex {
         if self.all.is_empty() {
             return WindowIndex::default();
         }
         self.all.sort_unstable();
-        // At most one of sixteen bits is set, so that few other texts are looked up.
+        // At most one of sixteen bits is set, so few places in a text pass the check by chance.
         let width = (self.all.len() * 16).next_power_of_two().ilog2().max(12);
         let shift = u64::BITS - width;
-        // A word has 64 bits, so the number of words needs six bits fewer.
+        // A word of the bit set has 64 (2^6) bits.
         let mut hashes = vec![0; 1 << (width - 6)];
         for window in &self.all {
             let hash = hash_window(window.bytes, shift);
@@ -129,14 +131,14 @@ fn bytes_at(text: &[u8], at: usize) -> u64 {
     window_to_number(&text[at..at + WINDOW])
 }
 
-/// Returns the bytes of a window, which must be [`WINDOW`] bytes, as a number.
+/// Returns the bytes of a window as a number. There must be exactly [`WINDOW`] bytes.
 fn window_to_number(window: &[u8]) -> u64 {
     let mut bytes = [0; WINDOW];
     bytes.copy_from_slice(window);
     u64::from_le_bytes(bytes)
 }
 
-/// Returns the highest bits of a product, in which every bit of the window counts.
+/// Returns the highest bits of a product, which depend on every bit of the window.
 fn hash_window(bytes: u64, shift: u32) -> usize {
     (bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
 }
