@@ -9,7 +9,7 @@
 //! Gemini   run_shell_command    read_file       write_file      replace
 //! ```
 //!
-//! A call of any other tool, or one with other arguments, has no counterpart.
+//! A call of any other tool, or a call with other arguments, has no counterpart.
 
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
@@ -46,15 +46,15 @@ pub struct Replacement<'a> {
     new: Text<'a>,
 }
 
-/// A call as an agent has it.
+/// A call in the form of one agent: the agent's name for the tool, and its arguments as JSON.
 pub struct NamedCall {
     pub name: &'static str,
     pub arguments: Vec<u8>,
 }
 
 impl<'a> CommonCall<'a> {
-    /// Reads the call of any agent; `None` if the tool is not one of these, or an argument is
-    /// missing.
+    /// Reads a call of any agent. `None` if the tool has no counterpart in the other agents, or if
+    /// an argument is missing.
     pub fn read(name: &Text, arguments: Raw<'a>) -> Option<CommonCall<'a>> {
         match name.as_bytes() {
             // pi counts seconds, the others milliseconds. OpenCode's tool has the name of pi's, and
@@ -66,11 +66,11 @@ impl<'a> CommonCall<'a> {
             b"Bash" => read_command(arguments, "command", ("timeout", 1.0)),
             b"shell" | b"shell_command" => read_command(arguments, "command", ("timeout_ms", 1.0)),
             b"exec_command" => read_command(arguments, "cmd", ("timeout_ms", 1.0)),
-            // One in another directory has no counterpart.
+            // A command in another directory has no counterpart.
             b"run_shell_command" if arguments.get("dir_path").is_none() => {
                 read_command(arguments, "command", ("timeout", 1.0))
             }
-            // Only a whole file: lines are numbered in another way.
+            // Only if the path is the only argument: Gemini CLI numbers the lines in another way.
             b"read_file" if arguments.members().count() == 1 => Some(CommonCall::Read {
                 path: read_path(arguments)?,
                 offset: None,
@@ -96,7 +96,7 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the call as Claude Code has it.
+    /// Returns the call in the form of Claude Code.
     pub fn for_claude(&self) -> NamedCall {
         let path_arguments = |path: &Text| Object::new().text("file_path", path);
         let (name, arguments) = match self {
@@ -141,8 +141,8 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the command with which Codex does the same: it reads files in the shell, too. `None`
-    /// for a change of a file.
+    /// Returns the shell command with which Codex does the same. Codex has no tool that reads
+    /// files, and reads them in the shell. `None` for a call that changes a file.
     pub fn command_for_codex(&self) -> Option<Text<'static>> {
         match self {
             CommonCall::Shell { command, .. } => Some(command.clone().into_owned()),
@@ -164,8 +164,8 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the patch with which Codex changes a file in the same way; `None` if the call
-    /// changes none.
+    /// Returns the patch with which Codex changes a file in the same way. `None` if the call
+    /// changes no file, or if the path has a line break.
     pub fn patch_for_codex(&self) -> Option<Text<'static>> {
         // A line break in a path would begin another operation.
         if let CommonCall::Write { path, .. } | CommonCall::Edit { path, .. } = self
@@ -194,7 +194,7 @@ impl<'a> CommonCall<'a> {
     }
 }
 
-/// Appends the lines of a text to a patch, each after a mark.
+/// Appends the lines of a text to a patch, each with `mark` before it, which is `+` or `-`.
 fn push_patch_lines(patch: &mut Text, mark: &str, text: &Text) {
     let text = text.to_string_lossy();
     for line in text.lines() {
@@ -216,9 +216,10 @@ impl Replacement<'_> {
     }
 }
 
-/// Reads a command: a string, or the arguments of a program as Codex had them, of which only a
-/// script for the shell is a command. `timeout` is the key of the limit, and its unit in
-/// milliseconds.
+/// Reads a command, which is a string, or a list of words such as `["bash", "-lc", "ls"]` that old
+/// versions of Codex wrote. `None` if the list is not a script for a shell.
+///
+/// `timeout_key` is the key of the time limit, whose unit is `unit_ms` milliseconds.
 fn read_command<'a>(
     arguments: Raw<'a>,
     key: &str,
@@ -249,7 +250,8 @@ fn read_path(arguments: Raw<'_>) -> Option<Text<'_>> {
         .or_else(|| arguments.get_text("filePath"))
 }
 
-/// Reads the replacements of an edit: a list of them, or one beside the path.
+/// Reads the replacements of an edit: the list `edits`, or without it, the one replacement whose
+/// members are beside the path. `None` if there is none, or if one lacks a member.
 fn read_replacements(arguments: Raw<'_>) -> Option<Vec<Replacement<'_>>> {
     let Some(edits) = arguments.get("edits") else {
         return Some(vec![read_replacement(arguments)?]);

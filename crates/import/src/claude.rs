@@ -1,11 +1,15 @@
 //! Reads sessions of Claude Code: `~/.claude/projects/*/*.jsonl`.
 //!
-//! Each line has a `uuid` and a `parentUuid`, which give the tree. A response is written in several
-//! lines that share `message.id`, one for each block, and becomes one message ([`parts`]). Calls
-//! that run in parallel have their results below different ones of these lines. What is attached to
-//! such a line is attached to the end of the response, so that no result is on a branch of its own,
-//! and the calls are followed by their results ([`held`]). Lines that Claude Code writes a second
-//! time, as it does before a compaction, are kept as custom entries.
+//! Each line has a `uuid` and a `parentUuid`, which give the tree.
+//!
+//! A response is written in several lines, one for each block, which share `message.id`. These
+//! lines become one message ([`parts`]). If calls run in parallel, their results are below
+//! different lines of the response. In the session, everything below such a line is attached to the
+//! end of the response. So no result is on a branch of its own, and calls are followed by their
+//! results ([`held`]).
+//!
+//! Lines that Claude Code writes a second time, as it does before a compaction, are kept as custom
+//! entries.
 
 mod attachments;
 mod blocks;
@@ -39,7 +43,7 @@ use queue::PromptQueue;
 use response::{ResponseIx, ResponseState, ToolCallState};
 use std::io;
 
-/// The reader of a source, with what the lines so far have shown.
+/// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct ClaudeReader<'o> {
     writer: EntryWriter<'o>,
@@ -52,7 +56,8 @@ pub struct ClaudeReader<'o> {
     calls: HashMap<Box<[u8]>, ToolCallState>,
     /// The response whose parts are being read, with the lines that were read since it began.
     open_response: OpenResponse,
-    /// The offset from which the lines of a response become one message.
+    /// The offset of [`EarlierImports::merged_from`](crate::EarlierImports::merged_from): from
+    /// there on, the lines of a response become one message.
     merged_from: u64,
     /// The lines that are held back, in the order of the source.
     held_lines: Vec<HeldLine>,
@@ -63,10 +68,10 @@ pub struct ClaudeReader<'o> {
     /// The last entry before the first line of the tree.
     last_before_tree: Option<NodeIx>,
     model: Option<Text<'static>>,
-    /// Whether a line of the tree was read. The first one shows whether the file is that of a
-    /// sub-agent.
+    /// Whether a line of the tree was read. Only the first one shows whether a sub-agent wrote the
+    /// file.
     has_tree: bool,
-    /// Whether the whole file is that of a sub-agent.
+    /// Whether a sub-agent wrote the whole file.
     is_sub_agent_file: bool,
     /// Whether the user has named the session.
     has_user_title: bool,
@@ -87,17 +92,18 @@ struct LineNodes {
     response: Option<ResponseIx>,
 }
 
-/// Where a line is attached.
+/// Where the entries of a line are attached in the tree.
 #[derive(Clone, Copy)]
 struct AttachPoint {
-    /// The entry below whose end the line is; `None` for a root.
+    /// The entry that the line follows; `None` for a root. If other entries were appended to this
+    /// entry, the line follows the last of them.
     parent: Option<NodeIx>,
     /// The response that this entry is a part of, or has a result for.
     response: Option<ResponseIx>,
 }
 
 impl AttachPoint {
-    /// Returns the place below an entry, without regard to its response.
+    /// Returns the place below an entry, as a place that belongs to no response.
     fn below(parent: Option<NodeIx>) -> AttachPoint {
         AttachPoint {
             parent,
@@ -107,7 +113,7 @@ impl AttachPoint {
 }
 
 impl From<NodeIx> for LineNodes {
-    /// The places of a line that has one entry, and is not part of a response.
+    /// Makes the record of a line that has one entry, and belongs to no response.
     fn from(node: NodeIx) -> LineNodes {
         LineNodes {
             first: node,
@@ -145,10 +151,10 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     }
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
-        // What a response lacks when an import ends becomes a message of its own in a later import.
+        // If a response has further lines, a later import adds them as messages of their own.
         self.end_open_responses()?;
         self.keep_held_lines()?;
-        // `main_leaf` may stay: the record is now the end of that entry, so that lines follow it.
+        // `main_leaf` need not change: lines below that entry now follow the record.
         self.writer
             .append_record(self.main_leaf.or(self.last_entry), draft)?;
         Ok(())
@@ -162,7 +168,7 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
 
 impl<'o> ClaudeReader<'o> {
     /// Makes a reader that has read nothing. The lines of a response become one message if the
-    /// first is at `merged_from` or after it.
+    /// first line is at the offset `merged_from` or after it.
     pub fn new(writer: EntryWriter<'o>, merged_from: u64) -> Self {
         ClaudeReader {
             writer,
@@ -171,7 +177,8 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Sets `is_sub_agent_file` if the first line of the tree is that of a sub-agent.
+    /// Sets `is_sub_agent_file` if a sub-agent wrote the first line of the tree. Later lines decide
+    /// nothing.
     fn detect_sub_agent_file(&mut self, raw: Raw) {
         if self.has_tree {
             return;
@@ -185,13 +192,13 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Reads a line: adds its entries, or holds it back. `parts` are the other lines of the
-    /// response that it begins.
+    /// Reads a line: adds its entries, or holds it back (see [`held`]). If the line begins a
+    /// response, `parts` are the other lines of the response.
     fn read_line(&mut self, line: &ClaudeLine, parts: &[ClaudeLine]) -> io::Result<()> {
         self.time_ms = line.time_ms;
         if self.is_repeated(line) {
-            // It follows the main conversation, wherever its first occurrence is. Its entry is not
-            // recorded, so lines after it are attached where they would be without it.
+            // The line is kept at the end of the main conversation, wherever it was first. Its
+            // entry is not recorded, so lines below it are attached where they would be without it.
             let end_of_conversation = AttachPoint::below(self.main_leaf);
             self.keep_line(line, end_of_conversation)?;
             return Ok(());
@@ -205,8 +212,10 @@ impl<'o> ClaudeReader<'o> {
         self.release_ready_lines()
     }
 
-    /// Adds the entry that pisess wrote into a line. A line without an entry, such as the boundary
-    /// of a compaction, is the same place in the tree as its parent, or its logical parent.
+    /// Adds the entry that pisess stored in a line when it wrote a session for Claude Code.
+    ///
+    /// A line without an entry, such as the boundary of a compaction, adds nothing. Lines below it
+    /// are attached to its logical parent, or else to its parent.
     fn read_returned_line(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
         self.time_ms = line.time_ms;
         let Some(entry) = entry else {
@@ -234,7 +243,8 @@ impl<'o> ClaudeReader<'o> {
                 self.nodes_by_uuid
                     .insert(uuid.as_bytes().into(), node.into());
             }
-            // No line can name it as its parent, so what follows its parent follows it.
+            // Without a `uuid`, no line can name this one as its parent. So lines below its parent
+            // follow it.
             None => self.writer.continue_parent(node),
         }
         self.remember_settings(entry);
@@ -257,7 +267,7 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Whether the line was read before.
+    /// Whether a line with the same `uuid` was read before.
     fn is_repeated(&self, line: &ClaudeLine) -> bool {
         match &line.uuid {
             Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
@@ -278,8 +288,8 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Adds the entries of a line, and records them under its `uuid`, so that later lines can be
-    /// attached to them. `parts` are the other lines of the response that it begins, which become a
-    /// part of its message.
+    /// attached to them. If the line begins a response, `parts` are the other lines of the
+    /// response; they become a part of the same message.
     fn add_line(&mut self, line: &ClaudeLine, parts: &[ClaudeLine]) -> io::Result<()> {
         let nodes = match self.convert_line(line, parts)? {
             Some(nodes) => nodes,
@@ -306,8 +316,8 @@ impl<'o> ClaudeReader<'o> {
         Ok(())
     }
 
-    /// Adds the entries of a line, if its type has a counterpart; `None` if it has not, or the line
-    /// lacks something.
+    /// Adds the entries of a line, if the line has a counterpart in pi. Returns `None`, and adds
+    /// nothing, if its type has none, or if a required member is missing.
     fn convert_line(
         &mut self,
         line: &ClaudeLine,
@@ -338,12 +348,12 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Finds the entries of the line with this `uuid`.
+    /// Returns the entries of the line with this `uuid`; `None` if it was not read yet.
     fn find_line(&self, uuid: &Text) -> Option<LineNodes> {
         self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
-    /// Finds where a line is attached in the tree.
+    /// Returns where a line is attached in the tree.
     fn find_attach_point(&self, line: &ClaudeLine) -> AttachPoint {
         let Some(parent_uuid) = &line.parent else {
             // A root has the parent `null`. A line without the member, such as the first one of a
@@ -364,8 +374,9 @@ impl<'o> ClaudeReader<'o> {
             };
         }
 
-        // The parent is not in the file. The line before takes its place: for a line of a side
-        // chain, the last of the file so far, for any other, the last of the main conversation.
+        // The parent is not in the file, so the line before takes its place. For a line of a side
+        // chain, this is the last line of the file so far; for any other line, the last one of the
+        // main conversation.
         let line_before = if line.is_sidechain {
             self.last_entry
         } else {
@@ -374,7 +385,9 @@ impl<'o> ClaudeReader<'o> {
         AttachPoint::below(line_before)
     }
 
-    /// Adds a name of the session. A name that the user chose is not replaced by another.
+    /// Adds a name of the session. A name that the user chose is replaced only by another one that
+    /// the user chose. Returns `None`, and adds nothing, if the line has no name or the current
+    /// one.
     fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LineNodes>> {
         let is_by_user = kind.is("custom-title");
         let name = if is_by_user {
@@ -406,8 +419,9 @@ impl<'o> ClaudeReader<'o> {
         Ok(Some(node.into()))
     }
 
-    /// The name in a `summary` line of this session. Old files also have summaries of other
-    /// sessions, whose `leafUuid` is not the id of a line here.
+    /// Returns the text of a `summary` line, which served as a name. `None` if it belongs to
+    /// another session: old files also have summaries of these, whose `leafUuid` names no line of
+    /// this file.
     fn own_summary<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
         let leaf = non_empty_text(line.raw, "leafUuid")?;
         self.find_line(&leaf)?;

@@ -1,12 +1,13 @@
 //! Reads sessions of Codex: `~/.codex/sessions/**/rollout-*.jsonl`.
 //!
-//! A file is a log: a line follows the one before it. It contains the items that are sent to the
-//! model, and the events that the user saw, which mostly repeat them; an event is a message of its
-//! own only if no item has its text. A rollback goes back to before a turn, so that what follows is
-//! on another branch. The tokens of a response come after it, so that its last message is held
-//! until then.
+//! A file is a log: each line follows the one before it. It contains items, which are sent to the
+//! model, and events, which the user saw. Most events repeat an item. An event becomes a message
+//! only if no item has its text.
 //!
-//! Files written before September 2025 have the items alone, without time and type of the line.
+//! A rollback goes back to before a turn, so that what follows is on another branch. The tokens of
+//! a response come after it, so its message is held until then.
+//!
+//! Files written before September 2025 have only items, without a time and a type of the line.
 
 mod compaction;
 mod content;
@@ -44,21 +45,25 @@ const PROVIDER: &str = "openai-codex";
 /// The thinking levels of pi that Codex has, too.
 const THINKING_LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
-/// The reader of a source, with what the lines so far have shown.
+/// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct CodexReader<'o> {
     writer: EntryWriter<'o>,
-    /// The offset of the first item with each fingerprint, in the whole source.
+    /// For each fingerprint (see [`content::fingerprint`]), the offset of its first item in the
+    /// whole source.
     first_item_offsets: HashMap<u64, u64>,
-    /// Where files of the source join that were not read yet, the next one last.
+    /// The junctions of files of the source (see [`Junction`]) that were not reached yet, the next
+    /// one last.
     junctions: Vec<Junction>,
-    /// The offsets to which junctions go back and that were not read yet, the next one last.
+    /// The offsets to which junctions go back, as far as they were not reached yet, the next one
+    /// last.
     unread_places: Vec<u64>,
-    /// The places that were read, in the order of their offsets.
+    /// The state at each of these offsets that was reached, in their order.
     bookmarks: Vec<Bookmark>,
     /// Lines before this offset were written for another session, whose name this one does not get.
     own_start: u64,
-    /// The earlier imports: they saw no item after their end.
+    /// The earlier imports. An event that one of them added was compared with items before its end
+    /// only.
     earlier: EarlierImports,
     /// The leaf.
     leaf: Option<NodeIx>,
@@ -66,16 +71,16 @@ pub struct CodexReader<'o> {
     turns_on_path: Vec<TurnStart>,
     history: History,
     held_reply: Option<HeldReply>,
-    /// The calls of the last reply that was added which have no result yet. If an import ended in
-    /// the middle of a response, its other calls are held until these have their results, because
-    /// providers refuse a message between a call and its result.
+    /// The ids of the calls without a result in the reply that was added last. If an import ended
+    /// in the middle of a response, the rest of the response is held until these calls have
+    /// results: providers refuse a message between a call and its result.
     open_calls: HashSet<Box<[u8]>>,
     model: Text<'static>,
     thinking_level: Option<Text<'static>>,
-    /// The tools that were called, by the id of the call.
+    /// The name of the tool of each call, by the id of the call.
     tool_names: HashMap<Box<[u8]>, Text<'static>>,
-    /// The fingerprints of events that became messages. An item that says the same comes in a later
-    /// import, and must not become a second message.
+    /// The fingerprints of events that became messages. An item with the same text may come in a
+    /// later import, and must not become a second message.
     event_fingerprints: HashSet<u64>,
     /// The ids of the calls whose result was read.
     answered_calls: HashSet<Box<[u8]>>,
@@ -86,12 +91,12 @@ pub struct CodexReader<'o> {
     time_ms: i64,
 }
 
-/// What a rollback of a turn goes back to.
+/// The state before a turn, to which a rollback goes back.
 #[derive(Clone, Copy)]
 struct TurnStart {
-    /// The leaf before it.
+    /// The leaf before the turn.
     leaf_before: Option<NodeIx>,
-    /// [`History::last_user_text`] before it.
+    /// [`History::last_user_text`] before the turn.
     last_user_text: Option<usize>,
 }
 
@@ -99,15 +104,15 @@ struct TurnStart {
 enum Conversion {
     /// It became one or more entries.
     Converted,
-    /// It has no counterpart, or repeats what is there already. The line itself is to be kept as a
-    /// custom entry.
+    /// It has no counterpart, or repeats another line. The caller keeps the line itself as a custom
+    /// entry.
     Unconverted,
 }
 
 impl<'o> CodexReader<'o> {
-    /// Reads which items the source has, and makes a reader of the source. An event becomes a
-    /// message unless an item repeats it, and the item may come later. `earlier` are the imports so
-    /// far.
+    /// Makes a reader of the source. Reads the whole source once to find its items: an event
+    /// becomes a message only if no item repeats it, and the item may come later. `earlier` are the
+    /// imports so far.
     pub fn new(
         source: &dyn ReadAt,
         layout: &SourceLayout,
@@ -146,14 +151,15 @@ fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
 impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.pass_junctions(offset)?;
-        // A line without a time has that of the line before it.
+        // A line without a time gets the time of the line before it.
         self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
         if let Some(returned) = ReturnedLine::read(raw) {
             self.release_reply()?;
             return match returned.entry() {
                 Some(entry) => self.add_returned(&line, entry),
-                // Such as an event that repeats the item before it.
+                // pisess wrote the line, but it has no entry: an event that repeats an item, for
+                // example.
                 None => Ok(()),
             };
         }
@@ -203,7 +209,7 @@ impl CodexReader<'_> {
         })
     }
 
-    /// Does the same as [`add_entry`](Self::add_entry) for an entry that is drafted already.
+    /// Adds a drafted entry as [`add_entry`](Self::add_entry) does.
     fn add_draft(&mut self, draft: EntryDraft) -> io::Result<()> {
         match &mut self.held_reply {
             Some(held) => held.followers.push(draft),
@@ -212,7 +218,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the entry that pisess wrote into a line.
+    /// Adds the entry that pisess stored in a line when it wrote a session for Codex, and remembers
+    /// the settings in it.
     fn add_returned(&mut self, line: &CodexLine, entry: Raw) -> io::Result<()> {
         let content = item_content(line.payload);
         let restored = restore_content(entry, content.as_deref());
@@ -250,8 +257,8 @@ impl CodexReader<'_> {
         self.add_draft(draft)
     }
 
-    /// Drafts the custom entry that keeps a line. It is named after the type of the line and, if it
-    /// is another one, the type of the payload.
+    /// Drafts the custom entry that keeps a line. Its name has the type of the line, and the type
+    /// of the payload if that differs, as in `event_msg.task_started`.
     fn draft_kept_line(&self, line: &CodexLine) -> EntryDraft {
         let line_type = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let name = match non_empty_text(line.payload, "type") {
@@ -283,8 +290,8 @@ impl CodexReader<'_> {
             .json("codex", &line.unconverted_members(converted_keys).finish())
     }
 
-    /// Adds the model and the thinking level of a turn if they have changed. A level that pi does
-    /// not have is left out.
+    /// Adds an entry for the model of a turn, and one for its thinking level, if they have changed.
+    /// A level that pi does not have is left out.
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
         self.release_reply()?;
 

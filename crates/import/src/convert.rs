@@ -28,23 +28,24 @@ pub struct ImportTarget<'a> {
     pub earlier: &'a EarlierImports,
 }
 
-/// The earlier imports of a source. An import repeats what they decided, so that the entries that
-/// are there keep their ids and parents.
+/// The earlier imports of a source. An import repeats what they decided, so that the entries in the
+/// session keep their ids and parents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierImports {
     /// How many bytes of the source each had read, oldest first.
     pub ends: Vec<u64>,
     /// The offset from which the lines of a response become one message. Before it, each line is a
-    /// message, because a version of pisess imported them which did not merge them.
+    /// message of its own: an earlier version of pisess imported these lines, and did not merge
+    /// them.
     pub merged_from: u64,
 }
 
-/// The lines of a session that was made of a source.
+/// The lines of a session that were written for a source.
 #[derive(Debug, Default)]
 pub struct WrittenLines {
-    /// The number of those before the entries.
+    /// The number of lines before the entries.
     head_len: usize,
-    /// For each line, the offset of the line of the source that it was made from; 0 for the head.
+    /// For each line, the offset of the source's line from which it was made; 0 for the head.
     pub offsets: Vec<u64>,
 }
 
@@ -64,7 +65,7 @@ pub fn write_converted_session(
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<WrittenLines> {
-    // The name becomes the title, as one that the user has set.
+    // The name becomes the title, marked as set by the user, so that the agent does not replace it.
     let name = survey.name.as_ref().map(encode_to_vec);
     let title = name.as_deref().map(Raw::from_checked);
     let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
@@ -98,8 +99,8 @@ pub fn write_converted_session(
     Ok(WrittenLines { head_len, offsets })
 }
 
-/// Calls `emit` with the line of each entry that earlier imports of the source have not written:
-/// with all, if there were none. The last one is the record of this import.
+/// Calls `emit` with the line of each entry that earlier imports of the source have not written.
+/// The last entry is the record of this import.
 ///
 /// The source is read from its start, because ids and parents depend on the lines before. Lines
 /// beyond [`Survey::bytes_read`] become no entries, even if the source has grown since.
@@ -131,12 +132,12 @@ pub fn emit_new_entries(
         records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.origin, &line, raw)
     })?;
-    // The record of this import, whose end is that of the source.
+    // The records that are left: that of this import, which ends with the source.
     records.add_records_before(u64::MAX, reader.as_mut())
 }
 
-/// The records of all imports of a source, this one last. The earlier ones are laid out again, so
-/// that what follows them gets the same parents and ids.
+/// The records of all imports of a source, including this one, which is the last. The earlier
+/// records are laid out again, so that entries after them get the same parents and ids.
 struct ImportRecords<'a> {
     survey: &'a Survey,
     target: &'a ImportTarget<'a>,
@@ -157,7 +158,8 @@ impl ImportRecords<'_> {
             let ends_so_far = &self.import_ends[..self.added_count];
             let source_path = self.target.source_path;
             reader.add_record(EntryDraft {
-                // That of the last byte that was read, so that the record belongs to its import.
+                // The offset of the last byte that was read, so that the record belongs to its
+                // import.
                 offset: end.saturating_sub(1),
                 time_ms: self.survey.created_ms,
                 kind: "custom",

@@ -11,13 +11,14 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The number of lines in which to look for the agent's name.
+/// The number of lines at the start of a file by which its agent is recognized.
 const LINES_TO_DETECT: usize = 100;
 
 impl Origin {
-    /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
-    /// line shows that none did, or if none of the first 100 lines shows it. A file that is one
-    /// object over several lines is read to its end.
+    /// Returns the agent that wrote a file, by the first line that shows it. `None` if a line
+    /// before is the header of pi or oh-my-pi, or if none of the first 100 lines shows an agent.
+    ///
+    /// A file that is a single object over several lines is read to its end.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         if begins_document(source)? {
             return detect_document_origin(source);
@@ -52,13 +53,13 @@ fn is_header_of_pi(line: Raw) -> bool {
     line_type.is_some_and(|line_type| line_type.is("session") || line_type.is("title"))
 }
 
-/// Returns the first agent that writes such lines.
+/// Returns the first agent that writes such a line; `None` if no agent does.
 fn detect_line_origin(line: Raw) -> Option<Origin> {
     let mut origins = Origin::all().iter().copied();
     origins.find(|origin| origin.format().writes_line(line))
 }
 
-/// Returns the agent that writes such a file.
+/// Returns the agent that wrote a file which is a single JSON object; `None` if no agent did.
 fn detect_document_origin(file: &dyn ReadAt) -> io::Result<Option<Origin>> {
     for &origin in Origin::all() {
         if origin.format().is_document(file)? {
@@ -69,8 +70,8 @@ fn detect_document_origin(file: &dyn ReadAt) -> io::Result<Option<Origin>> {
     Ok(convert_document(&bytes).map(|(origin, _)| origin))
 }
 
-/// Returns the source of a file that is one JSON object, as its agent converts it to lines; `None`
-/// if it is no such file, or not that of an agent.
+/// Returns the lines to which an agent converts its file, if the file is a single JSON object.
+/// `None` if it is not a single object, or if no agent wrote it.
 pub fn read_document(file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
     if !begins_document(file)? {
         return Ok(None);
@@ -85,11 +86,12 @@ pub fn read_document(file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
     Ok(converted.map(|(_, lines)| JoinedSource::single(Box::new(lines))))
 }
 
-/// The number of bytes by which an object on a single line is recognized.
+/// The number of bytes at the start of a file by which a single object is recognized.
 const START_TO_DETECT: u64 = 64;
 
-/// Whether a file begins as one that is a single object. A line of a session is a whole object, so
-/// the first line of such a file is `{`, or one that an agent recognizes.
+/// Whether the start of a file shows that the file is a single object. In a file with a session,
+/// each line is a whole object. So a first line that is only `{` shows a single object; other
+/// starts are recognized by the agents.
 fn begins_document(source: &dyn ReadAt) -> io::Result<bool> {
     let start = source.read_range(0..source.len().min(START_TO_DETECT))?;
     if start.starts_with(b"{\n") || start.starts_with(b"{\r") {
@@ -117,6 +119,7 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
         return Ok(None);
     };
     let mut session_id = None;
+    // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
     for_each_object(source, source.len().min(1), |_, raw| {
         session_id = raw.and_then(|raw| origin.format().session_id(raw));
         Ok(())
@@ -125,8 +128,8 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
     Ok(origin.format().sub_agent_folder(path, &session_id))
 }
 
-/// Returns the id of a session from the name of its file; for a name that has only the start of the
-/// id, that start.
+/// Returns the id of a session from the name of its file. If the name has only the start of the id,
+/// returns the start.
 pub fn id_in_file_name(path: &Path) -> String {
     let mut origins = Origin::all().iter();
     let id = origins.find_map(|origin| origin.format().id_in_file_name(path));
@@ -136,7 +139,7 @@ pub fn id_in_file_name(path: &Path) -> String {
     })
 }
 
-/// Whether a file is a session, by a name that does not end in `.jsonl`.
+/// Whether a file is a session, by its name. Only names that do not end in `.jsonl` are recognized.
 pub fn is_document_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
@@ -145,14 +148,15 @@ pub fn is_document_name(name: &OsStr) -> bool {
     origins.any(|origin| origin.format().is_document_name(name))
 }
 
-/// Whether the name of a file has the whole id of the session, if a session is in it.
+/// Whether the name of a file contains the whole id of its session. `true` also for a file that is
+/// not a session.
 pub fn has_id_in_file_name(path: &Path) -> bool {
     let mut origins = Origin::all().iter();
     origins.all(|origin| origin.format().has_id_in_file_name(path))
 }
 
-/// Whether a file, by its name, is a log that only repeats the conversation of a session, so that
-/// it is neither listed nor imported.
+/// Whether a file, by its name, is a log that only repeats the conversation of a session. Such a
+/// log is neither listed nor imported.
 pub fn is_internal_log(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut origins = Origin::all().iter();

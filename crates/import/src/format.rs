@@ -1,5 +1,4 @@
-//! What has to be known of an agent whose sessions are read: where they are, how they are
-//! recognized, and how their lines become entries.
+//! How an agent's sessions are found, recognized, and read.
 //!
 //! An agent is a module with a [`SourceFormat`], and a variant of [`Origin`](crate::Origin).
 //! Nothing else in this crate or in the command line asks which agent it is.
@@ -16,23 +15,23 @@ use pisess_store::ReadAt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is constant of an agent.
+/// The names, places and commands of an agent.
 #[derive(Debug)]
 pub struct AgentFacts {
-    /// The name that options, ids and types of entries have.
+    /// The name in options, ids and types of entries, such as `claude`.
     pub name: &'static str,
-    /// The name for people.
+    /// The name for people, such as `Claude Code`.
     pub display_name: &'static str,
     /// Where it keeps its sessions.
     pub store: StoreLayout,
-    /// The program, and the word before the id of the session that it is to continue.
+    /// The command that continues a session, without the id of the session: `claude --resume`.
     pub resume_command: [&'static str; 2],
 }
 
 /// Where an agent keeps its sessions.
 #[derive(Debug)]
 pub struct StoreLayout {
-    /// The environment variable that moves the agent's directory.
+    /// The environment variable with the directory that contains the agent's directory.
     pub variable: &'static str,
     /// The agent's directory below the one in the variable; empty if they are the same.
     pub below_variable: &'static str,
@@ -43,17 +42,18 @@ pub struct StoreLayout {
 }
 
 impl StoreLayout {
-    /// Returns the first directory with sessions as people write it, if the variable is not set.
+    /// Returns the first directory with sessions for messages, such as `~/.claude/projects`. The
+    /// environment variable is not considered.
     pub fn usual_folder(&self) -> String {
         let subfolder = self.subfolders.first().copied().unwrap_or_default();
         format!("~/{}/{subfolder}", self.below_home)
     }
 }
 
-/// Who wrote a source, so far as its lines show.
+/// Who wrote a source, as far as its lines show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SourceAuthor {
-    /// They do not show it yet.
+    /// The lines so far do not show it.
     #[default]
     Unknown,
     /// The agent itself.
@@ -62,30 +62,33 @@ pub enum SourceAuthor {
     SubAgent(String),
 }
 
-/// How an agent writes sessions. The functions that get a line are called with each value of a
-/// source in turn, until one answers.
+/// How an agent writes sessions.
+///
+/// The functions that get a line are called with the lines of a source, in order, until one of them
+/// returns an answer.
 pub trait SourceFormat: Sync {
-    /// Returns what is constant.
+    /// Returns the names, places and commands of the agent.
     fn facts(&self) -> &'static AgentFacts;
 
-    /// Whether the agent writes such lines. Agents are asked in the order of
-    /// [`Origin`](crate::Origin), and the first line that one of them writes decides.
+    /// Whether the agent writes such lines. For each line, the agents are asked in the order of
+    /// [`Origin`](crate::Origin). The first agent that returns `true` wrote the source.
     fn writes_line(&self, line: Raw) -> bool;
 
-    /// Whether a file that begins so is one JSON object on a single line. Objects over several lines
-    /// are recognized without this.
+    /// Whether a file that begins with `start` is one JSON object on a single line. Objects over
+    /// several lines are recognized without this function.
     fn begins_document(&self, _start: &[u8]) -> bool {
         false
     }
 
-    /// Whether a file below the agent's directory is a session, by its name: one that does not end
-    /// in `.jsonl`.
+    /// Whether a file in the agent's directory is a session, by its name. The function is only for
+    /// names that do not end in `.jsonl`.
     fn is_document_name(&self, _name: &str) -> bool {
         false
     }
 
-    /// Converts a file that is one JSON object over several lines to lines, of which the first
-    /// ones stay the same if the session grows. `None` if the agent does not write such a file.
+    /// Converts a file that is a single JSON object to lines. If the session grows, the lines of
+    /// the longer session must begin with the lines of the shorter one. `None` if the agent does
+    /// not write such a file.
     fn document_lines(&self, _document: Raw) -> Option<Vec<u8>> {
         None
     }
@@ -95,19 +98,19 @@ pub trait SourceFormat: Sync {
         Ok(false)
     }
 
-    /// Does the same as [`document_lines`](Self::document_lines) for a file that is too long to be
-    /// read as a whole.
+    /// Converts a file as [`document_lines`](Self::document_lines) does, without reading it into
+    /// memory as a whole.
     fn open_document(&self, _file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
         Ok(None)
     }
 
-    /// Returns where else the agent may have sessions, for the hint that none were found.
+    /// Returns where else the agent may have sessions, for the message that none were found.
     fn other_place(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the id of the session, if the line names it. For a sub-agent, that is the session
-    /// that started it.
+    /// Returns the id of the session, if the line names it. In the source of a sub-agent, this is
+    /// the session that started the sub-agent.
     fn session_id(&self, line: Raw) -> Option<String>;
 
     /// Returns who wrote the source, if the line shows it.
@@ -122,7 +125,7 @@ pub trait SourceFormat: Sync {
     fn cwd(&self, line: Raw) -> Option<Text<'static>>;
 
     /// Returns the path of a file whose text is the working directory, for a session that does not
-    /// name it.
+    /// name the working directory itself.
     fn project_file(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
@@ -137,20 +140,20 @@ pub trait SourceFormat: Sync {
         Ok(None)
     }
 
-    /// Returns the directory with the sub-agents of a session, if they have files of their own. `id`
-    /// is that of the session.
+    /// Returns the directory with the files of a session's sub-agents. `None` if they have no files
+    /// of their own. `id` is the id of the session.
     fn sub_agent_folder(&self, _session: &Path, _id: &str) -> Option<PathBuf> {
         None
     }
 
-    /// Returns the id of the session from the name of its file, or the start of it, if it is not the
-    /// whole name without the extension.
+    /// Returns the id of the session from the name of its file, or the start of the id. `None` if
+    /// the whole name without the extension is the id.
     fn id_in_file_name(&self, _path: &Path) -> Option<String> {
         None
     }
 
-    /// Whether the name of a file has the whole id of the session. Otherwise, the file has to be
-    /// read for it.
+    /// Whether the name of a file has the whole id of the session. If not, the file must be read to
+    /// find the id.
     fn has_id_in_file_name(&self, _path: &Path) -> bool {
         true
     }

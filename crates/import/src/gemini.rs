@@ -1,10 +1,13 @@
 //! Reads sessions of Gemini CLI: `~/.gemini/tmp/*/chats/*.jsonl`.
 //!
-//! A file is a log of what changes a list of messages. A line with the id of a message adds it, or
-//! replaces it: a response is written once more when its calls have ended, with their results. So
-//! a response is held back until another message follows. `$rewindTo` removes a message and all
-//! after it, so that what follows is on another branch. `$set` with messages replaces the list: it
-//! mostly repeats the list, and else it is a compaction or goes back ([`history`]).
+//! A file is a log of changes to a list of messages:
+//!
+//! - A line with the id of a message adds the message, or replaces it. A response is written again
+//!   with the results of its calls when these have ended. So a response is held back until another
+//!   message follows.
+//! - `$rewindTo` removes a message and all messages after it. What follows is on another branch.
+//! - `$set` with messages replaces the list. The new list mostly repeats the old one. Otherwise it
+//!   is a compaction, or goes back to an earlier message ([`history`]).
 
 pub mod format;
 mod history;
@@ -35,20 +38,21 @@ const SET_KEYS: [&str; 4] = ["messages", "lastUpdated", "sessionId", "summary"];
 /// The members of a message of the user that have a counterpart.
 const USER_KEYS: [&str; 3] = ["timestamp", "type", "content"];
 
-/// The reader of a source, with what the lines so far have shown.
+/// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct GeminiReader<'o> {
     writer: EntryWriter<'o>,
     /// The leaf.
     leaf: Option<NodeIx>,
-    /// The messages that Gemini CLI has in its list, without those that only have results.
+    /// The list of messages of Gemini CLI, without messages that have only results of calls.
     path: Vec<PathMessage>,
     removed: RemovedMessages,
     held: Option<HeldResponse>,
     /// The ids of all messages that were read.
     known_messages: HashSet<Box<[u8]>>,
-    /// The ids of the calls that are in a message, and of those that have a result.
+    /// The ids of the calls that are in a message.
     known_calls: HashSet<Box<[u8]>>,
+    /// The ids of the calls whose result was added.
     answered_calls: HashSet<Box<[u8]>>,
     model: Text<'static>,
     /// The number of tokens in the context, as reported last.
@@ -56,13 +60,13 @@ pub struct GeminiReader<'o> {
     time_ms: i64,
 }
 
-/// A response that may be written once more.
+/// A response that is held back, because a later line may replace it.
 struct HeldResponse {
     /// The offset of its first line.
     offset: u64,
-    /// Its last line.
+    /// The last line that was written of it: it replaces the earlier ones.
     line: Vec<u8>,
-    /// The entries that came after its first line.
+    /// The entries that came after its first line, and are added after it.
     followers: Vec<EntryDraft>,
 }
 
@@ -72,7 +76,7 @@ impl<'o> SourceReader<'o> for GeminiReader<'o> {
             find_members(raw, ["id", "$set", "$rewindTo", "projectHash"]);
         let text = |member: Option<Raw<'_>>| member.and_then(Raw::text).map(Text::into_owned);
 
-        // The order is that in which Gemini CLI decides what a line is.
+        // The order matters: Gemini CLI decides in the same order what a line is.
         if let Some(target) = text(rewind) {
             self.release_held()?;
             self.rewind(&target);
@@ -99,7 +103,8 @@ impl<'o> SourceReader<'o> for GeminiReader<'o> {
     }
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
-        // A response without content waits for it: the model has not answered yet.
+        // A response without content stays held: the model has not answered yet, and a later import
+        // may read the answer.
         let is_empty = self.held.as_ref().is_some_and(HeldResponse::is_empty);
         let waiting = if is_empty { self.held.take() } else { None };
         self.release_held()?;
@@ -119,7 +124,7 @@ impl HeldResponse {
         Raw::from_checked(&self.line).get_text("id").as_ref() == Some(id)
     }
 
-    /// Whether it has no content yet, and nothing came after it.
+    /// Whether the response has no content yet, and no entry came after it.
     fn is_empty(&self) -> bool {
         let message = Raw::from_checked(&self.line);
         let parts = read_parts(message.get("content").unwrap_or(Raw::NULL));
@@ -163,7 +168,7 @@ impl<'o> GeminiReader<'o> {
         self.add_entry(offset, "custom", kept_line_members(NAME, kind, data))
     }
 
-    /// Reads a line with a message.
+    /// Reads a line with a message: a new one, or one that replaces an earlier one.
     fn read_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let is_response = member_is(raw, "type", "gemini");
         if self.known_messages.contains(id.as_bytes()) {
@@ -192,7 +197,7 @@ impl<'o> GeminiReader<'o> {
         self.add_message(offset, id, raw)
     }
 
-    /// Adds a message that is complete.
+    /// Adds a message that no later line replaces.
     fn add_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let is_copy = !self.known_messages.insert(id.as_bytes().into());
         if member_is(raw, "type", "gemini") {
@@ -201,7 +206,7 @@ impl<'o> GeminiReader<'o> {
         if member_is(raw, "type", "user") {
             return self.add_user_message(offset, id, raw);
         }
-        // What only the user sees: information, warnings and errors.
+        // Only the user sees other messages: information, warnings and errors.
         let kind = non_empty_text(raw, "type").unwrap_or_else(|| Text::from("line"));
         self.keep_line(offset, &kind.to_string_lossy(), raw.bytes())
     }
@@ -243,7 +248,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds the results among the parts of a message of the user that no response has.
+    /// Adds the results among the parts of a message of the user, as far as no response has
+    /// recorded them.
     fn add_lone_results(&mut self, offset: u64, parts: &[Part]) -> io::Result<()> {
         for part in parts {
             let Part::Result(result) = part else { continue };
@@ -260,8 +266,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds the response that is held, and the entries that were held back with it. Does nothing if
-    /// none is held.
+    /// Adds the held response, and the entries that were held back with it. Does nothing if no
+    /// response is held.
     fn release_held(&mut self) -> io::Result<()> {
         let Some(held) = self.held.take() else {
             return Ok(());
@@ -273,7 +279,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds a response with the results of its calls. The tokens of a copy were counted before.
+    /// Adds a response with the results of its calls. If it is a copy of an earlier one
+    /// (`is_copy`), its tokens were counted there, and are left out.
     fn add_response(&mut self, offset: u64, raw: Raw, is_copy: bool) -> io::Result<()> {
         let [id, content, model, tokens] = find_members(raw, ["id", "content", "model", "tokens"]);
         let parts = read_parts(content.unwrap_or(Raw::NULL));
@@ -303,8 +310,8 @@ impl<'o> GeminiReader<'o> {
         self.add_results(offset, raw, &parts, time_ms)
     }
 
-    /// Adds what a response has and its message lacks: the message was added when an import ended,
-    /// before the calls were recorded.
+    /// Adds the calls and results of a response that the session lacks: an earlier import ended,
+    /// and added the response, before its calls were recorded.
     fn add_missing(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.release_held()?;
         let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
@@ -316,7 +323,7 @@ impl<'o> GeminiReader<'o> {
         self.add_results(offset, raw, &parts, self.time_ms)
     }
 
-    /// Adds the results of the calls of a response that have none yet.
+    /// Adds the results of the calls of a response, as far as the session does not have them.
     fn add_results(
         &mut self,
         offset: u64,
@@ -343,7 +350,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds a message to the list of Gemini CLI. Its first entry is the leaf.
+    /// Adds a message to `path`. The leaf must be its first entry, and `leaf_before` the leaf
+    /// before that entry was added.
     fn push_to_path(&mut self, id: &Text, raw: Raw, leaf_before: Option<NodeIx>) {
         self.removed = RemovedMessages::default();
         self.path.push(PathMessage {

@@ -7,8 +7,8 @@ use pisess_json::text::Text;
 use std::path::Path;
 use uuid::Uuid;
 
-/// Which session a source is, where it began and when: each from the first line that shows it. The
-/// time of the last line is there, too.
+/// Which session a source is, who wrote it, where and when. Each is taken from the first line that
+/// shows it, except `last_ms`, which is the latest time of all lines.
 #[derive(Default)]
 pub struct SourceIdentity {
     session: Option<String>,
@@ -19,7 +19,7 @@ pub struct SourceIdentity {
 }
 
 impl SourceIdentity {
-    /// Begins with what the path of a source shows.
+    /// Begins with what the path of a source shows: nothing, except for files of some sub-agents.
     pub fn of_path(path: &Path, origin: Origin) -> SourceIdentity {
         let Some(sub_agent) = origin.format().sub_agent_of_path(path) else {
             return SourceIdentity::default();
@@ -31,7 +31,8 @@ impl SourceIdentity {
         }
     }
 
-    /// Takes from a line what the lines before it did not show.
+    /// Takes the session, the author and the working directory from a line, as far as no line
+    /// before it has shown them.
     pub fn add_line(&mut self, line: Raw, origin: Origin) {
         let format = origin.format();
         if self.session.is_none() {
@@ -45,18 +46,18 @@ impl SourceIdentity {
         }
     }
 
-    /// Takes the time of a line, also of one that a fork has from another session.
+    /// Takes the time of a line. The caller also passes lines that a fork has from another session.
     pub fn add_time(&mut self, line: Raw, origin: Origin) {
         let time_ms = origin.format().time_ms(line);
         self.created_ms = self.created_ms.or(time_ms);
         self.last_ms = self.last_ms.max(time_ms);
     }
 
-    /// Returns the id of the source at `path`: of its session, or `SESSION/SUB-AGENT`.
+    /// Returns the id of the source at `path`: the id of its session, or `SESSION/SUB-AGENT`.
     ///
-    /// The id of the session is the name of the file, without its extension, if that is a UUID:
-    /// Claude Code names files after the session, and a file that continues another session may
-    /// begin with the lines of that one. Otherwise it is the id that the lines show, if they do.
+    /// If the name of the file without its extension is a UUID, it is the id of the session: Claude
+    /// Code names files after the session, and a file that continues another session may begin with
+    /// lines of that one. Otherwise the lines show the id; if they do not, it is the name.
     pub fn source_id(&self, path: &Path) -> String {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         if let SourceAuthor::SubAgent(agent) = &self.author {

@@ -13,8 +13,8 @@
 //! source of FORK      turn 1   turn 5
 //! ```
 //!
-//! The rollouts of a thread follow one another as a whole, so that a source only grows when the
-//! user goes back. Of other threads, only what the bases name is read.
+//! A source contains the rollouts of its thread as a whole, one after the other, so that it only
+//! grows when the user goes back. Of other threads, it contains only what the bases name.
 
 use super::lines::for_each_object;
 use super::parts::non_empty_text;
@@ -29,14 +29,15 @@ use uuid::Uuid;
 /// The number of characters of a time in a name, such as `2026-03-02T11-57-30`.
 const TIME_LEN: usize = 19;
 
-/// What the name of a rollout says: `rollout-TIME-THREAD.jsonl`, or
-/// `rollout-TIME-THREAD_ROLLOUT.jsonl`. The first rollout of a thread has the thread's id.
+/// The parts of the name of a rollout: `rollout-TIME-THREAD.jsonl`, or
+/// `rollout-TIME-THREAD_ROLLOUT.jsonl`. The first rollout of a thread has the id of the thread.
 ///
-/// The order is that in which the rollouts of a thread were written.
+/// `Ord` sorts the rollouts of a thread in the order in which they were written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RolloutName {
     time: String,
-    /// Whether it continues the thread. This decides if the times are equal.
+    /// Whether it continues the thread. If two times are equal, the rollout that continues the
+    /// thread is the later one.
     continues: bool,
     /// The id of the rollout.
     pub rollout: String,
@@ -45,7 +46,7 @@ pub struct RolloutName {
 }
 
 impl RolloutName {
-    /// Parses the name of the file at a path; `None` if it is not that of a rollout.
+    /// Parses the name of the file at a path; `None` if it is not the name of a rollout.
     pub fn parse(path: &Path) -> Option<RolloutName> {
         let name = path.file_name()?.to_str()?;
         let rest = name.strip_prefix("rollout-")?;
@@ -75,9 +76,10 @@ pub struct HistoryBase {
 }
 
 impl HistoryBase {
-    /// Reads the base of a rollout from its first line; `None` if it has none.
+    /// Reads the base of a rollout from its first line; `None` if the rollout has no base.
     pub fn read(rollout: &dyn ReadAt) -> io::Result<Option<HistoryBase>> {
         let mut base = None;
+        // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
         for_each_object(rollout, rollout.len().min(1), |_, raw| {
             base = raw.and_then(HistoryBase::of_line);
             Ok(())
@@ -99,17 +101,18 @@ impl HistoryBase {
 /// A place in a source at which the conversation continues from an earlier place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Junction {
-    /// The offset of what continues.
+    /// The offset of the first line that continues the earlier place.
     pub at: u64,
-    /// The offset after what is continued; `at` if nothing is between them.
+    /// The offset behind the earlier place, from which the conversation continues. It equals `at`
+    /// if the lines directly follow.
     pub back_to: u64,
 }
 
 /// How the files of a source follow one another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLayout {
-    /// The offset of the first line that belongs to the session itself. What is before it was
-    /// written for the session that this one was forked from.
+    /// The offset of the first line that belongs to the session itself. Lines before it were
+    /// written for the session from which this one was forked.
     pub own_start: u64,
     /// Where files join, in order.
     pub junctions: Vec<Junction>,
@@ -131,7 +134,7 @@ struct Piece {
     start: u64,
     /// The number of its bytes that belong to the source.
     len: u64,
-    /// The id of the rollout that it is; empty if the file is none.
+    /// The id of the rollout; empty if the file is not a rollout.
     rollout: String,
 }
 
@@ -154,14 +157,15 @@ impl JoinedSource {
         });
     }
 
-    /// Appends the start of a rollout of another thread, up to `end`.
+    /// Appends the first `end` bytes of a rollout of another thread.
     pub fn push_inherited(&mut self, content: Box<dyn ReadAt + Send>, end: u64, rollout: &str) {
         self.push_junction(self.len());
         self.push(content, end, rollout.to_owned());
         self.layout.own_start = self.len();
     }
 
-    /// Appends a rollout of the thread. It goes back to its base if that is in the source.
+    /// Appends a rollout of the thread. If its base is in the source, the rollout continues there.
+    /// Otherwise it continues at the end of the source.
     pub fn push_own(
         &mut self,
         content: Box<dyn ReadAt + Send>,
@@ -175,8 +179,7 @@ impl JoinedSource {
         self.push(content, len, rollout.to_owned());
     }
 
-    /// Returns the number of the line that begins at each of these offsets, within the file that
-    /// contains it.
+    /// Returns, for each of these offsets, the number of its line within its file, from 1.
     pub fn line_numbers(&self, offsets: &[u64]) -> io::Result<Vec<u32>> {
         let mut in_order: Vec<usize> = (0..offsets.len()).collect();
         in_order.sort_by_key(|&index| offsets[index]);
@@ -195,7 +198,7 @@ impl JoinedSource {
         }
     }
 
-    /// Finds the offset in the source at which a base ends.
+    /// Returns the offset in the source at which a base ends; `None` if it is not in the source.
     fn find_base(&self, base: &HistoryBase) -> Option<u64> {
         let piece = self
             .pieces
@@ -205,7 +208,7 @@ impl JoinedSource {
     }
 }
 
-/// Counts the lines of a source up to an offset that grows.
+/// Counts the lines of a source up to ascending offsets.
 struct LineCounter {
     /// The offset up to which lines were counted.
     offset: u64,
@@ -229,7 +232,8 @@ impl Default for LineCounter {
 const COUNTED_LEN: u64 = 256 * 1024;
 
 impl LineCounter {
-    /// Counts up to an offset that is not before the last one, and returns the number of its line.
+    /// Returns the number of the line that contains an offset. The offset must not be before that
+    /// of the last call.
     fn advance(&mut self, source: &JoinedSource, offset: u64) -> io::Result<u32> {
         let begun = source.pieces.partition_point(|piece| piece.start <= offset);
         if begun > self.begun_count {
@@ -248,7 +252,7 @@ impl LineCounter {
 }
 
 impl ReadAt for JoinedSource {
-    /// Reads from the piece at an offset. A read may be short where a piece ends.
+    /// Reads from the file that contains the offset, and never beyond the end of that file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let index = self
             .pieces

@@ -4,11 +4,16 @@
 //! lines of the source ── claude, codex, opencode, gemini ──> drafts ── writer ──> entries of pi or oh-my-pi
 //! ```
 //!
-//! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
-//! at a time. What an import writes depends only on the lines that it reads and on where earlier
-//! imports ended, so that it can be continued when the source has grown. Lines without a
-//! counterpart become custom entries, and what a message has no place for is a member of its entry,
-//! named after the source. The last entry of an import records what was read ([`record`]).
+//! A reader decides what a line becomes. The writer assigns ids, parents and times. Both see one
+//! line at a time.
+//!
+//! What an import writes depends only on the lines that it reads and on where earlier imports
+//! ended. So an import can be continued when the source has grown: it repeats the earlier imports
+//! without writing, and then writes what is new. The last entry of an import records what was read
+//! ([`record`]).
+//!
+//! A line without a counterpart becomes a custom entry. Members that have no place in a message are
+//! kept in a member of its entry that is named after the source, such as `claude`.
 
 mod calls;
 mod claude;
@@ -71,10 +76,10 @@ trait SourceReader<'o> {
     /// Adds a custom entry of the line at `offset`, with these members.
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()>;
 
-    /// Adds the record of an import below the leaf, so that it is where the session continues.
+    /// Adds the record of an import below the leaf. The record is the new leaf.
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()>;
 
-    /// Adds the entries that are held back, and gives the writer back.
+    /// Adds the entries that are still held back, and returns the writer.
     fn finish(self: Box<Self>) -> io::Result<EntryWriter<'o>>;
 }
 
@@ -84,7 +89,7 @@ impl Origin {
         Origin::value_variants()
     }
 
-    /// How the agent writes sessions. A new agent is added here, and as a variant.
+    /// Returns how the agent writes sessions. A new agent is added here, and as a variant.
     fn format(self) -> &'static dyn SourceFormat {
         match self {
             Origin::Claude => &claude::format::ClaudeFormat,
@@ -94,7 +99,7 @@ impl Origin {
         }
     }
 
-    /// Returns what is constant of the agent.
+    /// Returns the names, places and commands of the agent.
     pub fn facts(self) -> &'static AgentFacts {
         self.format().facts()
     }
@@ -115,17 +120,17 @@ impl Origin {
         self.format().project_file(session)
     }
 
-    /// The name that options, ids and types of entries have.
+    /// Returns the name of the agent in options, ids and types of entries, such as `claude`.
     pub fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// The name for people.
+    /// Returns the name of the agent for people, such as `Claude Code`.
     pub fn display_name(self) -> &'static str {
         self.facts().display_name
     }
 
-    /// Returns the agents in words, such as `Claude Code and Codex`.
+    /// Returns the names of all agents for people, with `conjunction` before the last one.
     pub fn names_of_all(conjunction: &str) -> String {
         let mut names: Vec<&str> = Vec::new();
         for origin in Origin::all() {

@@ -11,7 +11,8 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Reads a line; one that is not an object is kept as text.
+/// Passes a line to the reader. `raw` is the object in the line; if it is `None`, the line is kept
+/// as text.
 pub fn read_line(
     reader: &mut dyn SourceReader,
     origin: Origin,
@@ -28,15 +29,17 @@ pub fn read_line(
 
 /// How much of a source was read.
 pub struct ReadExtent {
-    /// The number of bytes, without a torn last line.
+    /// The number of bytes up to the end of the last line that was read. A torn line does not
+    /// count.
     pub bytes_read: u64,
     /// Whether the last line is torn: it has no newline and is not JSON.
     pub is_torn: bool,
 }
 
-/// Calls `visit` with each line that begins in the first `len` bytes and is neither blank nor torn,
-/// and with the value of the line if that is an object. Returns how much was read: the next import
-/// adds what follows.
+/// Calls `visit` with each line that begins in the first `len` bytes, and with the value of the
+/// line if that is an object. Blank lines and a torn last line are skipped.
+///
+/// Returns how much was read. The next import reads what follows.
 pub fn for_each_object(
     source: &dyn ReadAt,
     len: u64,
@@ -67,8 +70,10 @@ pub fn for_each_object(
     Ok(extent)
 }
 
-/// Returns the values of a line, each with its part of the line; none if the line is not JSON as a
-/// whole. There are several where two processes wrote at the same time, and a newline was lost.
+/// Returns the JSON values of a line, each with its part of the line. Returns no value if any part
+/// of the line is not JSON.
+///
+/// A line has several values if two processes wrote at the same time, and a newline was lost.
 fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
     if let Ok(value) = Raw::parse(line.bytes) {
         return vec![(*line, value)];

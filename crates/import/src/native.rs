@@ -5,12 +5,12 @@
 //! ```
 //!
 //! The walk is the same for every agent. It follows the rules of pi: failed turns are left out,
-//! edits are applied, and each call has exactly one result, directly after its turn. A writer turns
-//! what is left into lines of its agent.
+//! edits are applied, and each call has exactly one result, directly after its turn. A writer
+//! converts the rest to lines of its agent.
 //!
-//! A line has the member `pisess` with the entry that it was made of, from which an import restores
-//! that entry ([`returned`](super::returned)). An entry that the model does not see becomes a line
-//! of the type `pisess`, which the agents skip.
+//! Each line has a member `pisess` with the entry from which it was made. An import restores the
+//! entry from it ([`returned`](super::returned)). An entry that the model does not see becomes a
+//! line of the type `pisess`, which the agents skip.
 
 use crate::parts::type_and_text;
 use foldhash::{HashMap, HashSet};
@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// The session of another agent to be made of a session of pi.
+/// The session of another agent that is made of a session of pi.
 #[derive(Clone, Copy)]
 pub struct NativeTarget<'a> {
     /// How the agent writes sessions.
@@ -39,12 +39,14 @@ pub struct NativeTarget<'a> {
     pub session_id: &'a str,
     /// Its working directory.
     pub cwd: &'a Text<'a>,
-    /// When it is made, in milliseconds since 1970: the time of entries without one.
+    /// When it is made, in milliseconds since 1970. Entries at the start that have no time get this
+    /// time.
     pub created_ms: i64,
 }
 
-/// Writes a session of pi, whose entries `reader` reads, as a session of another agent. Returns
-/// whether the model sees anything at the leaf: otherwise, the agent could not continue the
+/// Writes a session of pi as a session of another agent. `reader` reads the entries.
+///
+/// Returns whether the model sees anything at the leaf. If not, the agent cannot continue the
 /// session.
 pub fn write_native_session(
     reader: &EntryReader,
@@ -55,7 +57,7 @@ pub fn write_native_session(
     Walk::new(reader, target, writer)?.write_all_entries()
 }
 
-/// A line of the list in which an agent looks for the titles of sessions.
+/// A line for the file in which an agent lists the titles of sessions.
 pub struct TitleList {
     /// The file, in the directory of the agent.
     pub file_name: &'static str,
@@ -89,7 +91,7 @@ pub trait NativeWriter {
     /// that the model does not see.
     fn has_branches(&self) -> bool;
 
-    /// Returns the part of a call's id in the session that the agent's API knows.
+    /// Returns the part of a call's id in the session of pi that is the id for the agent's API.
     fn call_id<'i>(&self, own_id: &'i str) -> &'i str;
 
     /// Writes what the model sees of an entry. Returns the line that later lines follow.
@@ -101,8 +103,8 @@ pub trait NativeWriter {
     /// Writes a name of the session.
     fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()>;
 
-    /// Writes the result [`MISSING_RESULT`] of a call that has none, after `parent`. Returns its
-    /// line.
+    /// Writes the result [`MISSING_RESULT`] for a call that has no result, after `parent`. Returns
+    /// the line of the result.
     fn write_missing_result(
         &mut self,
         parent: Option<LineIx>,
@@ -110,11 +112,12 @@ pub trait NativeWriter {
         call: &OpenCall,
     ) -> io::Result<LineIx>;
 
-    /// Ends the session at a line; `None` if the model sees nothing.
+    /// Ends the session. `leaf` is the line at which the agent continues; `None` if the model sees
+    /// nothing.
     fn finish(self: Box<Self>, leaf: Option<LineIx>) -> io::Result<()>;
 }
 
-/// A line that the model sees: its number among these, from 0.
+/// A line that the model sees, by its number among such lines, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineIx(pub u32);
 
@@ -145,7 +148,7 @@ pub enum Seen<'a> {
         message: Raw<'a>,
         call: &'a OpenCall,
     },
-    /// A summary, and the lines before it that the compaction keeps.
+    /// The summary of a compaction, and the lines before it that the compaction keeps.
     Compaction {
         content: Raw<'a>,
         kept: &'a [LineIx],
@@ -164,7 +167,7 @@ pub enum Visibility {
 pub struct OpenCall {
     /// Its id in the session of pi.
     own_id: Text<'static>,
-    /// Its id in the new session, which no other call has.
+    /// Its id in the new session, which is unique there.
     pub id: Text<'static>,
 }
 
@@ -174,17 +177,17 @@ pub const MISSING_RESULT: &str = "No result provided";
 /// The maximum length of an id of a call in the APIs, in characters.
 const MAX_ID_LEN: usize = 64;
 
-/// What precedes the children of an entry.
+/// The state after an entry, from which each of its children continues.
 #[derive(Clone, Default)]
 struct BranchState {
     /// The last line that the model sees.
     line: Option<LineIx>,
     /// The last response.
     response: Option<EntryIx>,
-    /// Its calls that still need a result. Shared by the branches below it, most of which add
-    /// nothing to it.
+    /// The calls of that response that still need a result. The branches below the response share
+    /// the list, because most of them do not change it.
     open_calls: Rc<Vec<OpenCall>>,
-    /// Whether the last entry on the path to the leaf that the model sees is above.
+    /// Whether [`Walk::last_seen`] is this entry or an ancestor of it.
     is_below_last: bool,
 }
 
@@ -202,17 +205,17 @@ struct Walk<'a> {
     last_compaction: Option<EntryIx>,
     /// Whether an entry was written, by its index.
     is_written: Vec<bool>,
-    /// The number of children of each entry that were not written, by its index. The leaf has one
-    /// more: the end of the session.
+    /// For each entry, by its index, the number of its children that were not written yet. The leaf
+    /// has one more, because the end of the session needs the state after it.
     unwritten_children: Vec<u32>,
-    /// The state after each entry that has such children, by its index.
+    /// For each entry with unwritten children, by its index, the state after it.
     states: Vec<Option<BranchState>>,
-    /// The lines of messages on the path to the leaf, without summaries, each with its entry. The
-    /// entry of a result that was missing is that of the call.
+    /// The lines of messages on the path to the leaf, each with its entry. Summaries are not among
+    /// them. The result written for a call that had none is listed with the entry of the call.
     active_lines: Vec<(EntryIx, LineIx)>,
-    /// The ids of calls that are taken.
+    /// The ids of calls that are used in the new session.
     call_ids: HashSet<String>,
-    /// The number to try next for a call whose id is taken.
+    /// For each id that several calls have, the number that is appended to the next one.
     next_id_numbers: HashMap<String, usize>,
     /// The time of the entry that is being written.
     time_ms: i64,
@@ -253,6 +256,7 @@ impl<'a> Walk<'a> {
         self.last_seen = self.find_last_seen()?;
         let session = self.reader.session();
         for ix in session.entry_indexes() {
+            // In a file, a parent may follow its children, so unwritten ancestors come first.
             let mut unwritten = Vec::new();
             for above in session.ancestors(Some(ix)) {
                 if self.is_written[above.index()] {
@@ -271,8 +275,10 @@ impl<'a> Walk<'a> {
         Ok(end.line.is_some())
     }
 
-    /// Returns the state after an entry, for one of its children. It is copied only for an entry
-    /// with more children, so that few states are held.
+    /// Returns the state after an entry, for one of its children. `None` is before the first entry.
+    ///
+    /// The last child takes the state itself and other children a copy, so that few states are
+    /// held.
     fn take_state_after(&mut self, ix: Option<EntryIx>) -> BranchState {
         let Some(ix) = ix else {
             return BranchState::default();
@@ -310,10 +316,14 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether an entry can have lines that the model sees. The agents continue a session below its
-    /// last line on the path, and apply the last compaction of the file. So what is below that line
-    /// on other branches is written as unseen, and so are all other compactions: a file in which
-    /// each kept what was before it would grow with the square of their number.
+    /// Whether an entry may be written as lines that the model sees.
+    ///
+    /// The agents continue a session below its last line on the path. So entries below that line on
+    /// other branches are written as unseen.
+    ///
+    /// The agents apply the last compaction of the file. So all other compactions are written as
+    /// unseen, too: if each listed what it keeps, the file would grow with the square of their
+    /// number.
     fn is_seen_by_agent(&self, ix: EntryIx, state_before: &BranchState) -> bool {
         if self.reader.session().entry(ix).kind == Kind::Compaction {
             return Some(ix) == self.last_compaction;
@@ -324,10 +334,11 @@ impl<'a> Walk<'a> {
         self.writer.has_branches() && !state_before.is_below_last
     }
 
-    /// Returns the last entry on the path to the leaf that the model sees: marks and other
-    /// bookkeeping may follow it. It is judged as in [`write_visible`](Self::write_visible).
+    /// Returns the last entry on the path to the leaf that the model sees; labels and other
+    /// bookkeeping may follow it. What the model sees is decided as in
+    /// [`write_visible`](Self::write_visible).
     fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
-        // The results below the entry, the last one first.
+        // The path is walked upwards, so the results below an entry are known: the last one first.
         let mut results = Vec::new();
         for ix in self.reader.session().ancestors(self.reader.session().leaf) {
             let Some(message) = self.message_for_model(ix)? else {
@@ -355,7 +366,7 @@ impl<'a> Walk<'a> {
         self.writer.write_unseen(&self.place(entry, state))
     }
 
-    /// Writes an entry with what the model sees of it, if that is anything.
+    /// Writes an entry as what the model sees of it; as an unseen entry if the model sees nothing.
     fn write_visible(
         &mut self,
         ix: EntryIx,
@@ -397,8 +408,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the message that pi sends for an entry, with its edit applied; `None` if it sends
-    /// none.
+    /// Returns the JSON of the message that pi sends for an entry, with the edit of the entry
+    /// applied. `None` if pi sends none.
     fn message_for_model(&self, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
         let edit = self.edits.get(&ix).copied();
         // A compaction may have a system message before its summary.
@@ -419,7 +430,8 @@ impl<'a> Walk<'a> {
         self.writer.write_title(&self.place(entry, state), &name)
     }
 
-    /// Writes a response. Its calls are open from then on.
+    /// Writes a response, after the missing results of the response before it. The calls of the new
+    /// response are open from then on.
     fn write_response(
         &mut self,
         ix: EntryIx,
@@ -445,7 +457,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a result if its call is open. The APIs refuse any other result.
+    /// Writes a result. If its call is not open, it is written as unseen: the APIs refuse such a
+    /// result.
     fn write_result(
         &mut self,
         ix: EntryIx,
@@ -465,8 +478,9 @@ impl<'a> Walk<'a> {
         self.write_line(ix, entry, &seen, state)
     }
 
-    /// Writes a compaction with the lines that it keeps: those of the entries from its first kept
-    /// one on. If that is not above it, it keeps nothing.
+    /// Writes a compaction with the lines that it keeps: the lines of the entries from its first
+    /// kept entry on. If the first kept entry is not an ancestor of the compaction, it keeps
+    /// nothing.
     fn write_compaction(
         &mut self,
         ix: EntryIx,
@@ -490,7 +504,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Returns the entries above a compaction that it keeps, given the id of the first of them.
+    /// Returns the ancestors that a compaction keeps. `first_kept` is the id of the first of them.
+    /// Returns none if it is not an ancestor.
     fn kept_entries(&self, compaction: EntryIx, first_kept: Option<Text>) -> HashSet<EntryIx> {
         let session = self.reader.session();
         let Some(first_kept) = first_kept.and_then(|id| session.find_entry(&id)) else {
@@ -506,8 +521,8 @@ impl<'a> Walk<'a> {
         HashSet::default()
     }
 
-    /// Writes a line that the model sees, and records it. Summaries are not recorded: see
-    /// [`write_compaction`](Self::write_compaction).
+    /// Writes a line that the model sees, and records it in `active_lines` if it is on the path. A
+    /// summary is not written here: a later compaction cannot keep it.
     fn write_line(
         &mut self,
         ix: EntryIx,
@@ -520,7 +535,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Records a line, which belongs to an entry, as the last one.
+    /// Records a line of an entry as the last line of the branch.
     fn add_line(&mut self, ix: EntryIx, line: LineIx, state: &mut BranchState) {
         state.line = Some(line);
         if self.is_active[ix.index()] {
@@ -528,8 +543,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Answers the calls that still have no result, because their turn ends. The lines belong to
-    /// the response, so that a compaction keeps a call and its result, or neither.
+    /// Writes a result for each call that still has none, because the turn of the call ends. The
+    /// lines belong to the response, so that a compaction keeps a call with its result, or neither.
     fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
         let Some(response) = state.response else {
             return Ok(());
@@ -551,8 +566,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Assigns an id that the APIs accept and no other call has: a number is appended to one that
-    /// is taken.
+    /// Returns an id for a call that the APIs accept and that no other call has. If the call's own
+    /// id is used already, a number is appended, as in `call_2`.
     fn assign_call_id(&mut self, own_id: &Text) -> Text<'static> {
         let own_id = own_id.to_string_lossy();
         let mut base = String::new();
@@ -577,9 +592,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the last result that answers a call in the content of a response; `None` if none does. A
-/// call is answered once. `results` are the results below the response, each with the id of its
-/// call, the last one first.
+/// Returns the last result that answers a call of a response; `None` if there is none. A second
+/// result of a call does not count. `content` is the content of the response.
+///
+/// `results` are the results below the response, the last one first, each with the id of its call.
 fn find_last_answer(content: Raw, results: &[(EntryIx, Text)]) -> Option<EntryIx> {
     let mut open_ids = Vec::new();
     for block in blocks_of_type(content, "toolCall") {
@@ -595,7 +611,7 @@ fn find_last_answer(content: Raw, results: &[(EntryIx, Text)]) -> Option<EntryIx
     last_answer
 }
 
-/// Whether a content has a text that is not blank, or an image. The APIs refuse any other.
+/// Whether a content has a text that is not blank, or an image. The APIs refuse other content.
 fn has_content(content: Raw) -> bool {
     match content.text() {
         Some(text) => !text.is_blank(),

@@ -1,12 +1,12 @@
 //! Reads sessions of OpenCode: the document that `opencode export` prints, and the directory
 //! `storage`, in which earlier versions kept each message and each part in a file of its own.
 //!
-//! Either becomes lines ([`document`]): one for the session, and one for each message with its
-//! parts. A message of the assistant has one response, with the results of its calls; earlier
-//! versions kept several responses in one message, as steps.
+//! Both are converted to lines ([`document`]): one for the session, and one for each message with
+//! its parts. A message of the assistant has one response, with the results of its calls. In
+//! earlier versions, a message has several responses, which are called steps.
 //!
-//! A session is a sequence. A fork is a session with copies of the messages. A revert hides the
-//! last messages until the user writes the next one, which removes them.
+//! A session has no branches. A fork is another session with copies of the messages. A revert hides
+//! the last messages until the user writes the next message, which removes them.
 
 mod document;
 pub mod format;
@@ -28,7 +28,7 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// The reader of a source, with what the lines so far have shown.
+/// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct OpenCodeReader<'o> {
     writer: EntryWriter<'o>,
@@ -36,8 +36,8 @@ pub struct OpenCodeReader<'o> {
     leaf: Option<NodeIx>,
     /// Where each message is, by its id.
     places: HashMap<Text<'static>, MessagePlace>,
-    /// The messages of the user that ask for a compaction, each with the first message that it
-    /// keeps.
+    /// The ids of the messages of the user that ask for a compaction, each with the id of the first
+    /// message that the compaction keeps; `None` if it keeps none.
     compaction_requests: HashMap<Text<'static>, Option<Text<'static>>>,
     /// The model of the last turn, and its provider.
     model: Option<ModelName>,
@@ -50,9 +50,9 @@ pub struct OpenCodeReader<'o> {
 /// Where the entries of a message are.
 #[derive(Clone, Copy)]
 struct MessagePlace {
-    /// The leaf before it.
+    /// The leaf before the message.
     leaf_before: Option<NodeIx>,
-    /// The leaf after it.
+    /// The leaf after the message; the same if it became no entry.
     leaf_after: Option<NodeIx>,
 }
 
@@ -64,7 +64,7 @@ struct ModelName {
 }
 
 impl<'o> OpenCodeReader<'o> {
-    /// Makes a reader of a session with this title.
+    /// Makes a reader of a session with this title; `None` if it has none.
     fn new(title: Option<Text<'static>>, mut writer: EntryWriter<'o>) -> Self {
         writer.name = title;
         OpenCodeReader {
@@ -121,7 +121,7 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
 }
 
 impl OpenCodeReader<'_> {
-    /// Adds an entry below the leaf, at the present time.
+    /// Adds an entry below the leaf, with the time of the last line that had one.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
         let draft = EntryDraft {
             offset,
@@ -133,7 +133,7 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Adds what is known of the session, and its title.
+    /// Adds the line of the session as a custom entry, and the title of the session if it has one.
     fn add_session(&mut self, offset: u64, session: Raw) -> io::Result<()> {
         self.add_kept(offset, "session", session.bytes())?;
         match self.writer.name.clone() {
@@ -151,8 +151,8 @@ impl OpenCodeReader<'_> {
         self.add_entry(offset, "custom", members)
     }
 
-    /// Goes back to before the message from which on the user reverted the session: what follows
-    /// it is hidden, but still there.
+    /// Goes back to before the message to which the user reverted the session. OpenCode hides that
+    /// message and those after it, but the file still has them.
     fn revert(&mut self, offset: u64, revert: Raw) -> io::Result<()> {
         let place = revert
             .get_text("messageID")

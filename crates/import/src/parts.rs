@@ -1,4 +1,4 @@
-//! What the readers of several agents build alike.
+//! Parts of entries that the readers of several agents build in the same way.
 
 use pisess_core::session::content::find_members;
 use pisess_core::session::usage::Usage;
@@ -10,8 +10,8 @@ use pisess_json::write::Object;
 /// Builds a `usage` object. `context_tokens` is the number of tokens in the context, including the
 /// response. `reasoning` is the part of the output tokens that were spent on reasoning, if known.
 ///
-/// Most sources record no cost. It is zero then and marked as unknown, because pi reads
-/// `cost.total` without checking that there is a cost. Of one that is recorded, only the total is
+/// Most sources record no cost. The cost is then 0 and marked as unknown, because pi reads
+/// `cost.total` without checking that there is a cost. If a cost is recorded, only its total is
 /// known.
 pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) -> Vec<u8> {
     let mut cost = Object::new();
@@ -41,27 +41,27 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
         .finish()
 }
 
-/// The string at `key`, unless it is empty.
+/// Returns the string at `key`; `None` if there is no string, or it is empty.
 pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// The time of a line in milliseconds since 1970, from a number of them or a string that JavaScript
-/// reads as a time.
+/// Returns a time in milliseconds since 1970. `value` is a number of milliseconds, or a string that
+/// JavaScript reads as a time. `None` for any other value.
 pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {
     date_from_value(value.filter(|value| value.is_number() || value.is_string()))
 }
 
-/// The members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart as
-/// `data`.
+/// Builds the members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart.
+/// `data` is JSON.
 pub fn kept_line_members(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("data", data)
 }
 
-/// The members of the custom message `AGENT.KIND`, which the model sees. `is_shown` is whether the
-/// user sees it as well.
+/// Builds the members of the custom message `AGENT.KIND`, which the model sees. `content` is JSON.
+/// `is_shown` is whether the user sees the message, too.
 pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
@@ -69,8 +69,8 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
         .bool("display", is_shown)
 }
 
-/// Copies the members of an object except those with `converted_keys`, which have a counterpart in
-/// the entry.
+/// Copies the members of an object except those with `converted_keys`, which are converted to
+/// members of the entry.
 pub fn unconverted_members(object: Raw, converted_keys: &[&str]) -> Object {
     let mut unconverted = Object::new();
     for (key, value) in object.members() {
@@ -100,7 +100,7 @@ pub fn image_block(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
     Some(image.finish())
 }
 
-/// The members `type` and `text` of a block.
+/// Returns the members `type` and `text` of a block. The text is `None` if it is not a string.
 pub fn type_and_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
     let [kind, text] = find_members(block, ["type", "text"]);
     (kind, text.and_then(Raw::text))

@@ -1,9 +1,11 @@
 //! The record of an import: the last entry that it writes.
 //!
-//! It has the name of the record of oh-my-pi's importer, and three members more. `read` is the
-//! number of bytes of the source that each import had read, and `sha256` the SHA-256 of the bytes
-//! that the last import had read. `mergedFrom` is the offset from which the lines of a response are
-//! one message; records without it are older than this rule.
+//! The entry has the name of the record that oh-my-pi's importer writes, and three more members:
+//!
+//! - `read` is a list: for each import so far, the number of bytes of the source that it had read.
+//! - `sha256` is the SHA-256 of the bytes that the last import had read.
+//! - `mergedFrom` is the offset from which the lines of a response are one message. Records without
+//!   it are from versions that did not merge lines.
 
 use super::{EarlierImports, Origin, Survey};
 use pisess_core::session::content::find_members;
@@ -19,18 +21,18 @@ const TYPE: &str = "foreign_session_import";
 pub struct ImportRecord {
     /// The agent that wrote the source.
     pub origin: Origin,
-    /// The id of the session there.
+    /// The id of the session in the source.
     pub id: String,
     /// The path of the source at the last import; empty if it is not recorded.
     pub source_path: String,
     /// The imports of the source up to this record.
     pub imports: EarlierImports,
-    /// The SHA-256 of the bytes that the last one had read.
+    /// The SHA-256 of the bytes that the last of these imports had read.
     pub sha256: String,
 }
 
 impl ImportRecord {
-    /// Reads the record of an import from the line of an entry; `None` if the entry is no such
+    /// Reads the record of an import from the line of an entry. `None` if the entry is not such a
     /// record, or lacks a member.
     pub fn parse(line: &[u8]) -> Option<ImportRecord> {
         let entry = Raw::from_checked(line.trim_ascii());
@@ -60,6 +62,7 @@ impl ImportRecord {
         }
         let merged_from = match merged_from {
             Some(offset) => offset.as_index()? as u64,
+            // That version has not merged the lines that it read.
             None => ends.last().copied().unwrap_or(0),
         };
 
@@ -73,9 +76,9 @@ impl ImportRecord {
     }
 }
 
-/// Builds the members of the record of an import. `read_by_import` is how many bytes of the source
-/// each import had read, the one of this record last. `merged_from` is the offset from which the
-/// lines of a response are one message.
+/// Builds the members of the record of an import. `read_by_import` has the number of bytes of the
+/// source that each import had read; the import of this record is the last one. `merged_from` is
+/// the offset from which the lines of a response are one message.
 pub(super) fn build_record_members(
     survey: &Survey,
     read_by_import: &[u64],

@@ -5,8 +5,9 @@
 //! {"type":"pisess", … ,"pisess":{"entry":{"type":"label", … }}}
 //! ```
 //!
-//! The member `entry` is the entry of pi, or a string with its JSON. Its content is `null` if the
-//! line has the same content. The member `pisess` of a line that no entry became has no `entry`.
+//! The member `entry` is the entry of pi, or a string with its JSON. If the line has the same
+//! content as the entry, the content of the entry is `null`. If pisess wrote a line that was not
+//! made from an entry, its member `pisess` has no `entry`.
 
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
@@ -14,18 +15,18 @@ use pisess_json::edit::with_member;
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
-/// The member of a line, and the type of a line that the agents skip.
+/// The key of the member with the entry, and the type of a line that the agents skip.
 pub const RETURNED_KEY: &str = "pisess";
 
 /// What pisess wrote into a line.
 pub struct ReturnedLine<'a> {
-    /// The JSON of the entry that it was made of, if it was made of one.
+    /// The JSON of the entry from which the line was made; `None` if it was not made from an entry.
     entry: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> ReturnedLine<'a> {
-    /// Reads what pisess wrote into a line; `None` if it did not write the line, or what it wrote
-    /// is no entry any more.
+    /// Reads what pisess wrote into a line. `None` if pisess did not write the line, or if the
+    /// member was changed and is not an entry any more.
     pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
         let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
         let Some(stored) = member.get("entry") else {
@@ -45,20 +46,20 @@ impl<'a> ReturnedLine<'a> {
         Some(ReturnedLine { entry: Some(entry) })
     }
 
-    /// Returns the entry that it was made of, if it was made of one.
+    /// Returns the entry from which the line was made; `None` if it was not made from an entry.
     pub fn entry(&self) -> Option<Raw<'_>> {
         self.entry.as_deref().map(Raw::from_checked)
     }
 }
 
-/// Whether a value is an entry: a header would begin another session.
+/// Whether a value is an entry. A header or a title is not: it would begin another session.
 fn is_entry(value: Raw) -> bool {
     let entry_type = value.get_text("type");
     entry_type.is_some_and(|name| name != *"session" && name != *"title")
 }
 
-/// Builds the member for a line whose content an import converts to `content`. The entry is kept
-/// without its own content if that is the same.
+/// Builds the member `pisess` of a line. `content` is what an import will make of the content of
+/// the line. If the entry has the same content, it is stored without it.
 pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let is_same = content.is_some() && entry_content(entry).map(Raw::bytes) == content;
     let kept = if is_same {
@@ -69,14 +70,16 @@ pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
     Object::new().json("entry", &kept).finish()
 }
 
-/// Builds the member with the whole entry as a string.
+/// Builds the member `pisess` of a line, with the whole entry as a string.
 pub fn returned_text_member(entry: Raw) -> Vec<u8> {
     let json = String::from_utf8_lossy(entry.bytes());
     Object::new().str("entry", &json).finish()
 }
 
-/// Returns an entry that was kept without its content, with `content`, to which an import converts
-/// that of the line; `None` if the entry has its own, or the line has none.
+/// Returns an entry that was stored without its content, with `content` in it. `content` is what
+/// the import made of the content of the line.
+///
+/// `None` if the entry was stored with its content, or the line has none.
 pub fn restore_content(entry: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let is_left_out = entry_content(entry).is_some_and(Raw::is_null);
     match content {
@@ -85,7 +88,7 @@ pub fn restore_content(entry: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     }
 }
 
-/// The content of an entry: that of its message, or its own.
+/// Returns the content of the message of an entry, or of the entry itself if it has no message.
 fn entry_content(entry: Raw<'_>) -> Option<Raw<'_>> {
     let [message, content] = find_members(entry, ["message", "content"]);
     match message {
@@ -94,7 +97,7 @@ fn entry_content(entry: Raw<'_>) -> Option<Raw<'_>> {
     }
 }
 
-/// Returns an entry with another content, in the place of its own.
+/// Returns an entry in which `content` replaces the content.
 fn with_content(entry: Raw, content: &[u8]) -> Vec<u8> {
     match entry.get("message") {
         Some(message) => with_member(entry, "message", &with_member(message, "content", content)),

@@ -38,7 +38,7 @@ pub struct Survey {
     pub name: Option<Text<'static>>,
     /// The number of its messages.
     pub message_count: usize,
-    /// The number of bytes that were read: without a torn last line.
+    /// The number of bytes that were read. A torn last line does not count.
     pub bytes_read: u64,
     /// The SHA-256 of these bytes.
     pub sha256: String,
@@ -51,7 +51,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Returns the id of the session: its own, or of the session that started it as a sub-agent.
+    /// Returns the id of the session. For a sub-agent, this is the id of the session that started
+    /// it.
     pub fn session_id(&self) -> &str {
         match &self.sub_agent {
             Some(agent) => &agent.session,
@@ -59,13 +60,15 @@ impl Survey {
         }
     }
 
-    /// Derives the id of the session that a source becomes. `copy` is 0, unless sessions made of it
-    /// before were continued by an agent.
+    /// Derives the id of the session that a source becomes: the same source always becomes a
+    /// session with the same id. `copy` is 0, unless an agent has continued the session made
+    /// before; then the source becomes another session, with another number.
     pub fn derive_session_id(&self, agent: Dialect, copy: u32) -> String {
         derive_session_id(self.origin, &self.id, agent, copy)
     }
 
-    /// Derives the id of the session made of the one that started the sub-agent.
+    /// Derives the id of the session that is made of the session which started the sub-agent.
+    /// `None` if a sub-agent did not write the source.
     pub fn derive_owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
         let sub_agent = self.sub_agent.as_ref()?;
         Some(derive_session_id(
@@ -76,7 +79,8 @@ impl Survey {
         ))
     }
 
-    /// The name that the file of the session `id`, made of this source, gets.
+    /// Returns the name of the file for the session that is made of this source. `id` is the id of
+    /// that session.
     pub fn file_name(&self, id: &str) -> String {
         file_name(&iso_string(self.created_ms), id)
     }
@@ -139,7 +143,7 @@ fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> Str
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// The SHA-256 of a range of a source, in hexadecimal digits.
+/// Returns the SHA-256 of a range of a source, in hexadecimal digits.
 pub fn sha256_hex(source: &dyn ReadAt, range: Range<u64>) -> io::Result<String> {
     let mut hash = Sha256::new();
     copy_range(source, range, &mut hash)?;

@@ -19,7 +19,7 @@ use pisess_json::write::Object;
 use std::io;
 use uuid::Uuid;
 
-/// An entry that was laid out.
+/// An entry that was laid out, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeIx(u32);
 
@@ -40,8 +40,8 @@ pub struct EntryDraft {
 struct Node {
     id: u32,
     parent: Option<NodeIx>,
-    /// The entry that continues this one, or this one itself. Followed to its end, it is where
-    /// children are attached.
+    /// The entry that was appended to this one; this entry itself if none was. Children are
+    /// attached to the end of this chain; see [`EntryWriter::resolve_end`].
     continuation: NodeIx,
     time_ms: i64,
 }
@@ -54,10 +54,11 @@ struct LastLine {
     attempt: u32,
 }
 
-/// An id that no entry has.
+/// An id that no entry has so far.
 struct FreeId {
     id: u32,
-    /// The number that the id was made from. It counts the ids that were tried for a line, from 1.
+    /// The number from which the id was made: the ids that were tried for a line are numbered from
+    /// 1.
     attempt: u32,
 }
 
@@ -75,19 +76,19 @@ struct Output<'o> {
 #[derive(Default)]
 pub struct EntryWriter<'o> {
     namespace: Uuid,
-    /// The number of earlier imports whose record is still to be laid out. Until then, entries are
-    /// in the session already.
+    /// The number of earlier imports whose record was not laid out yet. While it is not 0, the
+    /// session has the entries already, and they are not emitted.
     earlier_import_count: usize,
-    /// The time of the first line that has one: those before it have none.
+    /// The time of the first line that has one. Root entries are not older than this.
     created_ms: i64,
     nodes: Vec<Node>,
     used_ids: HashSet<u32>,
-    /// The entries that pisess wrote into the source, by the ids that they had.
+    /// The entries that pisess wrote into the source, by the ids that they have there.
     returned: HashMap<Text<'static>, NodeIx>,
-    /// The ids of those whose id is not eight hexadecimal digits.
+    /// The ids of those entries of `returned` whose id is not eight hexadecimal digits.
     other_ids: HashMap<NodeIx, Text<'static>>,
     last_line: LastLine,
-    /// `None` if entries are laid out only.
+    /// Where the lines go; `None` if entries are only laid out.
     output: Option<Output<'o>>,
     /// The number of messages, including those that are in the session already.
     pub message_count: usize,
@@ -96,8 +97,9 @@ pub struct EntryWriter<'o> {
 }
 
 impl<'o> EntryWriter<'o> {
-    /// Makes a writer for an agent. Entries up to the record of the last earlier import are laid
-    /// out, but not given to `emit`. (The default writer only lays out.)
+    /// Makes a writer of a session for an agent. Entries up to the record of the last earlier
+    /// import are laid out, but not passed to `emit`, because the session has them. (The default
+    /// writer passes on no entry at all.)
     pub fn new(
         agent: Dialect,
         session_id: &str,
@@ -114,8 +116,9 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Lays out an entry as a child of `parent` itself, whatever is attached to that, or as a root
-    /// entry. Emits its line unless the session has it already, or nothing is emitted at all.
+    /// Lays out an entry as a child of `parent` itself, even if other entries were appended to
+    /// `parent`. Without a parent, the entry is a root. Emits its line, unless the session has the
+    /// entry already.
     pub fn add_child(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
         let FreeId { id, attempt } = self.find_free_id(draft.offset);
         self.last_line = LastLine {
@@ -132,7 +135,7 @@ impl<'o> EntryWriter<'o> {
         self.nodes.push(Node {
             id,
             parent,
-            // Nothing continues it yet.
+            // Nothing is appended to it yet.
             continuation: node,
             // No entry is older than its parent.
             time_ms: draft.time_ms.max(parent_ms),
@@ -149,9 +152,9 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Adds an entry that pisess wrote into the line at `offset`, with the id, the parent and the
-    /// time that it had. If its id is taken, it gets another one. If its parent is unknown, it is a
-    /// root.
+    /// Adds an entry that pisess wrote into the line at `offset`, with its own id, parent and time.
+    /// If another entry has the same id, it gets another one. If its parent is unknown, it becomes
+    /// a root.
     pub fn add_returned(&mut self, offset: u64, entry: Raw) -> io::Result<NodeIx> {
         let [id, parent, timestamp, kind] =
             find_members(entry, ["id", "parentId", "timestamp", "type"]);
@@ -204,8 +207,8 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Lets what is attached to the parent of an entry later follow this entry instead, unless
-    /// another entry continues the parent already.
+    /// Appends an entry to its parent: entries that are added below the parent later follow this
+    /// entry instead. Does nothing if another entry was appended to the parent already.
     pub fn continue_parent(&mut self, node: NodeIx) {
         let Some(parent) = self.node(node).parent else {
             return;
@@ -215,7 +218,8 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Emits a line of a session of pi, made from the line of the source at `offset`: converted if the session is for oh-my-pi.
+    /// Emits a line of a session of pi; if the session is for oh-my-pi, the line is converted.
+    /// `offset` is where the line of the source is from which it was made.
     fn write_line(&mut self, offset: u64, line: &[u8]) -> io::Result<()> {
         let Some(output) = &mut self.output else {
             return Ok(());
@@ -229,8 +233,8 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Adds an entry as a child of the end of `parent`. The end stays the same, so what is attached
-    /// to `parent` later begins another branch.
+    /// Adds an entry as a child of the end of `parent` (see [`resolve_end`](Self::resolve_end)).
+    /// The end stays the same, so the next entry that is added there begins another branch.
     pub fn add_below_end(
         &mut self,
         parent: Option<NodeIx>,
@@ -240,8 +244,8 @@ impl<'o> EntryWriter<'o> {
         self.add_child(end, draft)
     }
 
-    /// Adds an entry as a child of the end of `parent`, and makes the new entry the end. What is
-    /// attached to `parent` later becomes a child of the new entry.
+    /// Adds an entry as a child of the end of `parent`, and makes it the new end. Entries that are
+    /// added there later follow this entry.
     pub fn append(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
         let end = parent.map(|parent| self.resolve_end(parent));
         let node = self.add_child(end, draft)?;
@@ -251,8 +255,8 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Appends the record of an import, which ends it: what is added after that is new to the next
-    /// import, wherever its line is in the source.
+    /// Appends the record of an import, which is its last entry. Entries that are added after it
+    /// are new to the next import, wherever their lines are in the source.
     pub fn append_record(
         &mut self,
         parent: Option<NodeIx>,
@@ -263,15 +267,16 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Returns the end of an entry, to which its children are attached, and shortens the way there:
-    /// otherwise a long response would be walked again for each of its lines.
+    /// Returns the end of an entry: the last entry of the chain of entries that were appended to
+    /// it. Shortens the chain: otherwise a long response would be walked again for each of its
+    /// lines.
     pub fn resolve_end(&mut self, start: NodeIx) -> NodeIx {
         let end = self.find_end(start);
         self.shorten_chain(start, end);
         end
     }
 
-    /// Follows the continuations of an entry to the last one, which continues at itself.
+    /// Follows the continuations of an entry to the last entry, whose continuation is itself.
     fn find_end(&self, start: NodeIx) -> NodeIx {
         let mut end = start;
         while self.node(end).continuation != end {
@@ -280,8 +285,8 @@ impl<'o> EntryWriter<'o> {
         end
     }
 
-    /// Makes each entry of the chain from `start` to `end` continue at `end` directly, as a
-    /// union-find does.
+    /// Sets the continuation of each entry of the chain from `start` to `end` to `end`, as in the
+    /// path compression of a union-find.
     fn shorten_chain(&mut self, start: NodeIx, end: NodeIx) {
         let mut current = start;
         while current != end {
@@ -313,7 +318,7 @@ impl<'o> EntryWriter<'o> {
         Some(first)
     }
 
-    /// The id of an entry, as the session has it.
+    /// Returns the id of an entry in the session.
     pub fn entry_id(&self, node: NodeIx) -> String {
         match self.other_ids.get(&node) {
             Some(id) => id.to_string(),
@@ -321,7 +326,7 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// The id that the next entry of the line at `offset` gets.
+    /// Returns the id that the next entry of the line at `offset` will get.
     pub fn next_id(&self, offset: u64) -> String {
         format!("{:08x}", self.find_free_id(offset).id)
     }
@@ -334,11 +339,11 @@ impl<'o> EntryWriter<'o> {
         &mut self.nodes[node.0 as usize]
     }
 
-    /// Finds the id of the next entry of the line at `offset`. Ids depend only on the source and
-    /// the id of the session, so that an import that is continued gives earlier lines the same ids.
+    /// Returns an id for the next entry of the line at `offset`. It depends only on the source and
+    /// the id of the session, so that a continued import gives earlier lines the same ids.
     ///
-    /// A line may have several entries, and an id may be taken. The numbers therefore go on where
-    /// the last entry of the same line has left off.
+    /// A line may have several entries, and another entry may have an id already. So the attempts
+    /// of a line are numbered, and continue after the number of its last entry.
     fn find_free_id(&self, offset: u64) -> FreeId {
         let mut attempt = if self.last_line.offset == offset {
             self.last_line.attempt
@@ -355,8 +360,8 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// The line of an entry. The agents put the common members before those of the entry, except in
-    /// custom entries.
+    /// Returns the line of an entry. Like the agents, it puts the common members before the others;
+    /// in custom entries, after them.
     fn entry_line(&self, node: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
         let line = Object::new().str("type", kind);
         let line = if matches!(kind, "custom" | "custom_message") {
@@ -379,7 +384,8 @@ impl<'o> EntryWriter<'o> {
     }
 }
 
-/// Reads an id of eight hexadecimal digits, as the agents write it.
+/// Parses an id of eight hexadecimal digits in lower case, as the agents write it. `None` for any
+/// other id.
 fn parse_hex_id(id: &Text) -> Option<u32> {
     let digits = std::str::from_utf8(id.as_bytes()).ok()?;
     let number = u32::from_str_radix(digits, 16).ok()?;

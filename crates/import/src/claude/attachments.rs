@@ -1,9 +1,12 @@
 //! What Claude Code attaches to a conversation.
 //!
-//! What the user types while Claude Code works waits in a queue. If the turn takes it up, it is no
-//! line of the user's, but an attachment of the type `queued_command`. A file that the user
-//! mentions with `@` is an attachment of the type `file`. What a command of the user printed may be
-//! a line of the type `system` and the subtype `local_command`. The model sees all three.
+//! The model sees three kinds of attachments:
+//!
+//! - What the user types while Claude Code works waits in a queue. If the current turn takes it up,
+//!   it becomes an attachment of the type `queued_command`, and not a line of the type `user`.
+//! - A file that the user mentions with `@` is an attachment of the type `file`.
+//! - What a command of the user printed may be a line of the type `system` and the subtype
+//!   `local_command`.
 
 use super::blocks::convert_user_block;
 use super::injected::{InjectedKind, META_MESSAGE, OUTPUT, classify_injected};
@@ -24,11 +27,11 @@ const FILE: InjectedKind = InjectedKind {
 pub struct Attachment {
     /// Who sent it: `None` if the user wrote it.
     pub injected: Option<InjectedKind>,
-    /// Its content, as a message has it.
+    /// Its content as JSON, as a message has it.
     pub content: Vec<u8>,
 }
 
-/// Reads the attachment of a line, if it is one that the model sees as a message.
+/// Reads the attachment of a line. `None` if the line has none that the model sees.
 pub fn read_attachment(line: Raw) -> Option<Attachment> {
     let subtype = line.get("subtype");
     if subtype.is_some_and(|subtype| subtype.is("local_command")) {
@@ -56,8 +59,8 @@ fn read_local_command(line: Raw) -> Option<Attachment> {
     })
 }
 
-/// Reads what waited in the queue. It is the words of the user unless a member or the text itself
-/// shows that something else sent them, such as another session or a task that has ended.
+/// Reads a prompt that waited in the queue. The user wrote it, unless a member or the text itself
+/// shows another origin, such as another session or a task that has ended.
 fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
     let prompt = attachment.get("prompt")?;
     let content = match prompt.text() {
@@ -79,8 +82,8 @@ fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
     Some(Attachment { injected, content })
 }
 
-/// Whether the members of a queued prompt permit that the user typed it. Old versions have none of
-/// these members.
+/// Whether no member of a queued prompt shows an origin other than the user. Prompts of old
+/// versions have none of these members.
 fn is_marked_as_typed(attachment: Raw) -> bool {
     if is_marked_meta(attachment) {
         return false;
@@ -101,7 +104,8 @@ fn is_marked_meta(object: Raw) -> bool {
     object.get("isMeta").and_then(Raw::bool) == Some(true)
 }
 
-/// Reads a text file that the user mentioned. Its name comes first, on a line of its own.
+/// Reads a text file that the user mentioned. The content of the message is the path of the file on
+/// the first line, then its text.
 fn read_mentioned_file(attachment: Raw) -> Option<Attachment> {
     let file = attachment.get("content")?.get("file")?;
     let text = non_empty_text(file, "content")?;

@@ -7,8 +7,8 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
-/// Converts a text or an image that is sent to the model, by the user or as part of a result.
-/// `None` for any other block.
+/// Converts a block that is sent to the model, by the user or as part of a result: a text or an
+/// image. `None` for any other block.
 pub fn convert_user_block(block: Raw) -> Option<Vec<u8>> {
     let (block_type, text) = type_and_text(block);
     let block_type = block_type?;
@@ -24,7 +24,7 @@ pub fn convert_user_block(block: Raw) -> Option<Vec<u8>> {
     None
 }
 
-/// The id of the call that a block answers, if the block is the result of a call.
+/// Returns the id of the call whose result a block is. `None` if the block is not a result.
 pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     if is_block(block, "tool_result") {
         non_empty_text(block, "tool_use_id")
@@ -33,9 +33,9 @@ pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// Builds the message for a result from its block, which is what the model sees. `tool_name` is
-/// `None` if the call was not read. `details` is the result as Claude Code stores it beside the
-/// block, which has more than the model sees.
+/// Builds the message for a tool result. `block` is the result as the model sees it. `details` is
+/// what Claude Code stores beside the block, and contains more than the model sees. `tool_name` is
+/// `None` if the call was not read.
 pub fn build_result_message(
     block: Raw,
     call_id: &Text,
@@ -48,8 +48,8 @@ pub fn build_result_message(
         None => array(content.items().filter_map(convert_user_block)),
     };
 
-    // Blocks without a counterpart, such as references to tools, would be lost. If Claude Code
-    // stored no details, the whole content takes their place.
+    // Blocks without a counterpart, such as references to tools, would be lost. So if there are
+    // any, and Claude Code stored no details, the whole content is kept as the details.
     let is_converted_whole = content.is_string()
         || content
             .items()
@@ -71,8 +71,8 @@ pub fn build_result_message(
         .bool("isError", is_error)
 }
 
-/// Converts a block of a response: a text, a thought or a call. `None` for any other block, and
-/// for one that lacks a member.
+/// Converts a block of a response: a text, thinking or a call. `None` for any other block, or if a
+/// required member is missing.
 pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
     let (block_type, text) = type_and_text(block);
     let block_type = block_type?;
@@ -89,8 +89,8 @@ pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
     }
 }
 
-/// Converts the content of a line that has a single message: that of its result, if it has one.
-/// `None` if there is no content.
+/// Converts the content of the message of a line. If the message has a tool result, this is the
+/// content of the first result. `None` if there is no content.
 pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content")?;
     if line_type == "assistant" {
@@ -112,7 +112,8 @@ pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
     })
 }
 
-/// Converts what the model thought, with the signature by which the provider accepts it again.
+/// Converts thinking, with the signature by which the provider accepts it again. `None` if it has
+/// no text.
 fn convert_thinking(block: Raw) -> Option<Vec<u8>> {
     let thinking = block.get_text("thinking")?;
     let mut converted = Object::new()
@@ -124,7 +125,8 @@ fn convert_thinking(block: Raw) -> Option<Vec<u8>> {
     Some(converted.finish())
 }
 
-/// Converts a thought of which only an encrypted form exists, which becomes the signature.
+/// Converts thinking of which only an encrypted form exists. The encrypted form becomes the
+/// signature, where pi expects it.
 fn convert_redacted_thinking(block: Raw) -> Option<Vec<u8>> {
     let encrypted = non_empty_text(block, "data")?;
     let converted = Object::new()
@@ -135,7 +137,8 @@ fn convert_redacted_thinking(block: Raw) -> Option<Vec<u8>> {
     Some(converted.finish())
 }
 
-/// Converts a call. Arguments that are not an object become an empty one.
+/// Converts a call. Arguments that are not an object become an empty object. `None` if the call has
+/// no id or no name.
 fn convert_call(block: Raw) -> Option<Vec<u8>> {
     let id = non_empty_text(block, "id")?;
     let name = non_empty_text(block, "name")?;
@@ -157,9 +160,11 @@ const STOP_REASONS: [(&str, &str); 5] = [
     ("pause_turn", "stop"),
 ];
 
-/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`,
-/// becomes `error`, and so does any reason of a response that is an error of the API. A line that
-/// was written before the response ended has no reason, and gets `stop`.
+/// Converts the reason why a response ended. A reason without a counterpart, such as `refusal`,
+/// becomes `error`. A line that was written before the response ended has no reason, and gets
+/// `stop`.
+///
+/// If `is_error` is true, the response is an error of the API: the result is `error` in any case.
 pub fn convert_stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
     if is_error {
         return "error";

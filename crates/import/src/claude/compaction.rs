@@ -21,12 +21,12 @@ pub(super) struct AnnouncedCompaction {
 }
 
 impl ClaudeReader<'_> {
-    /// Keeps the line that announces a compaction, and remembers what it says for the summary,
-    /// which follows in a line of its own.
+    /// Keeps the line that announces a compaction, and remembers its data for the summary, which
+    /// follows in a line of its own.
     ///
-    /// If the compaction preserves messages, the line is appended to the last of them. What is
-    /// attached to that message later follows this line. The messages after it, which are
-    /// summarized, stay on a branch of their own.
+    /// If the compaction preserves messages, the line is appended to the last preserved message,
+    /// and what is attached to that message later follows this line. The summarized messages after
+    /// the preserved ones stay on a branch of their own.
     pub(super) fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
         let draft = draft_kept_line(line);
         let tokens = line
@@ -76,7 +76,7 @@ impl ClaudeReader<'_> {
             (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
                 self.writer.entry_id(kept)
             }
-            // Its own id: it keeps nothing.
+            // A compaction that keeps nothing has its own id here.
             _ => self.writer.next_id(line.offset),
         };
 
@@ -97,8 +97,9 @@ struct PreservedMessages<'a> {
     last: Text<'a>,
 }
 
-/// Reads which messages a compaction preserves, from the line that announces it. It has a list of
-/// all of them, or else the first and the last of a segment.
+/// Reads which messages a compaction preserves, from the line that announces it. The line has a
+/// list of all preserved messages, or the first and the last one of a segment. `None` if it has
+/// neither.
 fn find_preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
     let metadata = boundary.get("compactMetadata")?;
     let listed = metadata

@@ -30,8 +30,8 @@ const FACTS: AgentFacts = AgentFacts {
     resume_command: ["claude", "--resume"],
 };
 
-/// How the ids of agents begin that Claude Code starts for itself: to compact a conversation, to
-/// suggest the next prompt, and to answer a question beside the conversation.
+/// The prefixes of the ids of agents that Claude Code starts for its own purposes: to compact a
+/// conversation, to suggest the next prompt, and to answer a question beside the conversation.
 const INTERNAL_AGENTS: [&str; 3] = ["acompact-", "aprompt_suggestion-", "aside_question-"];
 
 impl SourceFormat for ClaudeFormat {
@@ -60,7 +60,7 @@ impl SourceFormat for ClaudeFormat {
         non_empty_text(line, "sessionId").map(Text::into_string_lossy)
     }
 
-    /// Only the lines of the tree show it, which have a `uuid`.
+    /// Only lines with a `uuid`, the lines of the tree, show the author.
     fn author(&self, line: Raw) -> SourceAuthor {
         if line.get("uuid").is_none() {
             return SourceAuthor::Unknown;

@@ -1,11 +1,11 @@
-//! Lines that are held back until a result is there, so that every call is directly followed by its
+//! Lines that are held back until a result was read, so that every call is directly followed by its
 //! result.
 //!
-//! Claude Code writes each block of a response as a line, and starts a call when its line is there.
-//! If an import ends between two of these lines, the first is a message already, and the second
-//! becomes another one, while calls of the first may still have no result. Providers refuse a
-//! message between a call and its result, so a line is held while a call of its response has no
-//! result, and so is the result of a call that is held:
+//! Claude Code writes each block of a response as a line, and starts a call when its line is
+//! written. If an import ends between two of these lines, the first one is a message already, and
+//! the second one becomes another message. Calls of the first message may still have no result
+//! then, and providers refuse a message between a call and its result. So a line is held while an
+//! earlier call of its response has no result, and a result is held while its call is held:
 //!
 //! ```text
 //! source     call a    (end of an import)    call b    result a    result b    reply
@@ -13,12 +13,12 @@
 //! ```
 //!
 //! A meta line, which Claude Code adds in the name of the user (the text of a skill, an image), is
-//! held while a call has no result, too, and so is an attachment. What the user said in a line of
-//! its own is not: the calls may never get one.
+//! also held while a call has no result, and so is an attachment. A line that the user wrote is not
+//! held: after it, the calls may never get a result.
 //!
-//! What follows the response in the conversation releases its lines, even if calls have no result
-//! then. So does a limit on the number and size of held lines. When an import ends, a line behind
-//! an open call is kept as a custom entry, and becomes a message in a later import.
+//! Held lines are released when the conversation goes on after the response, even if calls have no
+//! result. They are also released when their number or size reaches a limit. When an import ends, a
+//! line behind an open call is kept as a custom entry, and becomes a message in a later import.
 
 use super::blocks::answered_call_id;
 use super::kept::draft_kept_line;
@@ -39,7 +39,7 @@ const MOST_BYTES: usize = 16 << 20;
 pub struct HeldLine {
     offset: u64,
     bytes: Vec<u8>,
-    /// The time of the line, or of the line before it in the source.
+    /// The time of the line; if it has none, the time of the line before it in the source.
     time_ms: i64,
     /// The response that it is a part of, or has a result for.
     response: ResponseIx,
@@ -86,9 +86,10 @@ impl HeldLine {
 }
 
 impl ClaudeReader<'_> {
-    /// Holds a line back if it has to come after results that are not there yet. Returns whether it
-    /// is held. If too much is held, all held lines are released instead, and the caller adds this
-    /// one now.
+    /// Holds a line back if it has to come after results that were not read yet. Returns whether
+    /// the line is held; if not, the caller adds it now.
+    ///
+    /// If a limit would be exceeded, all held lines are released, and this line is not held.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
         let Some(Hold { reason, response }) = self.find_reason_to_hold(line) else {
             return Ok(false);
@@ -99,7 +100,7 @@ impl ClaudeReader<'_> {
         }
 
         if let HoldReason::LaterPart = reason {
-            // Their results, which come next, have to wait for them.
+            // The results of calls in this line come next, and have to wait for the calls.
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
         self.lend_node(line, response);
@@ -143,10 +144,11 @@ impl ClaudeReader<'_> {
         self.held_lines.len() == MOST_LINES || held_bytes + line.raw.bytes().len() > MOST_BYTES
     }
 
-    /// Lends the node of its parent to a line that is held, for the lines that name it as their
-    /// parent before it has entries: they are attached to the end of that node. If the parent is
-    /// unknown, it is the last node of the response. The line gets its own nodes when it is
-    /// released.
+    /// Records the node of its parent as the node of a held line. Later lines that name the held
+    /// line as their parent are attached there, because the line has no entries yet. If the parent
+    /// is unknown, the node is the last one of the response.
+    ///
+    /// When the line is released, its own nodes replace the record.
     fn lend_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
         let Some(uuid) = &line.uuid else {
             return;
@@ -180,8 +182,9 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Returns the response that a line continues, if the line must not follow what is there of it:
-    /// a call has no result yet, or another line of the response is held already.
+    /// Returns the response that a line continues, if the line has to wait: a call of the response
+    /// has no result yet, or another line of the response is held already. `None` if it need not
+    /// wait.
     fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         if !line.is_of_kind("assistant") {
             return None;
@@ -221,12 +224,13 @@ impl ClaudeReader<'_> {
     }
 
     /// Releases the lines that need not wait any longer:
-    /// - results whose call is there;
-    /// - the meta lines of a response without open calls;
-    /// - of such a response, if a result is held, the parts up to the call of that result.
     ///
-    /// Other parts are held until something ends the response, because meta lines for a result come
-    /// after that result.
+    /// - a result whose call is not held;
+    /// - a meta line, if its response has no open call;
+    /// - the next part of a response, if the response has no open call and a result of it is held.
+    ///
+    /// Without a held result, a part waits until something ends the response: meta lines for an
+    /// earlier result may still come.
     pub(super) fn release_ready_lines(&mut self) -> io::Result<()> {
         while let Some(ready) = self.find_ready_line() {
             self.release_line(ready)?;
@@ -234,8 +238,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Finds a line that can be released: a result or a meta line before a part, so that a part
-    /// does not come between a call and its result.
+    /// Returns the index of a held line that can be released; `None` if all have to wait. Results
+    /// and meta lines come before parts, so that no part is between a call and its result.
     fn find_ready_line(&self) -> Option<usize> {
         for (index, line) in self.held_lines.iter().enumerate() {
             let is_ready = match &line.reason {
@@ -261,15 +265,17 @@ impl ClaudeReader<'_> {
             .any(|line| line.response == response && line.is_result())
     }
 
-    /// Whether a line is not a result, and each call of its response has a result or is held
-    /// itself.
+    /// Whether no open call precedes a held line: it is not a result, and each call of its response
+    /// has a result or is held itself.
     fn is_unblocked(&self, line: &HeldLine) -> bool {
         !line.is_result() && self.responses[line.response.0].open_call_count == 0
     }
 
-    /// Releases the lines that must come before this one, because it ends their response. On a side
-    /// chain, that is the response to which it is attached: several side chains may be written at
-    /// the same time.
+    /// Releases the held lines of the response that this line ends, because they must come before
+    /// it.
+    ///
+    /// In the main conversation, a line ends every response. On a side chain, it ends only the
+    /// response to which it is attached: several side chains may be written at the same time.
     pub(super) fn release_lines_before(&mut self, line: &ClaudeLine) -> io::Result<()> {
         if self.held_lines.is_empty() || !line.ends_response() {
             return Ok(());
@@ -281,8 +287,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Finds a held line whose response ends: on the main conversation, any; on a side chain
-    /// (`is_sidechain`), one of `response`.
+    /// Returns the index of the first held line whose response ends. In the main conversation, this
+    /// is any line of it. On a side chain (`is_sidechain`), it is a line of `response`.
     fn find_ended_line(&self, is_sidechain: bool, response: Option<ResponseIx>) -> Option<usize> {
         self.held_lines.iter().position(|held| {
             if is_sidechain {
@@ -293,8 +299,8 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Releases parts of a response until a call is there, because its result is added now. Nothing
-    /// is released if the part with the call is not held any more.
+    /// Releases parts of a response until the one with this call is released, because the result of
+    /// the call is added now. Releases nothing if the call is not held.
     pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
         while self.is_call_held(call_id) {
             let response = self.calls[call_id].response;
@@ -324,9 +330,9 @@ impl ClaudeReader<'_> {
         self.add_line(&held_line.parse(self), &[])
     }
 
-    /// Adds what is held when an import ends: lines that no open call precedes as they are, and the
-    /// others as custom entries. The latter stay held, because the next import, which repeats this
-    /// one, may find their results. A line that an earlier import kept is not kept again.
+    /// Adds the held lines when an import ends. A line that no open call precedes is released. Any
+    /// other line is kept as a custom entry, and stays held: the next import repeats this one, and
+    /// may find the results. A line that an earlier import kept is not kept again.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
         while let Some(unblocked) = self
             .held_lines

@@ -1,7 +1,7 @@
 //! Messages that Claude Code sends in the name of the user.
 //!
-//! The source gives them the role `user`; here they become custom messages, so that they are not
-//! listed or undone as messages of the user. Only their prefix shows what they are.
+//! In the source, these messages have the role `user`, and only their prefix shows what they are.
+//! They become custom messages, so that they are not listed or undone as messages of the user.
 
 use super::blocks::convert_user_block;
 use crate::parts::type_and_text;
@@ -73,8 +73,8 @@ const PREFIXES: [(&str, InjectedKind); 12] = [
     (REMINDER_START, REMINDER),
 ];
 
-/// Finds out which kind of injected message this is from its content, a string or blocks. `None` if
-/// the user wrote any block of it. If its blocks are of several kinds, the first one decides.
+/// Returns the kind of an injected message by its content, a string or blocks. If the blocks are of
+/// several kinds, the first one decides. `None` if the user wrote the string or any block.
 pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     if let Some(text) = content.text() {
         return classify_text(&text);
@@ -95,7 +95,7 @@ pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     first_kind
 }
 
-/// Finds out the kind of a text by its prefix. `None` if the user wrote it, or a part of it:
+/// Returns the kind of a text by its prefix. `None` if the user wrote the text or its end:
 /// reminders may precede what the user wrote.
 fn classify_text(text: &Text) -> Option<InjectedKind> {
     let text = text.to_string_lossy();
@@ -104,7 +104,7 @@ fn classify_text(text: &Text) -> Option<InjectedKind> {
 
     let mut after_reminders = text;
     while let Some(from_reminder) = after_reminders.strip_prefix(REMINDER_START) {
-        // Without an end tag, it is no reminder: the user wrote about the tag.
+        // Without an end tag, the text is not a reminder: the user wrote about the tag.
         let (_, after_reminder) = from_reminder.split_once(REMINDER_END)?;
         after_reminders = after_reminder.trim_start();
     }

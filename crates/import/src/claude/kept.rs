@@ -14,8 +14,10 @@ use std::io;
 const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 impl ClaudeReader<'_> {
-    /// Keeps a line without a counterpart as a custom entry. If the line clears results of tools,
-    /// an edit of each result follows it. A line that announces a compaction has its own place.
+    /// Keeps a line without a counterpart as a custom entry at `attach_point`. If the line clears
+    /// tool results, a context edit of each result follows the entry.
+    ///
+    /// A line that announces a compaction is kept by [`ClaudeReader::keep_boundary`] instead.
     pub(super) fn keep_line(
         &mut self,
         line: &ClaudeLine,
@@ -55,7 +57,7 @@ impl ClaudeReader<'_> {
     }
 }
 
-/// Drafts the custom entry that keeps a line: `claude.TYPE`, or `claude.TYPE.SUBTYPE`.
+/// Drafts the custom entry that keeps a line. Its name is `claude.TYPE` or `claude.TYPE.SUBTYPE`.
 pub(super) fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
     let mut name = match line.kind.and_then(Raw::text) {
         Some(line_type) => line_type.to_string(),
@@ -76,9 +78,9 @@ struct ClearedResult<'a> {
     replacement: Text<'a>,
 }
 
-/// Lists the results that the model no longer sees as they were after a line. A micro-compaction
-/// lists only the ids of their calls. A line of the type `content-replacement` has for each call
-/// the text that replaces its result.
+/// Returns the tool results that a line clears, so that the model no longer sees them as they were.
+/// A micro-compaction lists only the ids of their calls. A line of the type `content-replacement`
+/// has a replacement for the result of each call.
 fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
     let mut cleared = Vec::new();
     let metadata = line.get("microcompactMetadata").unwrap_or(Raw::NULL);

@@ -19,10 +19,10 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) kind: Option<Raw<'a>>,
     pub(super) uuid: Option<Text<'a>>,
     pub(super) parent: Option<Text<'a>>,
-    /// Whether it names no parent at all, not even `null`, as files made by other programs do.
+    /// Whether it has no member `parentUuid`, not even `null`, as in files made by other programs.
     pub(super) lacks_parent: bool,
     pub(super) message: Option<Raw<'a>>,
-    /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
+    /// Whether it is on a side chain, the conversation of a sub-agent in the file of its session.
     pub(super) is_sidechain: bool,
     pub(super) time_ms: i64,
 }
@@ -42,10 +42,11 @@ impl ClaudeLine<'_> {
         }
     }
 
-    /// Drafts an entry with a message, which lacks only its time. What the message has no place for
-    /// is kept as the member `claude` of the entry: the members of the line except those with
-    /// `converted_keys`, and in it the members of the source's message, with `unconverted_blocks`
-    /// as its content.
+    /// Drafts an entry with a message. `message` lacks only its time.
+    ///
+    /// What has no place in the message is kept as the member `claude` of the entry. It has the
+    /// members of the line except those with `converted_keys`, and in it, `message` has the
+    /// unconverted members of the source's message, with `unconverted_blocks` as its content.
     pub(super) fn draft_message(
         &self,
         message: Object,
@@ -55,9 +56,9 @@ impl ClaudeLine<'_> {
         self.draft_response(message, converted_keys, unconverted_blocks, &[])
     }
 
-    /// Does the same as [`draft_message`](Self::draft_message) for a message that was written in
-    /// several lines. `parts` are the other lines, whose members are kept as `parts` of `claude`.
-    /// The entry has the time of the last line, because that is when the message was complete.
+    /// Drafts an entry as [`draft_message`](Self::draft_message) does, for a message that was
+    /// written in several lines. `parts` are the other lines; their members are kept as `parts` in
+    /// `claude`. The entry has the time of the last line, at which the message was complete.
     pub(super) fn draft_response(
         &self,
         message: Object,
@@ -89,9 +90,9 @@ impl ClaudeLine<'_> {
         }
     }
 
-    /// Drafts a message of the role `user`: what the user wrote, or a custom message if Claude Code
-    /// sends it in the name of the user. A line with `unconverted_blocks` is never a custom
-    /// message, which has no place for them.
+    /// Drafts the entry for a message of the role `user`. What Claude Code sent in the name of the
+    /// user becomes a custom message, unless it has `unconverted_blocks`, for which a custom
+    /// message has no place.
     pub(super) fn draft_user_message(
         &self,
         content: &[u8],
@@ -148,9 +149,12 @@ impl<'a> ClaudeLine<'a> {
         is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
     }
 
-    /// Whether nothing of the response before this line comes after it: it is another response, a
-    /// message of the user, an attachment, or a compaction. Results and meta lines do not end a
-    /// response. A further part of the same response must have been held before this is asked.
+    /// Whether the response before this line has no further lines after it. So it is if the line is
+    /// another response, a message of the user, an attachment, or a compaction. Results and meta
+    /// lines do not end a response.
+    ///
+    /// Any line of a response counts as another response, so the caller must have handled a line
+    /// that continues the same one.
     pub(super) fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;
@@ -166,8 +170,8 @@ impl<'a> ClaudeLine<'a> {
 }
 
 impl ClaudeReader<'_> {
-    /// Parses a line. A line without a time has the time of the line before it in the source,
-    /// `previous_time_ms`.
+    /// Parses a line. A line without a time gets `previous_time_ms`, the time of the line before it
+    /// in the source.
     pub(super) fn parse_line<'a>(
         &self,
         offset: u64,
@@ -195,15 +199,15 @@ impl ClaudeReader<'_> {
             parent: parent.filter(|id| !id.is_empty()),
             lacks_parent,
             message: message.filter(|message| message.is_object()),
-            // In the file of a sub-agent, every line is marked, and none is aside.
+            // In the file of a sub-agent, every line is marked, and they are the main conversation.
             is_sidechain: is_marked && !self.is_sub_agent_file,
             time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),
         }
     }
 }
 
-/// Returns the members of a message of Claude Code that have no place in a message of the agents,
-/// as an object. Its `content` is these blocks, if there are any.
+/// Returns, as a JSON object, the members of a message of Claude Code that have no place in a
+/// message of pi. If there are `unconverted_blocks`, they are its `content`.
 fn unconverted_message(source_message: Raw, unconverted_blocks: &[Raw]) -> Vec<u8> {
     let blocks: Vec<_> = unconverted_blocks
         .iter()

@@ -1,9 +1,9 @@
 //! The lines of a response, gathered so that they become one message.
 //!
-//! Claude Code writes each block of a response as a line, and starts a call when its line is there.
-//! Between the lines of a response there may be results of its calls, reports of hooks, and lines
-//! of side chains. So the first line waits until another line ends the response, or an import ends.
-//! The lines after it wait, too:
+//! Claude Code writes each block of a response as a line, and starts a call when its line is
+//! written. Between the lines of a response there may be results of its calls, reports of hooks,
+//! and lines of side chains. So the first line waits until another line ends the response, or an
+//! import ends. The lines after it wait, too:
 //!
 //! ```text
 //! source     thinking    call a    result a    call b    result b    reply
@@ -24,8 +24,8 @@ use pisess_json::write::Object;
 use std::collections::VecDeque;
 use std::io;
 
-/// The maximum number of lines that wait. A response has a few dozen blocks at most, and while it
-/// is written, its calls have few results.
+/// The maximum number of lines that wait. A response has a few dozen blocks at most, and few of its
+/// calls end while it is written.
 const MOST_LINES: usize = 100;
 
 /// The maximum number of bytes of the lines that wait.
@@ -51,10 +51,10 @@ pub(super) struct OpenResponse {
     lines: Vec<WaitingLine>,
     /// The total size of `lines`.
     byte_count: usize,
-    /// The `uuid`s of its lines, and of those below them that do not end it.
+    /// The `uuid`s of its lines, and of lines below them that do not end the response.
     uuids: HashSet<Box<[u8]>>,
-    /// Lines to go on with, in order: those that waited beside a response that has ended, and those
-    /// that came after.
+    /// The lines to read next, in order: lines that waited while a response was open, then lines
+    /// that came after it.
     unread: VecDeque<SourceLine>,
 }
 
@@ -63,14 +63,15 @@ struct WaitingLine {
     is_part: bool,
 }
 
-/// What a line is to the response that is open.
+/// How a line is related to the open response.
 enum Relation {
+    /// The line is a part of the response.
     Part,
-    /// Nothing of the response comes after it.
+    /// The line ends the response: nothing of the response comes after it.
     End,
-    /// It is attached to the response, and does not end it.
+    /// The line is attached to the response, and does not end it.
     Below,
-    /// It is elsewhere, such as on a side chain, or says nothing new.
+    /// The line is elsewhere, such as on a side chain, or repeats an earlier line.
     Elsewhere,
 }
 
@@ -117,7 +118,7 @@ impl OpenResponse {
         self.lines.len() >= MOST_LINES || self.byte_count >= MOST_BYTES
     }
 
-    /// Whether the line with this `uuid` is of the response or below it.
+    /// Whether the line with this `uuid` is a part of the response or below one.
     fn contains(&self, uuid: &Option<Text>) -> bool {
         match uuid {
             Some(uuid) => self.uuids.contains(uuid.as_bytes()),
@@ -125,8 +126,8 @@ impl OpenResponse {
         }
     }
 
-    /// Adds a line to those that wait. Its `uuid` is given if lines below it are below the
-    /// response.
+    /// Adds a line to those that wait. `uuid` is the `uuid` of the line, or `None` if lines below
+    /// it are not below the response.
     fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
         self.uuids.extend(uuid);
         self.byte_count += line.byte_count();
@@ -135,7 +136,7 @@ impl OpenResponse {
 }
 
 impl ClaudeReader<'_> {
-    /// Whether a line is the first of a response whose other lines are to be gathered.
+    /// Whether a line is the first line of a response whose lines become one message.
     pub(super) fn begins_response(&self, line: &ClaudeLine) -> bool {
         line.offset >= self.merged_from
             && line.response_id().is_some()
@@ -144,14 +145,14 @@ impl ClaudeReader<'_> {
             && self.find_continued_response(line).is_none()
     }
 
-    /// Reads a line once those before it have been read.
+    /// Reads a line after the lines that wait: now, or if a response is open, when it has ended.
     pub(super) fn read_later(&mut self, line: SourceLine) -> io::Result<()> {
         self.open_response.unread.push_back(line);
         self.read_waiting_lines()
     }
 
-    /// Ends the open response, and those that begin in the lines after it, because no more lines
-    /// are known.
+    /// Ends the open response, and any response that begins in the waiting lines, because no more
+    /// lines are known.
     pub(super) fn end_open_responses(&mut self) -> io::Result<()> {
         while self.open_response.is_open() {
             self.end_response()?;
@@ -160,7 +161,7 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Reads the lines to go on with, until all are read or wait for the end of a response.
+    /// Reads the lines in `unread`, until each is read or waits for the end of a response.
     fn read_waiting_lines(&mut self) -> io::Result<()> {
         while let Some(next) = self.open_response.unread.pop_front() {
             if self.open_response.is_open() {
@@ -192,8 +193,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds a line to those of the open response, or ends the response: before the line if that
-    /// does not belong to it, and after the line if a limit is reached then.
+    /// Adds a line to the open response, and ends the response if a limit is reached then. If the
+    /// line is what ends the response, the response ends before the line, which is read next.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
         let relation = self.find_relation(&line);
         let uuid = match relation {
@@ -212,7 +213,7 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Determines what a line is to the open response.
+    /// Returns how a line is related to the open response.
     fn find_relation(&self, line: &SourceLine) -> Relation {
         let Some(line) = line.parse(self) else {
             return Relation::Elsewhere;
@@ -235,8 +236,8 @@ impl ClaudeReader<'_> {
             return Relation::Part;
         }
 
-        // Several side chains may be written at the same time, so a line of one that is not below
-        // the response may be of another.
+        // Several side chains may be written at the same time. So a line of a side chain that is
+        // not below the response may be of another chain, and does not end the response.
         let can_end = is_below || !line.is_sidechain;
         if can_end && !is_of_response && line.ends_response() {
             return Relation::End;
@@ -248,8 +249,8 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Reads the first line of the open response together with its other lines. The lines between
-    /// them are to be read next.
+    /// Ends the open response: reads its first line together with its other lines. The lines
+    /// between these are read next.
     fn end_response(&mut self) -> io::Result<()> {
         let OpenResponse { lines, unread, .. } = std::mem::take(&mut self.open_response);
         let mut parts = Vec::new();
@@ -296,9 +297,9 @@ impl<'a> ClaudeLine<'a> {
     }
 }
 
-/// Returns the members of a line of a response that differ from those of its `first` line, as an
-/// object. In it, `message` has the members of the message that differ; `content` of that message
-/// is the blocks without a counterpart.
+/// Returns, as a JSON object, the members of `part`, a line of a response, that differ from those
+/// of the `first` line. Its `message` has the members of the message that differ, and as `content`
+/// the blocks without a counterpart.
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     let members = differing_members(part.raw, first.raw, "message");
     let Some(message) = part.message else {
@@ -316,8 +317,8 @@ pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     members.json("message", &message_members).finish()
 }
 
-/// Copies the members of an object that another one does not have, except the one with `left_out`
-/// as its key.
+/// Copies the members of `object` that `other` does not have with the same value, except the member
+/// with the key `left_out`.
 fn differing_members(object: Raw, other: Raw, left_out: &str) -> Object {
     let other_members: Vec<_> = other.members().collect();
     let mut differing = Object::new();

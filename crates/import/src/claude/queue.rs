@@ -7,8 +7,9 @@
 //! remove     the turn takes the text up
 //! ```
 //!
-//! Older versions record no more than the last of these. Newer ones also write an attachment with
-//! the text, before or after it, and then only the first of both becomes a message.
+//! When the turn takes a text up, older versions write only the line `remove`. Newer ones also
+//! write an attachment with the text, before or after that line. Only the first of the two becomes
+//! a message.
 
 use crate::parts::non_empty_text;
 use pisess_json::Raw;
@@ -17,16 +18,19 @@ use pisess_json::text::Text;
 /// What waits, and what became a message.
 #[derive(Default)]
 pub struct PromptQueue {
-    /// The texts in their order; `None` for one that its line does not have.
+    /// The texts that wait, in order; `None` if the line `enqueue` lacks the text.
     waiting: Vec<Option<Text<'static>>>,
-    /// The texts that a line `remove` made messages, and whose attachments may follow.
+    /// The texts that became messages by a line `remove`. Their attachments may follow, and must
+    /// not become second messages.
     delivered: Vec<Text<'static>>,
 }
 
 impl PromptQueue {
     /// Reads a line of the queue. Returns the text that becomes a message now, because the turn
-    /// takes it up and no attachment had it before. While a call waits for its result
-    /// (`may_deliver` is `false`), no text is returned: providers refuse a message between the two.
+    /// takes it up and no attachment had it before.
+    ///
+    /// While a call waits for its result, `may_deliver` is `false`, and no text is returned:
+    /// providers refuse a message between a call and its result.
     pub fn read_operation(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
         let operation = line.get("operation")?;
         if operation.is("remove") {
@@ -46,8 +50,8 @@ impl PromptQueue {
         None
     }
 
-    /// Takes the text of a line `remove` from the queue: the one that the line names, or else the
-    /// first. Returns it if it becomes a message.
+    /// Takes the text of a line `remove` from the queue: the text in the line, or else the first
+    /// one that waits. Returns the text if it becomes a message.
     fn read_removal(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
         let text = match non_empty_text(line, "content") {
             Some(named) => named.into_owned(),
@@ -55,7 +59,8 @@ impl PromptQueue {
         };
         let was_waiting = self.take_waiting(&text);
 
-        // Only newer versions write a reason. Any other one means that the user took the text back.
+        // Only newer versions write a reason. Any other reason means that the user took the text
+        // back.
         let is_taken_up = match non_empty_text(line, "reason") {
             Some(reason) => reason == *"absorbed_mid_turn",
             None => true,
@@ -67,8 +72,8 @@ impl PromptQueue {
         Some(text)
     }
 
-    /// Takes the text of an attachment from the queue. Returns whether a line `remove` has made it
-    /// a message before, so that the attachment must not become a second one.
+    /// Takes the text of an attachment from the queue. Returns whether the text has become a
+    /// message by a line `remove` already: then the attachment must not become a second one.
     pub fn take_attached(&mut self, text: &Text) -> bool {
         self.take_waiting(text);
         let position = self.delivered.iter().position(|other| other == text);

@@ -60,11 +60,12 @@ impl TokenCounts {
 pub(super) struct ResponseIx(pub(super) usize);
 
 pub(super) struct ResponseState {
-    /// The last entry with a part of it.
+    /// The last entry with a part of the response.
     pub(super) last_node: NodeIx,
-    /// The tokens that its entries have together.
+    /// The sum of the tokens in its entries.
     counted_tokens: TokenCounts,
-    /// The number of its calls without a result, apart from those that are held.
+    /// The number of its calls that are in the session and have no result. Calls in held lines do
+    /// not count.
     pub(super) open_call_count: usize,
 }
 
@@ -92,9 +93,11 @@ impl ToolCallState {
 }
 
 impl ClaudeReader<'_> {
-    /// Adds a response, or a part of it that comes too late to be merged. Claude Code writes a
-    /// response block by block; `parts` are the lines after the first. Returns `None`, and adds
-    /// nothing, if it has neither a block with a counterpart nor an error.
+    /// Adds a response, or a part of one that comes too late to be merged with the rest. `line` is
+    /// the first line, and `parts` are the other lines: Claude Code writes a line for each block.
+    ///
+    /// Returns `None`, and adds nothing, if there is neither a block with a counterpart nor an
+    /// error.
     pub(super) fn add_response(
         &mut self,
         line: &ClaudeLine,
@@ -156,9 +159,10 @@ impl ClaudeReader<'_> {
         }))
     }
 
-    /// Adds a change of the model before a response, if another model wrote it than the responses
-    /// before. Side chains may have their own model, and messages that Claude Code makes itself
-    /// have none.
+    /// Adds a change of the model before a response, if another model wrote the response before it.
+    ///
+    /// A side chain may have a model of its own, and messages that Claude Code makes itself have
+    /// none: neither changes the model.
     fn add_model_change(
         &mut self,
         line: &ClaudeLine,
@@ -179,8 +183,8 @@ impl ClaudeReader<'_> {
         Ok(Some(node))
     }
 
-    /// Finds the response that a line continues: the one with the same `message.id`, if the line is
-    /// attached to a line of it.
+    /// Returns the response that a line continues: the one with the same `message.id`, if the line
+    /// is attached to that response. `None` if the line begins a response, or belongs to none.
     pub(super) fn find_continued_response(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         let id = non_empty_text(line.message?, "id")?;
         let response = *self.response_ids.get(id.as_bytes())?;
@@ -191,8 +195,8 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Adds an entry of a response: to the end of its entries if the response is continued, else
-    /// below `parent`.
+    /// Adds an entry of a response below `parent`. If the response is `continued`, later lines
+    /// below `parent` then follow this entry.
     fn add_response_part(
         &mut self,
         continued: Option<ResponseIx>,
@@ -243,8 +247,8 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Updates the state of the response that is continued, or stores that of a new response.
-    /// Returns its index.
+    /// Updates the state of the `continued` response, or stores the state of a new one. Returns the
+    /// index of the response.
     fn remember_response(
         &mut self,
         continued: Option<ResponseIx>,
@@ -265,11 +269,11 @@ impl ClaudeReader<'_> {
         ResponseIx(self.responses.len() - 1)
     }
 
-    /// Returns the tokens that these messages, which are parts of one response, add to its usage.
-    /// `continued` is the response if entries of it exist already.
+    /// Returns the tokens that these messages add to the usage of their response. `messages` are
+    /// the parts of one response. `continued` is the response, if it has entries already.
     ///
-    /// Each message repeats the usage of the whole response so far. Hence the largest numbers
-    /// count, and of them only what the existing entries do not have.
+    /// Each message repeats the usage of the whole response so far. So the largest numbers count,
+    /// less what the existing entries have.
     fn count_new_tokens(&self, continued: Option<ResponseIx>, messages: &[Raw]) -> ResponseTokens {
         let already_counted = match continued {
             Some(response) => self.responses[response.0].counted_tokens,
@@ -305,7 +309,7 @@ struct ResponseBlocks<'a> {
 }
 
 impl<'a> ResponseBlocks<'a> {
-    /// Converts the content of the first line, and that of the other lines.
+    /// Converts the blocks of the first line, which are `content`, and of the other lines, `parts`.
     fn convert(content: Raw<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
         let mut converted = Vec::new();
         let mut unconverted = Vec::new();
@@ -324,9 +328,9 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, in pi's words. `line` is its first line, and `messages` are
-    /// those of all its lines. The last message with a reason has it, because the lines before are
-    /// written while the response goes on.
+    /// Returns why the response ended, as pi names it. `line` is its first line, and `messages` are
+    /// the messages of all its lines. The last reason counts, because earlier lines are written
+    /// while the response goes on.
     fn find_stop_reason(&self, line: &ClaudeLine, messages: &[Raw]) -> &'static str {
         let reason = messages
             .iter()
@@ -363,8 +367,8 @@ fn with_optional_members(converted: Object, line: &ClaudeLine, message: Raw) -> 
     converted
 }
 
-/// Returns the content of a message as an array of blocks. Claude Code writes blocks; programs that
-/// write its files also write a string.
+/// Returns the content of a message as a JSON array of blocks. Claude Code writes blocks. Other
+/// programs that write such files also write a string, which becomes a text block.
 fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     match content.text() {
@@ -373,10 +377,10 @@ fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
     }
 }
 
-/// The tokens of a response, once a line of it is read.
+/// The tokens of a response after an entry was added.
 struct ResponseTokens {
-    /// Those that its entries have together.
+    /// The sum of the tokens in its entries, the new one included.
     counted_tokens: TokenCounts,
-    /// The `usage` object of the entry.
+    /// The `usage` object of the new entry, as JSON.
     usage: Vec<u8>,
 }

@@ -15,7 +15,8 @@ use pisess_json::write::{Object, array};
 use std::io;
 
 impl ClaudeReader<'_> {
-    /// Adds what the user, a tool or Claude Code itself sends to the model.
+    /// Adds a line of the type `user`: what the user, a tool or Claude Code itself sent to the
+    /// model. Returns `None`, and adds nothing, if nothing of it has a counterpart.
     pub(super) fn add_user_line(
         &mut self,
         line: &ClaudeLine,
@@ -47,8 +48,8 @@ impl ClaudeReader<'_> {
         Ok(Some(node.into()))
     }
 
-    /// Adds a list of blocks: a message for each result of a tool, and one for the texts and images
-    /// before, between and after them.
+    /// Adds a list of blocks. Each tool result becomes a message. The texts and images before,
+    /// between and after the results become one message for each such place.
     fn add_user_blocks(
         &mut self,
         line: &ClaudeLine,
@@ -64,7 +65,8 @@ impl ClaudeReader<'_> {
             }
         }
 
-        // The details of a line belong to its result. If it has several, they cannot be assigned.
+        // The details of a line belong to its result. If it has several results, it is not known to
+        // which one they belong.
         let details = if result_count == 1 {
             line.raw.get("toolUseResult")
         } else {
@@ -96,8 +98,8 @@ impl ClaudeReader<'_> {
         let (Some(first), Some(last)) = (user_blocks.first, user_blocks.last) else {
             return Ok(None);
         };
-        // What follows a result still belongs to the response with the call. What follows words of
-        // the user does not.
+        // Lines below a result still belong to the response with the call. Lines below words of the
+        // user do not.
         let response = if user_blocks.has_result {
             attach_point.response
         } else {
@@ -128,8 +130,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the result of a call, and records that the call has one. Calls that are held are
-    /// released first, so that the result follows its call.
+    /// Adds the result of a call, and records that the call has a result. If the call is held, it
+    /// is released first, so that the result follows it.
     fn add_result(
         &mut self,
         user_blocks: &mut UserBlocks,
@@ -195,7 +197,8 @@ impl ClaudeReader<'_> {
         Ok(Some(node.into()))
     }
 
-    /// Adds what the user typed while Claude Code worked, or a file that the user mentioned.
+    /// Adds an attachment that the model sees (see [`attachments`](super::attachments)). Returns
+    /// `None`, and adds nothing, if there is none, or if a line of the queue has added its text.
     pub(super) fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
         let Some(attachment) = read_attachment(line.raw) else {
             return Ok(None);
@@ -219,7 +222,7 @@ impl ClaudeReader<'_> {
     }
 
     /// Adds what the user typed while Claude Code worked, if this line of the queue shows that the
-    /// turn takes it up.
+    /// current turn takes the text up.
     pub(super) fn add_queued_prompt(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
         let has_open_call = self
             .responses
@@ -235,12 +238,13 @@ impl ClaudeReader<'_> {
     }
 }
 
-/// A line with a list of blocks whose messages are being added.
+/// The state of [`ClaudeReader::add_user_blocks`]: a line whose messages are being added.
 struct UserBlocks<'a> {
     line: &'a ClaudeLine<'a>,
     /// The blocks without a counterpart.
     unconverted: Vec<Raw<'a>>,
-    /// The result of its only call, as Claude Code stores it.
+    /// What Claude Code stored beside the only result of the line; `None` if it has several
+    /// results.
     details: Option<Raw<'a>>,
     /// The response to which the line is attached.
     response: Option<ResponseIx>,
@@ -252,8 +256,8 @@ struct UserBlocks<'a> {
 }
 
 impl<'a> UserBlocks<'a> {
-    /// The blocks without a counterpart that the next message of the line keeps: all of them if it
-    /// is the first message, and else none.
+    /// Returns the blocks without a counterpart that the next message keeps. The first message of
+    /// the line keeps all of them, and later ones keep none.
     fn unconverted_for_next(&self) -> &[Raw<'a>] {
         match self.first {
             None => &self.unconverted,

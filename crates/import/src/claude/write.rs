@@ -10,8 +10,8 @@
 //! other          pisess, outside of the tree
 //! ```
 //!
-//! Claude Code continues a session at the line that `last-prompt` names, and takes the lines that a
-//! compaction preserves from a list in its boundary.
+//! Claude Code continues a session at the line that `last-prompt` names. Which lines a compaction
+//! preserves is in a list in its boundary.
 
 use crate::calls::CommonCall;
 use crate::claude::blocks::line_content;
@@ -42,7 +42,8 @@ const BOUNDARY_TEXT: &str = "Conversation compacted";
 /// The text of a failed result without text, which the API refuses.
 const EMPTY_FAILURE: &str = "(no output)";
 
-/// The maximum length of the name of a project's directory, without the hash of a longer one.
+/// The maximum length of the name of a project's directory. A longer name is cut, and a hash is
+/// added.
 const MAX_PROJECT_LEN: usize = 200;
 
 /// How sessions of pi are written for Claude Code.
@@ -65,9 +66,9 @@ impl NativeFormat for ClaudeNative {
     }
 }
 
-/// Returns the name of the directory for the sessions of a project: its path with `-` for each
-/// UTF-16 unit that is not an ASCII letter or digit. The name of a long path ends with a hash of
-/// it.
+/// Returns the name of the directory for the sessions of a project: its path, with `-` for each
+/// UTF-16 unit that is not an ASCII letter or digit, as in `-home-ann-work`. The name of a long
+/// path ends with a hash of the path.
 fn project_name(cwd: &str) -> String {
     let mut name = String::new();
     let mut hash: i32 = 0;
@@ -83,7 +84,7 @@ fn project_name(cwd: &str) -> String {
     format!("{name}-{}", to_base_36(hash.unsigned_abs()))
 }
 
-/// Returns a number as `toString(36)` of JavaScript writes it.
+/// Returns a number in base 36, as `toString(36)` of JavaScript does: 35 is `z`.
 fn to_base_36(mut number: u32) -> String {
     let mut digits = Vec::new();
     loop {
@@ -135,13 +136,14 @@ impl<'a> ClaudeWriter<'a> {
         self.out.write_all(b"\n")
     }
 
-    /// Takes the number of a new line of the tree.
+    /// Numbers a new line of the tree, and returns its number.
     fn new_line(&mut self) -> LineIx {
         self.line_count += 1;
         LineIx(self.line_count - 1)
     }
 
-    /// Returns the id of a line: only the session and the number of the line determine it.
+    /// Returns the id of a line. It depends only on the session and the number of the line, so the
+    /// same session is always written with the same ids.
     fn uuid(&self, line: LineIx) -> String {
         Uuid::new_v5(&self.namespace, &line.0.to_be_bytes()).to_string()
     }
@@ -163,7 +165,8 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line with a message, and the entry of `place` beside it.
+    /// Writes a line with a message, and beside the message the entry of `place`, for a later
+    /// import.
     fn write_message(
         &mut self,
         place: &Place,
@@ -192,8 +195,8 @@ impl<'a> ClaudeWriter<'a> {
         Ok(ix)
     }
 
-    /// Writes a compaction: its boundary, with the lines that it keeps, and its summary. What is
-    /// after it follows the summary; Claude Code itself puts the lines that are kept between them.
+    /// Writes a compaction: its boundary, with the list of the kept lines, and its summary. The
+    /// next line follows the summary. Claude Code itself inserts the kept lines between the two.
     fn write_compaction(
         &mut self,
         place: &Place,
@@ -327,7 +330,7 @@ impl NativeWriter for ClaudeWriter<'_> {
         Ok(ix)
     }
 
-    /// Writes which line the session continues at, also if a newer one is on another branch.
+    /// Writes at which line the session continues: a newer line may be on another branch.
     fn finish(mut self: Box<Self>, leaf: Option<LineIx>) -> io::Result<()> {
         let Some(leaf) = leaf else {
             return Ok(());
@@ -375,7 +378,8 @@ fn user_block(block: Raw) -> Option<Vec<u8>> {
     Some(image.finish())
 }
 
-/// Returns the content of a result. The API takes only text in one that is an error.
+/// Returns the content of a result. In a result that is an error, the API accepts only text, so
+/// images are left out.
 fn result_content(content: Raw, is_error: bool) -> Vec<u8> {
     if content.is_string() {
         return content.bytes().to_vec();
@@ -406,8 +410,8 @@ fn result_block(id: &Text, content: &[u8], is_error: bool) -> Vec<u8> {
     }
 }
 
-/// Returns a response as the API sent it. A made-up id keeps its line apart from all others: Claude
-/// Code takes lines with one id for parts of one response.
+/// Returns a response in the form in which the API sends it. `id` must be unique: Claude Code
+/// treats lines with the same id as parts of one response.
 fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
     let stop_reason = match message.get_text("stopReason") {
         Some(reason) if reason == *"toolUse" => "tool_use",
@@ -464,14 +468,14 @@ fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Whether the signatures of thinking stay valid: Anthropic made them, with the API that Claude
-/// Code uses.
+/// Whether the signatures of thinking are valid in Claude Code: Anthropic made them, with the API
+/// that Claude Code uses.
 fn has_valid_signatures(message: Raw) -> bool {
     let is = |key, name| message.get(key).is_some_and(|value: Raw| value.is(name));
     is("api", "anthropic-messages") && is("provider", "anthropic")
 }
 
-/// Returns thinking with its signature; `None` if it has none, or for any other block.
+/// Returns thinking with its signature. `None` if it has no signature, or for any other block.
 fn thinking_block(block: Raw) -> Option<Vec<u8>> {
     if !is_block(block, "thinking") {
         return None;
@@ -485,8 +489,9 @@ fn thinking_block(block: Raw) -> Option<Vec<u8>> {
     Some(signed_thinking_block(&text, &signature, is_redacted))
 }
 
-/// Returns a call. One of a tool that Claude Code has under another name is a call of that tool.
-/// Any other keeps its name: Claude Code sends it as it is.
+/// Returns a call in the form of Claude Code. If Claude Code has the tool under another name, the
+/// call gets that name and its arguments. Any other call stays as it is: Claude Code sends it
+/// unchanged.
 fn call_block(block: Raw, call: &OpenCall) -> Vec<u8> {
     let name = block.get_text("name").unwrap_or_default();
     let arguments = block
@@ -503,7 +508,7 @@ fn call_block(block: Raw, call: &OpenCall) -> Vec<u8> {
     }
 }
 
-/// The first text of a content.
+/// Returns the first text of a content that is not blank; `None` if it has none.
 fn first_text(content: Raw) -> Option<Text<'static>> {
     if let Some(text) = content.text() {
         return Some(text.into_owned());

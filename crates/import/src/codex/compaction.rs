@@ -15,8 +15,8 @@ use std::io;
 const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
 
 impl CodexReader<'_> {
-    /// Adds a compaction, and after it the messages that replace the conversation: those in the
-    /// line, or else those that [`History::compact`] rebuilds. A line with neither a summary nor
+    /// Adds a compaction, and after it the messages that replace the conversation. These are in the
+    /// line; in older files, [`History::compact`] rebuilds them. A line with neither a summary nor
     /// messages is not converted.
     pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply()?;

@@ -8,16 +8,17 @@ use pisess_json::text::{Text, join_with};
 use pisess_json::write::array;
 use std::hash::BuildHasher;
 
-/// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It
-/// is a hash of what was said and by whom: `speaker` is `user` or `assistant`. For a call or its
-/// result, `speaker` is `call`, and `text` the id of the call.
+/// Returns a hash of what an item or an event says: if one repeats the other, both have the same.
+///
+/// `speaker` is `user` or `assistant`. For a call or its result, `speaker` is `call`, and `text` is
+/// the id of the call.
 pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
     FixedState::default().hash_one((speaker, text.as_bytes()))
 }
 
-/// The fingerprints of an item: one of a message, a call or the result of a call, and one for each
-/// thought of a reasoning item. Events repeat each thought on its own. An item of another type, or
-/// without text or id, has none.
+/// Returns the fingerprints of an item. A message, a call or the result of a call has one. A
+/// reasoning item has one for each of its texts, because events repeat each text on its own. An
+/// item of another type, or without text or id, has none.
 pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     let [role, content, call_id, id] = find_members(item, ["role", "content", "call_id", "id"]);
     let Some(item_type) = find_item_type(item) else {
@@ -54,8 +55,8 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     }
 }
 
-/// Returns the type of an item. Files made by other programs have items without one, whose members
-/// show what they are.
+/// Returns the type of an item. Items in files of other programs may lack the member `type`; their
+/// other members then show the type. `None` if they do not.
 pub fn find_item_type(item: Raw) -> Option<Text> {
     if let Some(item_type) = non_empty_text(item, "type") {
         return Some(item_type);
@@ -82,7 +83,7 @@ pub fn join_texts(content: Raw) -> Text<'static> {
     join_with(content.items().filter_map(block_text), "")
 }
 
-/// The text of a block of content; `None` if it is of another type.
+/// Returns the text of a block of content; `None` if the block is not a text.
 fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     let (block_type, text) = type_and_text(block);
     let block_type = block_type?;
@@ -93,7 +94,7 @@ fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// The texts of a reasoning item: its summary, then its content.
+/// Returns the texts of a reasoning item: first those of its summary, then those of its content.
 pub fn list_reasoning_texts(item: Raw) -> Vec<Text<'static>> {
     let mut texts = Vec::new();
     for key in ["summary", "content"] {
@@ -125,8 +126,8 @@ pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Converts the content of an item that becomes one message: the parts of a message, or the output
-/// of a call. `None` for any other item.
+/// Converts the content of an item: the parts of a message, or the output of a call. `None` for any
+/// other item.
 pub fn item_content(item: Raw) -> Option<Vec<u8>> {
     let [item_type, content, output] = find_members(item, ["type", "content", "output"]);
     if item_type?.is("message") {

@@ -52,9 +52,11 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Returns the text of an event unless an item repeats it, and records that the event becomes a
-    /// message, for items of later imports. `key` is the key of the text, and `speaker` that of
-    /// [`fingerprint`].
+    /// Returns the text of an event, and records that the event becomes a message: an item of a
+    /// later import may repeat it. `None` if an item of this source repeats the event, or it has no
+    /// text.
+    ///
+    /// `key` is the key of the text. `speaker` is passed to [`fingerprint`].
     fn record_new_text<'a>(
         &mut self,
         line: &CodexLine<'a>,
@@ -70,8 +72,10 @@ impl CodexReader<'_> {
         Some(text)
     }
 
-    /// Whether an item repeats an event with this fingerprint, so that the event need not become a
-    /// message. Only those items count that the import which added the event had read, because an
+    /// Whether an item repeats an event with this fingerprint, so that the event does not become a
+    /// message.
+    ///
+    /// If an earlier import added the event, only items before the end of that import count: an
     /// import repeats what earlier imports decided.
     pub(super) fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
         let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
@@ -86,7 +90,8 @@ impl CodexReader<'_> {
         true
     }
 
-    /// Adds the name of the session, unless it is blank.
+    /// Adds the name of the session, unless it is blank, or the line is from the session that this
+    /// one continues.
     fn add_session_name(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let Some(name) = non_empty_text(line.payload, "thread_name") else {
             return Ok(Conversion::Unconverted);

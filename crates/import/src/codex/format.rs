@@ -49,8 +49,8 @@ impl SourceFormat for CodexFormat {
         is_string(record_type) || is_old_header
     }
 
-    /// The line of the type `session_meta` names it. Old files begin with the payload of that line
-    /// alone.
+    /// The line of the type `session_meta` names the session. The first line of an old file is only
+    /// the payload of such a line.
     fn session_id(&self, line: Raw) -> Option<String> {
         let line_type = line.get("type");
         if line_type.is_some_and(|line_type| !line_type.is("session_meta")) {
@@ -61,7 +61,7 @@ impl SourceFormat for CodexFormat {
         Some(owner.unwrap_or(id).into_string_lossy())
     }
 
-    /// The line with the id of the session shows it.
+    /// The line with the id of the session shows the author.
     fn author(&self, line: Raw) -> SourceAuthor {
         if self.session_id(line).is_none() {
             return SourceAuthor::Unknown;
@@ -76,7 +76,8 @@ impl SourceFormat for CodexFormat {
         }
     }
 
-    /// It is a member of the payload; old files have it only in the text of a message.
+    /// The working directory is a member of the payload. Old files have it only in the text of a
+    /// message.
     fn cwd(&self, line: Raw) -> Option<Text<'static>> {
         let payload = line.get("payload").unwrap_or(line);
         if let Some(cwd) = non_empty_text(payload, "cwd") {
@@ -110,9 +111,11 @@ impl SourceFormat for CodexFormat {
     }
 }
 
-/// Returns the id of the session that started the sub-agent which wrote a source, if the line with
-/// the id of a session names it. The `session_id` of a sub-agent is that of the session at the top;
-/// older versions name only the thread that started it.
+/// Returns the id of the session to which a sub-agent belongs. `None` if the line is not a
+/// `session_meta`, or a sub-agent did not write it.
+///
+/// The `session_id` of a sub-agent is the id of the session at the top. Older versions name only
+/// the thread that started the sub-agent.
 fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
     if !line.get("type")?.is("session_meta") {
         return None;
@@ -127,8 +130,8 @@ fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
     top.or_else(|| non_empty_text(spawn, "parent_thread_id"))
 }
 
-/// Finds the working directory in the message by which Codex describes its environment to the
-/// model: old files have it only there.
+/// Returns the working directory from the message in which Codex describes its environment to the
+/// model. Old files have it nowhere else. `None` for any other message.
 fn find_cwd_in_context(message: Text) -> Option<Text<'static>> {
     let message = message.to_string_lossy();
     let context = message.trim_start().strip_prefix("<environment_context>")?;

@@ -1,8 +1,8 @@
 //! What Codex sends to the model after a compaction that does not record it.
 //!
-//! Until January 2026, a `compacted` line has the summary alone, and Codex rebuilds the rest from
-//! what it sent before (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent
-//! before the first turn, and the newest of what the user said.
+//! Until January 2026, a `compacted` line has only the summary. Codex rebuilds the rest from what
+//! it sent before (`build_compacted_history` in `codex-rs/core/src/compact.rs`): everything that
+//! precedes the first turn, and the newest texts of the user.
 
 use super::content::join_texts;
 use pisess_core::session::content::text_content;
@@ -11,11 +11,12 @@ use pisess_json::text::Text;
 
 /// The number of bytes that Codex counts as a token.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many bytes of what the user said a compaction keeps: Codex's limit of 20,000 tokens.
+/// The maximum number of bytes of the user's texts that a compaction keeps: 20,000 tokens in Codex.
 const KEPT_BYTES: usize = 20_000 * BYTES_PER_TOKEN;
 /// The prefix of a summary, since November 2025.
 const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
-/// The prefixes of texts that Codex sends in the name of the user: they begin no turn.
+/// The prefixes of texts that Codex sends in the name of the user. Such a text does not begin a
+/// turn.
 const INJECTED_PREFIXES: [&str; 8] = [
     "<environment_context>",
     "<user_instructions>",
@@ -27,8 +28,8 @@ const INJECTED_PREFIXES: [&str; 8] = [
     "# AGENTS.md instructions",
 ];
 
-/// Whether a message of the role `user` begins a turn: the user wrote it, and not Codex in the name
-/// of the user. Only the text of the first block is looked at, whatever the type of the block is.
+/// Whether a message of the role `user` begins a turn: whether the user wrote it, and not Codex in
+/// the name of the user. The text of the first block decides, whatever the type of the block is.
 pub fn begins_turn(content: Raw) -> bool {
     let first_text = match content.text() {
         Some(text) => Some(text),
@@ -49,7 +50,7 @@ pub fn begins_turn(content: Raw) -> bool {
     !is_injected
 }
 
-/// Whether the text begins with the prefix, which is ASCII, in capitals or small letters.
+/// Whether the text begins with `prefix`, regardless of the case of ASCII letters.
 fn has_prefix_in_any_case(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
@@ -60,10 +61,10 @@ fn has_prefix_in_any_case(text: &str, prefix: &str) -> bool {
 pub struct History {
     /// What was sent before the first turn, as content.
     before_turns: Vec<Vec<u8>>,
-    /// What the user said, on all branches.
+    /// What the user said, on all branches. The texts of one path are linked from newest to oldest.
     user_texts: Vec<UserText>,
-    /// The position in `user_texts` of what the user said last on the path. A rollback sets it to
-    /// an earlier position, which the next text then follows.
+    /// The position in `user_texts` of what the user said last on the current path. A rollback sets
+    /// it to an earlier position, and the next text then follows that one.
     pub last_user_text: Option<usize>,
 }
 
@@ -74,8 +75,8 @@ struct UserText {
 }
 
 impl History {
-    /// Adds what Codex sends by itself. It is kept only if no turn has begun (`is_before_turns`):
-    /// later context is not sent again after a compaction.
+    /// Adds context that Codex sends by itself. Only context before the first turn
+    /// (`is_before_turns`) is stored: later context is not sent again after a compaction.
     pub fn add_context(&mut self, content: &[u8], is_before_turns: bool) {
         if is_before_turns && self.last_user_text.is_none() {
             self.before_turns.push(content.to_vec());
@@ -117,8 +118,8 @@ impl History {
         contents
     }
 
-    /// Collects the texts of the user on the path, newest first, up to [`KEPT_BYTES`]. The oldest
-    /// of them loses its middle if it does not fit whole.
+    /// Returns the texts of the user on the path, newest first, up to [`KEPT_BYTES`] in total. If
+    /// the oldest of them does not fit whole, its middle is cut out.
     fn newest_user_texts(&self) -> Vec<Text<'static>> {
         let mut texts = Vec::new();
         let mut bytes_left = KEPT_BYTES;

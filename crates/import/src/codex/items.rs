@@ -1,4 +1,4 @@
-//! Items: what was sent to the model, or came from it.
+//! Items: what Codex sent to the model, and what the model answered.
 
 use super::content::{
     convert_content_blocks, find_item_type, item_fingerprints, list_reasoning_texts,
@@ -34,8 +34,8 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds a call of a tool or the result of one, by the type of the item. One without an id is
-    /// not converted, because nothing could connect the two.
+    /// Adds a call of a tool or the result of a call, by the type of the item. An item without an
+    /// id is not converted: nothing could connect a call with its result.
     fn add_tool_item(&mut self, line: &CodexLine, item_type: &str) -> io::Result<Conversion> {
         let item = line.payload;
         let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
@@ -74,9 +74,11 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Whether an item repeats events that became messages in an earlier import. If so, forgets
-    /// these events, because a later item with the same text is no repetition. Calls are not
-    /// forgotten: the item of the result has the id of the call, too.
+    /// Returns whether an item repeats events that became messages in an earlier import. If so,
+    /// forgets these events: a later item with the same text is not a repetition.
+    ///
+    /// The fingerprints of calls are not forgotten, because two items have the id of the call: the
+    /// call and its result.
     fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
         if fingerprints.is_empty() {
@@ -96,7 +98,7 @@ impl CodexReader<'_> {
         true
     }
 
-    /// Adds a message item, if any of its content has a counterpart.
+    /// Adds a message item. It is not converted if nothing of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
         if blocks.is_empty() {
@@ -116,7 +118,7 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a reasoning item, unless it is only encrypted.
+    /// Adds a reasoning item. It is not converted if it has only encrypted reasoning.
     fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let thoughts = list_reasoning_texts(line.payload);
         if thoughts.is_empty() {
@@ -128,8 +130,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a call of the tool that the item names, if it names one. `arguments_key` is the key of
-    /// the arguments, which differs between types of items.
+    /// Adds a call of the tool that the item names. `arguments_key` is the key of the arguments,
+    /// which differs between types of items.
     fn add_named_call(
         &mut self,
         line: &CodexLine,
@@ -148,8 +150,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is
-    /// the key of the arguments, which differs between types of items.
+    /// Adds a call by an item whose type implies the tool `name`. `arguments_key` is the key of the
+    /// arguments, which differs between types of items.
     fn add_typed_call(
         &mut self,
         line: &CodexLine,
@@ -180,7 +182,7 @@ impl CodexReader<'_> {
             return self.add_context(line, "context", content, converted_keys);
         }
 
-        // Before the message changes the leaf and the history, for a rollback.
+        // The state for a rollback, before the message changes the leaf and the history.
         self.turns_on_path.push(TurnStart {
             leaf_before: self.leaf,
             last_user_text: self.history.last_user_text,
@@ -191,8 +193,8 @@ impl CodexReader<'_> {
         self.add_entry(line.offset, "message", members)
     }
 
-    /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the
-    /// user does not see.
+    /// Adds what Codex itself sends to the model as the custom message `codex.KIND`. The user does
+    /// not see it.
     fn add_context(
         &mut self,
         line: &CodexLine,

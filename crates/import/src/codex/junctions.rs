@@ -8,7 +8,7 @@ use pisess_json::text::Text;
 use std::cmp::Reverse;
 use std::io;
 
-/// A place to which a later file of the source goes back.
+/// The state of the reader at an offset to which a later file of the source goes back.
 pub(super) struct Bookmark {
     offset: u64,
     leaf: Option<NodeIx>,
@@ -19,8 +19,8 @@ pub(super) struct Bookmark {
 }
 
 impl CodexReader<'_> {
-    /// Goes back to an earlier place if the line at `offset` is the first of a file that continues
-    /// there. Before that, remembers the places up to the line to which later files go back.
+    /// Goes back to an earlier state if the line at `offset` is the first line of a file that
+    /// continues there. Before that, stores the states up to `offset` to which later files go back.
     pub(super) fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
         self.add_bookmarks(offset)?;
         while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
@@ -35,7 +35,7 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Remembers the places up to `offset` to which later files go back.
+    /// Stores the current state for each place up to `offset` to which a later file goes back.
     fn add_bookmarks(&mut self, offset: u64) -> io::Result<()> {
         while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
             self.release_reply()?;
@@ -52,7 +52,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Restores what [`add_bookmarks`](Self::add_bookmarks) remembered of the place at `offset`.
+    /// Restores the state that [`add_bookmarks`](Self::add_bookmarks) stored for the place at
+    /// `offset`.
     fn go_back_to(&mut self, offset: u64) {
         let position = self
             .bookmarks

@@ -9,13 +9,13 @@ pub(super) struct CodexLine<'a> {
     pub(super) offset: u64,
     pub(super) raw: Raw<'a>,
     pub(super) kind: LineKind,
-    /// What the line says; the line itself, if it is an item of an old file.
+    /// The item, event or report in the line. In an old file, this is the line itself.
     pub(super) payload: Raw<'a>,
 }
 
 impl<'a> CodexLine<'a> {
-    /// Reads what a line is. With a type and a payload, the type decides. With a type alone, the
-    /// line is an item of an old file, and its own payload.
+    /// Reads what a line is. If it has a type and a payload, the type decides. If it has only a
+    /// type, it is an item of an old file, and the line itself is the payload.
     pub(super) fn new(offset: u64, raw: Raw<'a>) -> Self {
         let [line_type, payload] = find_members(raw, ["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
@@ -32,8 +32,8 @@ impl<'a> CodexLine<'a> {
         }
     }
 
-    /// The members of the line without a counterpart, as an object, including the members of the
-    /// payload other than those with `converted_keys`.
+    /// Returns the members of the line, without the members of its payload with `converted_keys`.
+    /// These are in the entry.
     pub(super) fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
         let payload = unconverted_members(self.payload, converted_keys);
         if self.raw == self.payload {
@@ -46,9 +46,9 @@ impl<'a> CodexLine<'a> {
 /// What a line is to this reader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// It was sent to the model, or came from it.
+    /// What was sent to the model, or came from it.
     Item,
-    /// The user saw it.
+    /// What the user saw.
     Event,
     /// The settings of a turn.
     Settings,

@@ -1,7 +1,7 @@
 //! The message of a response, which is held back until the response has ended.
 //!
-//! A response has a line for each of its blocks, and its tokens come after them. So its message is
-//! not written before it is clear that nothing of it follows.
+//! A response has a line for each of its blocks, and a line with its tokens comes after them. So
+//! its message is written only when it is clear that nothing more of the response follows.
 
 use super::line::CodexLine;
 use super::{CodexReader, PROVIDER};
@@ -18,8 +18,9 @@ use std::io;
 pub(super) struct HeldReply {
     /// The offset of its first line.
     offset: u64,
-    /// The times of its first line and of its last.
+    /// The time of its first line.
     started_ms: i64,
+    /// The time of its last line.
     ended_ms: i64,
     model: Text<'static>,
     /// The id that OpenAI gave the response, if it is known.
@@ -28,23 +29,23 @@ pub(super) struct HeldReply {
     blocks: Vec<Vec<u8>>,
     /// The members of its first line without a counterpart.
     unconverted: Object,
-    /// Those of its other lines.
+    /// The members of its other lines without a counterpart, as JSON.
     unconverted_parts: Vec<Vec<u8>>,
     /// The entries that came after its first line.
     pub(super) followers: Vec<EntryDraft>,
-    /// Its lines as custom entries, if calls before it have no result yet. They take its place if
-    /// the import ends before these results.
+    /// Its lines as custom entries, if calls of the reply before it have no result yet. If the
+    /// import ends before the results, these entries are added in place of the reply.
     kept_lines: Vec<EntryDraft>,
     /// The calls among its blocks whose result is not among `followers`.
     open_calls: HashSet<Box<[u8]>>,
-    /// Whether it has ended: what follows is another message.
+    /// Whether it has ended, so that a further line begins another message.
     has_ended: bool,
     /// The `usage` object of its request, once that was reported.
     usage: Option<Vec<u8>>,
 }
 
 impl HeldReply {
-    /// Begins a reply with the part that a line has.
+    /// Begins a reply with the part from its first line.
     fn new(part: ReplyPart, time_ms: i64, model: Text<'static>) -> HeldReply {
         HeldReply {
             offset: part.offset,
@@ -63,7 +64,7 @@ impl HeldReply {
         }
     }
 
-    /// Adds the part that a later line has.
+    /// Adds the part from a later line.
     fn push_part(&mut self, part: ReplyPart, time_ms: i64) {
         self.ended_ms = time_ms;
         self.open_calls.extend(list_call_ids(&part.blocks));
@@ -72,8 +73,8 @@ impl HeldReply {
         self.kept_lines.extend(part.kept_line);
     }
 
-    /// Drafts the entry of the reply. Without a usage of its request, the reply gets one of 0
-    /// tokens, because pi reads the usage of each reply.
+    /// Drafts the entry of the reply. If the usage of its request was not reported, the reply gets
+    /// a usage of 0 tokens, because pi reads the usage of each reply.
     fn draft(&self) -> EntryDraft {
         let has_call = list_call_ids(&self.blocks).next().is_some();
         let stop_reason = if has_call { "toolUse" } else { "stop" };
@@ -125,9 +126,11 @@ struct ReplyPart {
 }
 
 impl CodexReader<'_> {
-    /// Holds back a part of a response, because other parts and the tokens may come later. It
-    /// becomes a part of the reply that is held, unless that has ended. `blocks` are the blocks of
-    /// the line as JSON, and `unconverted` its members without a counterpart.
+    /// Holds back a part of a response, because other parts and the tokens may come later. If a
+    /// reply is held and has not ended, the part is added to it; otherwise the part begins a reply.
+    ///
+    /// `blocks` are the blocks of the line as JSON, and `unconverted` are its members without a
+    /// counterpart.
     pub(super) fn hold_reply(
         &mut self,
         line: &CodexLine,
@@ -157,14 +160,14 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Whether the lines of a response become one message if they are at this offset. They do not
-    /// where an earlier version of pisess has imported them one by one.
+    /// Whether the lines of a response at this offset become one message. They do not if an earlier
+    /// version of pisess has imported them one by one.
     fn merges_lines_at(&self, offset: u64) -> bool {
         offset >= self.earlier.merged_from
     }
 
-    /// Adds the result of a call. A result of the reply that was added last comes before the reply
-    /// that is held; any other result comes after it, and ends it.
+    /// Adds the result of a call. A result for the reply that was added last is placed before the
+    /// held reply. Any other result is placed after the held reply, which ends with it.
     pub(super) fn add_result_entry(
         &mut self,
         offset: u64,
@@ -192,8 +195,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Ends the reply that is held, and adds it unless calls before it have no result yet. `usage`
-    /// is the `usage` object of its request.
+    /// Ends the held reply, and adds it, unless calls before it have no result yet. `usage` is the
+    /// `usage` object of its request.
     pub(super) fn end_reply(&mut self, usage: Vec<u8>) -> io::Result<()> {
         let Some(held) = &mut self.held_reply else {
             return Ok(());
@@ -207,8 +210,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the reply that is held, and the entries that were held back with it. Does nothing if no
-    /// reply is held. From now on, results of its calls need not wait for it.
+    /// Adds the held reply, and the entries that were held back with it. Does nothing if no reply
+    /// is held. Its calls without a result are the open calls from now on.
     pub(super) fn release_reply(&mut self) -> io::Result<()> {
         let Some(held) = self.held_reply.take() else {
             return Ok(());
@@ -222,8 +225,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Writes what is held when an import ends. If calls before the reply have no result yet, its
-    /// lines become custom entries, and the reply stays held for a later import to add it.
+    /// Writes what is held when an import ends. If calls before the held reply have no result yet,
+    /// its lines are added as custom entries, and the reply stays held: a later import adds it.
     pub(super) fn write_held(&mut self) -> io::Result<()> {
         let is_blocked = match &self.held_reply {
             Some(held) => !self.open_calls.is_empty() && self.merges_lines_at(held.offset),

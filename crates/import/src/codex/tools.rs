@@ -1,5 +1,5 @@
-//! The calls of tools in Codex's items and events, and their results. That a command failed is only
-//! in its output.
+//! The calls of tools in Codex's items and events, and their results. Only the output of a command
+//! shows that it failed.
 
 use super::content::{convert_content_blocks, fingerprint, join_texts};
 use super::line::CodexLine;
@@ -13,8 +13,8 @@ use regex::bytes::Regex;
 use std::io;
 use std::sync::LazyLock;
 
-/// Matches the lines before the output of a command, up to the one with its exit code, which is the
-/// first group. An exit code in the output itself does not match.
+/// Matches the lines that Codex puts before the output of a command, up to the line with the exit
+/// code, which is the first group. An exit code in the output itself does not match.
 const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
     |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
@@ -31,12 +31,13 @@ pub(super) struct ToolResult<'a> {
     pub name: &'a Text<'a>,
     /// The blocks of the message, as JSON.
     pub content: &'a [u8],
-    /// Whether the call failed. An exit code in the content is an error, too.
+    /// Whether the call failed. A result whose content has an exit code other than 0 is an error in
+    /// any case.
     pub is_error: bool,
 }
 
 impl CodexReader<'_> {
-    /// Adds a call to the response that is held back, and remembers the tool for the result.
+    /// Adds a call to the held reply, and remembers the name of the tool for the result.
     /// `converted_keys` are the keys of the payload whose members are in the call.
     pub(super) fn hold_tool_call(
         &mut self,
@@ -66,8 +67,8 @@ impl CodexReader<'_> {
         self.hold_reply(line, vec![block.finish()], unconverted)
     }
 
-    /// Adds the result of a call, and remembers that the call is answered. An exit code in the
-    /// output other than 0 makes the result an error. `converted_keys` are the keys of the payload
+    /// Adds the result of a call, and remembers that the call has a result. If the output has an
+    /// exit code other than 0, the result is an error. `converted_keys` are the keys of the payload
     /// whose members are in the result.
     pub(super) fn add_tool_result(
         &mut self,
@@ -99,7 +100,7 @@ impl CodexReader<'_> {
         self.add_result_entry(line.offset, id.as_bytes(), members)
     }
 
-    /// The name of the tool that a call was for; `fallback` if the call was not read.
+    /// Returns the name of the tool of a call; `fallback` if the call was not read.
     pub(super) fn tool_name(&self, call_id: &Text, fallback: &str) -> Text<'static> {
         match self.tool_names.get(call_id.as_bytes()) {
             Some(name) => name.clone(),
@@ -107,10 +108,10 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds an event about a tool call. An event of a call that items contain is not converted.
+    /// Adds an event on a tool call. If an item has the call, the event is not converted.
     ///
-    /// The end of a web search is an exception, because no item contains its result. If there are
-    /// several ends of one search, only the first is converted.
+    /// The end of a web search is an exception, because no item has its result. If a search has
+    /// several such events, only the first is converted.
     pub(super) fn add_tool_event(
         &mut self,
         event_type: &str,
@@ -152,7 +153,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds the result of a call of such a tool: its error, or else its content.
+    /// Adds the result of a call of a tool that a client of Codex offers: its error, or else its
+    /// content.
     fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let event = line.payload;
         let event_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
@@ -172,9 +174,9 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds the result of a web search, and before it the call, unless the call is there already:
-    /// in an item (`has_item`), or from an earlier event. If the event lacks an action or results,
-    /// its query takes their place.
+    /// Adds the result of a web search. Before it, adds the call, unless an item (`has_item`) or an
+    /// earlier event has the call. If the event has no action or no results, its query takes their
+    /// place.
     fn add_web_search(
         &mut self,
         line: &CodexLine,
@@ -243,8 +245,9 @@ struct McpOutcome {
     is_error: bool,
 }
 
-/// Converts a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The value of `Ok` is a result of
-/// MCP, with `content` and `isError`. A value without `Ok` is taken as the result itself.
+/// Converts the outcome of a call of MCP, a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The
+/// value of `Ok` is a result of MCP, with `content` and `isError`. An outcome with neither is the
+/// result itself.
 fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
     if let Some(error) = outcome.and_then(|outcome| outcome.get_text("Err")) {
         return McpOutcome {
@@ -267,8 +270,9 @@ fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
     }
 }
 
-/// Converts the arguments of a call to an object. They are an object, or a string with the JSON of
-/// an object. Any other string becomes the member `input`. Any other value is left out.
+/// Converts the arguments of a call to a JSON object. An object stays as it is, and so does the
+/// object in a string of JSON. Any other string becomes the member `input`. Any other value is left
+/// out.
 pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"{}".to_vec();
@@ -285,8 +289,8 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
-/// Reads the exit code from the output of a command. It is in the lines before the output, or in
-/// the metadata if the output is a JSON object; see [`EXIT_CODE_REGEX`].
+/// Returns the exit code of a command. If the output is a JSON object, the code is in its metadata,
+/// and else in the lines before the output (see [`EXIT_CODE_REGEX`]). `None` if there is none.
 fn parse_exit_code(output: &Text) -> Option<f64> {
     static EXIT_CODE_PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(EXIT_CODE_REGEX).expect("a constant"));
@@ -303,8 +307,8 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
     digits.trim_end().parse().ok()
 }
 
-/// Converts a result to content: the texts and images of its blocks if it has any, or its string,
-/// or its JSON as a text. A missing result becomes empty content.
+/// Converts a result to content, as JSON: its blocks if it has texts or images, or else its string,
+/// or else its JSON as a text. A missing result becomes empty content.
 pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();

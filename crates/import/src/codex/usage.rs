@@ -18,8 +18,8 @@ impl CodexReader<'_> {
         self.add_usage(line, last_request, total)
     }
 
-    /// Adds the tokens of a response, from its record, which Codex has written since 0.171 before
-    /// the event. The response has ended then.
+    /// Adds the tokens of a response from its record. Since 0.171, Codex writes this record when
+    /// the response has ended, before the event with the same tokens.
     pub(super) fn add_usage_record(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let [usage, total] = find_members(line.payload, ["usage", "thread_token_usage"]);
         let response_id = non_empty_text(line.payload, "response_id");
@@ -29,9 +29,10 @@ impl CodexReader<'_> {
         self.add_usage(line, usage, total)
     }
 
-    /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
-    /// held, they become an entry. `total` are the tokens of all requests. A report without tokens,
-    /// or one that repeats an earlier report, is not converted.
+    /// Adds the tokens of the last request to the held reply, to which they belong. If no reply is
+    /// held, the tokens become an entry. `total` are the tokens of all requests.
+    ///
+    /// A report without tokens, or one that repeats an earlier report, is not converted.
     fn add_usage(
         &mut self,
         line: &CodexLine,
@@ -53,8 +54,8 @@ impl CodexReader<'_> {
         let usage = convert_usage(last_request, self.context_tokens);
 
         if self.held_reply.is_some() {
-            // The report itself has more, such as limits. As an entry after the reply, it is held
-            // back as well, until the next statement adds both.
+            // The line itself is kept, because it has more, such as limits. It is held back behind
+            // the reply. The next statement adds both.
             self.keep_line(line)?;
             self.end_reply(usage)?;
             return Ok(Conversion::Converted);
@@ -70,8 +71,8 @@ impl CodexReader<'_> {
     }
 }
 
-/// Converts the usage of a request to the `usage` object of pi. OpenAI counts the cached tokens as
-/// input, too; pi counts them apart.
+/// Converts the usage of a request to the `usage` object of pi. OpenAI's input includes the cached
+/// tokens, which pi counts apart.
 fn convert_usage(usage: Raw, context_tokens: f64) -> Vec<u8> {
     let input_tokens = finite_or_zero(usage.get("input_tokens"));
     let cached_tokens = finite_or_zero(usage.get("cached_input_tokens"));

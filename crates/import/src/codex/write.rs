@@ -10,8 +10,8 @@
 //! other          pisess
 //! ```
 //!
-//! Codex has no branches: entries of other branches are kept beside. Its reasoning is encrypted for
-//! an account and a model, so thinking is left out.
+//! Codex has no branches, so entries of other branches become lines that it skips. Its reasoning is
+//! encrypted for an account and a model, so thinking is left out.
 
 use super::content::item_content;
 use crate::calls::CommonCall;
@@ -38,12 +38,12 @@ const VERSION: &str = "0.171.0";
 /// A session in progress.
 pub struct CodexWriter<'a> {
     session_id: &'a str,
-    /// The items of each line that the model sees, without brackets, if a compaction may keep them:
-    /// it writes them again.
+    /// For each line that the model sees, its items as JSON, separated by commas: a compaction
+    /// writes the items that it keeps again. Empty if the session has no compaction.
     items: Vec<Vec<u8>>,
     line_count: u32,
     has_compaction: bool,
-    /// The ids of the calls whose input is a text, which have results of another type.
+    /// The ids of the calls whose input is a text. The items of their results have another type.
     custom_call_ids: HashSet<Text<'static>>,
     out: &'a mut dyn Write,
 }
@@ -93,7 +93,7 @@ impl NativeFormat for CodexNative {
 }
 
 impl<'a> CodexWriter<'a> {
-    /// Begins the file with the line that names the session.
+    /// Makes a writer, and writes the first line, which names the session.
     pub fn new(
         target: &NativeTarget<'a>,
         session: &Session,
@@ -134,8 +134,9 @@ impl<'a> CodexWriter<'a> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes the items of an entry. The entry is kept in the first of them, without its content if
-    /// there is only one and it has the same.
+    /// Writes the items of an entry, each as a line. The first line also has the entry itself. If
+    /// there is only one item, and it has the same content as the entry, the entry is stored
+    /// without it.
     fn write_items(&mut self, place: &Place, items: &[Vec<u8>]) -> io::Result<LineIx> {
         let content = match items {
             [only] => item_content(Raw::from_checked(only)),
@@ -198,16 +199,16 @@ impl<'a> CodexWriter<'a> {
         Ok(line)
     }
 
-    /// Returns a call as an item. A call that changes a file becomes one of `apply_patch`, and a
-    /// call that a command of the shell can replace becomes one of `exec_command`: these are the
-    /// tools that Codex has. Any other keeps its name: Codex sends it as it is.
+    /// Returns a call as an item. Codex has the tools `apply_patch` and `exec_command`: a call that
+    /// changes a file becomes a call of the former, and a call that a shell command can replace
+    /// becomes a call of the latter. Any other call stays as it is: Codex sends it unchanged.
     fn call_item(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
         let name = block.get_text("name").unwrap_or_default();
         let arguments = block
             .get("arguments")
             .filter(|arguments| arguments.is_object())
             .unwrap_or(Raw::from_checked(b"{}"));
-        // The session may have come from Codex: its patch is written as it was.
+        // If the call came from Codex by an import, its patch is written unchanged.
         let stored_patch = if name == *"apply_patch" {
             arguments.get_text("input").map(Text::into_owned)
         } else {
@@ -256,7 +257,7 @@ impl<'a> CodexWriter<'a> {
             .finish()
     }
 
-    /// Writes a compaction. What it keeps follows the summary, as in pi.
+    /// Writes a compaction: its summary, then the items of the lines that it keeps, as in pi.
     fn write_compaction(
         &mut self,
         place: &Place,
@@ -277,8 +278,8 @@ impl<'a> CodexWriter<'a> {
     }
 }
 
-/// Builds the member `pisess` so that Codex can read its line: an entry that its parser would refuse
-/// is written as a string, in which the JSON is text.
+/// Builds the member `pisess` of a line. If the parser of Codex would refuse the entry, the entry
+/// is stored as a string with its JSON, so that Codex can read the line.
 fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let has_lone_surrogate = matches!(replace_lone_surrogates(entry.bytes()), Cow::Owned(_));
     if has_lone_surrogate || exceeds_serde_json(entry.bytes()) {
@@ -288,12 +289,12 @@ fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// The number of nested values that an entry may have. serde_json takes 127 in a line; some are
+/// The maximum nesting of an entry. serde_json accepts 127 levels in a line, and some levels are
 /// around the entry.
 const MAX_DEPTH: usize = 120;
 
-/// Whether JSON is nested too deeply for serde_json, or has a number that it refuses, because a
-/// double cannot hold it.
+/// Whether serde_json would refuse JSON, because it is nested too deeply, or because it has a
+/// number that a double cannot hold.
 fn exceeds_serde_json(json: &[u8]) -> bool {
     let mut depth = 0;
     let mut offset = 0;
@@ -325,7 +326,7 @@ fn exceeds_serde_json(json: &[u8]) -> bool {
     false
 }
 
-/// Returns the length of the string that JSON begins with, with its quotes.
+/// Returns the length of the string with which `json` begins, including its quotes.
 fn string_len(json: &[u8]) -> usize {
     let mut offset = 1;
     while offset < json.len() {
@@ -338,7 +339,7 @@ fn string_len(json: &[u8]) -> usize {
     json.len()
 }
 
-/// Returns the length of the number that JSON begins with.
+/// Returns the length of the number with which `json` begins.
 fn number_len(json: &[u8]) -> usize {
     let is_of_number =
         |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || byte.is_ascii_digit();
@@ -352,8 +353,8 @@ fn is_out_of_range(number: &[u8]) -> bool {
     number.is_some_and(f64::is_infinite)
 }
 
-/// Returns JSON with U+FFFD in place of each lone surrogate: Codex skips a line with one, because
-/// its parser, serde_json, takes only strings that are valid Unicode.
+/// Replaces each lone surrogate in JSON by U+FFFD. The parser of Codex, serde_json, accepts only
+/// strings that are valid Unicode, so Codex would skip a line with a lone surrogate.
 fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     let mut replaced = Vec::new();
     let mut copied_to = 0;
@@ -389,7 +390,8 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
 /// The length of `\u` and four digits.
 const ESCAPE_LEN: usize = 6;
 
-/// Returns the UTF-16 unit of the escape `\uXXXX` with which the bytes begin.
+/// Returns the UTF-16 unit of the escape `\uXXXX` with which the bytes begin; `None` if they begin
+/// with something else.
 fn escaped_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.get(..ESCAPE_LEN)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -400,7 +402,7 @@ impl NativeWriter for CodexWriter<'_> {
         false
     }
 
-    /// pi stores an id of the Responses API as `CALL|ITEM`.
+    /// pi stores an id of the Responses API as `CALL|ITEM`. Only `CALL` is the id of the call.
     fn call_id<'i>(&self, own_id: &'i str) -> &'i str {
         own_id.split('|').next().unwrap_or(own_id)
     }
@@ -511,7 +513,7 @@ fn input_part(block: Raw) -> Option<Vec<u8>> {
     Some(part.finish())
 }
 
-/// Returns the output of a result: a string, or parts if it has an image.
+/// Returns the output of a result as JSON: parts if it has an image, and else a string.
 fn output_content(content: Raw) -> Vec<u8> {
     let has_image = content.items().any(|block| is_block(block, "image"));
     if has_image {

@@ -30,17 +30,18 @@ const FACTS: AgentFacts = AgentFacts {
     resume_command: ["gemini", "--resume"],
 };
 
-/// The directory with the sessions of a project, and below it a directory for each session that has
+/// The directory with the sessions of a project. It also has a directory for each session with
 /// sub-agents.
 const CHATS_FOLDER: &str = "chats";
 
-/// What precedes the working directory in the message that describes the project.
+/// The texts that precede the working directory in the message that describes the project.
 const FOLDER_HEADINGS: [&str; 2] = [
     "- **Workspace Directories:**\n  - ",
     "I'm currently working in the directory: ",
 ];
 
-/// The members of an old file that come after its messages.
+/// The members of an old file that are converted to a line after its messages: they change while
+/// the session grows, and the first lines must stay the same.
 const LATE_MEMBERS: [&str; 2] = ["summary", "memoryScratchpad"];
 
 impl SourceFormat for GeminiFormat {
@@ -48,8 +49,8 @@ impl SourceFormat for GeminiFormat {
         &FACTS
     }
 
-    /// A file begins with the line that names the session and the project. Later lines change it,
-    /// or are messages, of which only those of the model have a type that no other agent writes.
+    /// The first line of a file names the session and the project. Later lines change the session,
+    /// or are messages. Of the messages, only responses have a type that no other agent writes.
     fn writes_line(&self, line: Raw) -> bool {
         let names = [
             "sessionId",
@@ -73,7 +74,7 @@ impl SourceFormat for GeminiFormat {
         non_empty_text(document, "projectHash")?;
 
         let mut left_out = LATE_MEMBERS.to_vec();
-        // The time of the last change is that of the last message.
+        // `lastUpdated` changes, too, and is the same as the time of the last message.
         left_out.extend(["messages", "lastUpdated"]);
         let mut lines = Vec::new();
         push_line(
@@ -113,8 +114,8 @@ impl SourceFormat for GeminiFormat {
         })
     }
 
-    /// A sub-agent's first line lists directories; a session has them in the message that describes
-    /// the project.
+    /// The first line of a sub-agent lists directories. In other sessions, the message that
+    /// describes the project has them.
     fn cwd(&self, line: Raw) -> Option<Text<'static>> {
         let [set, directories] = find_members(line, ["$set", "directories"]);
         let first = directories.and_then(|list| list.items().next());
@@ -146,7 +147,7 @@ impl SourceFormat for GeminiFormat {
         parse_time_ms(timestamp.or(start).or(updated))
     }
 
-    /// A name is `session-TIME-ID`, with the first eight digits of the id.
+    /// The name of a file is `session-TIME-ID`, with only the first eight digits of the id.
     fn id_in_file_name(&self, path: &Path) -> Option<String> {
         let stem = path.file_stem()?.to_str()?;
         let (_, id) = stem.strip_prefix("session-")?.rsplit_once('-')?;
@@ -168,7 +169,8 @@ impl SourceFormat for GeminiFormat {
     }
 }
 
-/// Appends a line with a value, whose own line breaks are between its parts.
+/// Appends a line with a JSON value. Line breaks in the value, which are only between its tokens,
+/// become spaces.
 fn push_line(lines: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
         lines.push(if matches!(byte, b'\n' | b'\r') {
@@ -180,8 +182,8 @@ fn push_line(lines: &mut Vec<u8>, value: &[u8]) {
     lines.push(b'\n');
 }
 
-/// Finds the working directory in the message by which Gemini CLI describes the project to the
-/// model.
+/// Returns the working directory from the message in which Gemini CLI describes the project to the
+/// model. `None` for any other message.
 fn find_cwd_in_context(message: Raw) -> Option<Text<'static>> {
     if !member_is(message, "type", "user") {
         return None;

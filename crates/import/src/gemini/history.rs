@@ -9,8 +9,10 @@
 //! ```
 //!
 //! If a request fails or is aborted, the list lacks its messages. When a session is resumed in the
-//! minute in which it began, its file gets a list without messages before the whole list. Results of calls and descriptions
-//! of the project are left out of the comparison, because they come and go.
+//! minute in which it began, its file gets an empty list before the whole list.
+//!
+//! Lists are compared without results of calls and descriptions of the project, because a later
+//! list may lack these, or have other ones.
 
 use super::message::{Part, UserMessage, fingerprint, read_parts};
 use super::{GeminiReader, NAME};
@@ -22,27 +24,28 @@ use pisess_json::text::{Text, join_with};
 use pisess_json::write::Object;
 use std::io;
 
-/// How the text of a summary begins, after what the model considered.
+/// The text with which a summary begins. What the model considered may precede it.
 const SUMMARY_MARK: &str = "<state_snapshot>";
 
 /// A message in the list of Gemini CLI.
 pub struct PathMessage {
     pub id: Box<[u8]>,
-    /// Its fingerprint, which a copy has, too.
+    /// Its [`fingerprint()`], which is the same for a copy of the message.
     pub fingerprint: u64,
-    /// The leaf before its entry.
+    /// The leaf before its first entry was added.
     pub leaf_before: Option<NodeIx>,
     /// Its first entry.
     pub first_entry: Option<NodeIx>,
-    /// Whether a later list may lack it.
+    /// Whether a later list may lack the message, so that it is not compared; see [`is_optional`].
     pub is_optional: bool,
 }
 
-/// The messages that the last list lacked, until another message follows.
+/// The messages that the last list lacked. They are kept until another message is added, because
+/// the next list may have them again.
 #[derive(Default)]
 pub struct RemovedMessages {
     messages: Vec<PathMessage>,
-    /// The leaf after them.
+    /// The leaf before they were removed.
     leaf: Option<NodeIx>,
 }
 
@@ -56,10 +59,11 @@ struct NewMessage<'a> {
 
 /// A new list, compared with the present one.
 struct ComparedLists {
-    /// The indexes of the messages of each list that are not optional.
+    /// The indexes in the present list of the messages that are not optional.
     present: Vec<usize>,
+    /// The indexes in the new list of the messages that are not optional.
     new: Vec<usize>,
-    /// How many of these are the same, from the start.
+    /// The number of messages at the start of `present` that equal those at the start of `new`.
     same_count: usize,
 }
 
@@ -69,8 +73,8 @@ impl PathMessage {
     }
 }
 
-/// Whether Gemini CLI leaves out a message of the user when it resumes a session: what describes
-/// the project, and what looks like a command.
+/// Whether Gemini CLI may leave out a message when it resumes a session: a message of the user that
+/// describes the project, is empty, or looks like a command (`/help`, `?`).
 pub fn is_optional(message: Raw) -> bool {
     if !member_is(message, "type", "user") {
         return false;
@@ -97,8 +101,8 @@ fn join_part_texts(parts: &[Part]) -> Text<'static> {
     join_with(texts, "")
 }
 
-/// Returns the messages of a list that are part of the conversation, without those that only have
-/// results of calls.
+/// Returns the messages of a list that are part of the conversation: prompts and responses, without
+/// messages that have only results of calls.
 fn read_new_messages(messages: Raw<'_>) -> Vec<NewMessage<'_>> {
     let mut new = Vec::new();
     for raw in messages.items() {
@@ -124,13 +128,15 @@ fn read_new_messages(messages: Raw<'_>) -> Vec<NewMessage<'_>> {
 }
 
 impl GeminiReader<'_> {
-    /// Removes a message and all after it; all messages if it is not there.
+    /// Removes a message from `path`, and all messages after it. If `path` has no such message,
+    /// removes all messages.
     pub(super) fn rewind(&mut self, id: &Text) {
         let is_target = |message: &PathMessage| *message.id == *id.as_bytes();
         self.truncate_path(self.path.iter().position(is_target).unwrap_or(0));
     }
 
-    /// Removes the messages from an index on, and goes back to before them.
+    /// Removes the messages of `path` from the index `len` on. The leaf is then the one before
+    /// them.
     fn truncate_path(&mut self, len: usize) {
         if let Some(first_removed) = self.path.get(len) {
             self.leaf = first_removed.leaf_before;
@@ -138,18 +144,23 @@ impl GeminiReader<'_> {
         }
     }
 
-    /// Replaces the list of messages. Only what is new becomes entries.
+    /// Replaces the list of messages by `messages`. Only messages that are not in the present list
+    /// become entries.
+    ///
+    /// If the lists differ after their common start, the new list is a compaction, or goes back to
+    /// the last common message.
     pub(super) fn replace_messages(&mut self, offset: u64, messages: Raw) -> io::Result<()> {
         let new = read_new_messages(messages);
         self.take_back_removed(&new);
         let lists = self.compare_lists(&new);
+        // A copy may have another id than the message. Later lines name it by the new one.
         for at in 0..lists.same_count {
             let message = &new[lists.new[at]];
             self.path[lists.present[at]].id = message.id.as_bytes().into();
             self.known_messages.insert(message.id.as_bytes().into());
         }
 
-        // After the last message that is the same.
+        // The index behind the last message that both lists have.
         let first_new = match lists.same_count {
             0 => 0,
             count => lists.new[count - 1] + 1,
@@ -170,8 +181,8 @@ impl GeminiReader<'_> {
         self.add_new_messages(offset, &new[first_new..])
     }
 
-    /// Goes on where the conversation was, if a list has the messages again that the last list
-    /// lacked: Gemini CLI begins a list when it resumes a session, before it has read the session.
+    /// Restores the messages that the last list lacked, if the list `new` has them again: when
+    /// Gemini CLI resumes a session, it may write a list before it has read the session.
     fn take_back_removed(&mut self, new: &[NewMessage]) {
         let Some(first) = self.removed.messages.first() else {
             return;
@@ -211,8 +222,8 @@ impl GeminiReader<'_> {
         lists
     }
 
-    /// Adds messages of a new list. The description of the project is added once: later ones differ
-    /// by the date and the files.
+    /// Adds messages of a new list. The description of the project is added only once: later
+    /// descriptions differ only by the date and the files.
     fn add_new_messages(&mut self, offset: u64, messages: &[NewMessage]) -> io::Result<()> {
         for message in messages {
             let is_known = self.known_messages.contains(message.id.as_bytes());
@@ -230,7 +241,8 @@ impl GeminiReader<'_> {
         is_context && !self.path.is_empty()
     }
 
-    /// Whether a message is the summary of a compaction: it is new, and has its mark.
+    /// Whether a message is the summary of a compaction: a new message of the user that contains
+    /// [`SUMMARY_MARK`].
     fn is_summary(&self, message: &NewMessage) -> bool {
         let parts = read_parts(message.raw.get("content").unwrap_or(Raw::NULL));
         member_is(message.raw, "type", "user")
@@ -240,8 +252,9 @@ impl GeminiReader<'_> {
                 .contains(SUMMARY_MARK)
     }
 
-    /// Adds a compaction. The messages after the summary are copies of the last ones, which it
-    /// keeps; if they are others, they are added after it.
+    /// Adds a compaction, whose summary is the first message of `new` that differs. The messages
+    /// after the summary are usually copies of the last messages of `path`: the compaction keeps
+    /// these. If they are not copies, the compaction keeps nothing, and they are added after it.
     fn compact(
         &mut self,
         offset: u64,
@@ -262,6 +275,7 @@ impl GeminiReader<'_> {
             _ => None,
         };
 
+        // If the tail is a copy, it is as long as the end of the present list that it copies.
         let kept_from = removed.len().saturating_sub(tail.len());
         let kept = &removed[kept_from..];
         let mut pairs = kept.iter().zip(&tail);
@@ -302,8 +316,8 @@ impl GeminiReader<'_> {
         Ok(())
     }
 
-    /// Adds the entry of a compaction, which keeps the messages from an index on. One that keeps
-    /// nothing names itself as the first kept entry.
+    /// Adds the entry of a compaction. `first_kept` is the index in `path` of the first message
+    /// that it keeps. If it keeps nothing, the entry names itself as the first kept entry.
     fn add_summary(
         &mut self,
         offset: u64,

@@ -18,10 +18,10 @@ use std::hash::BuildHasher;
 const PROVIDER: &str = "google";
 const API: &str = "google-generative-ai";
 
-/// How the message begins by which Gemini CLI describes the project to the model.
+/// The prefix of the message in which Gemini CLI describes the project to the model.
 const CONTEXT_START: &str = "<session_context>";
 
-/// How the message begins that a hook adds for the model.
+/// The prefix of a message that a hook adds for the model.
 const HOOK_START: &str = "<hook_context>";
 
 /// The members of a response that have a counterpart.
@@ -56,7 +56,7 @@ pub enum Part<'a> {
     Other,
 }
 
-/// Returns the parts of content: a string, a part, or a list of both.
+/// Returns the parts of content, which is a string, a part, or a list of strings and parts.
 pub fn read_parts(content: Raw<'_>) -> Vec<Part<'_>> {
     if content.is_array() {
         return content.items().map(read_part).collect();
@@ -103,7 +103,7 @@ fn read_part(part: Raw<'_>) -> Part<'_> {
     }
 }
 
-/// Converts media; `None` if they are not an image.
+/// Converts media to an image block; `None` if they are not an image.
 fn convert_image(media: Raw) -> Option<Vec<u8>> {
     let mime = non_empty_text(media, "mimeType")?;
     if !mime.to_string_lossy().starts_with("image/") {
@@ -112,7 +112,7 @@ fn convert_image(media: Raw) -> Option<Vec<u8>> {
     image_block(media.get_text("data"), Some(mime))
 }
 
-/// Whether a text is the description of the project.
+/// Whether a text is the description of the project for the model.
 pub fn is_session_context(text: &Text) -> bool {
     text.as_bytes().starts_with(CONTEXT_START.as_bytes())
 }
@@ -167,8 +167,8 @@ pub fn is_converted_whole(parts: &[Part]) -> bool {
     !parts.iter().any(|part| matches!(part, Part::Other))
 }
 
-/// A fingerprint of what a message says: its role, text and calls. It is the same for the copy of a
-/// message, which has another id.
+/// Returns a hash of what a message says: its role, texts, images and calls. A copy of a message
+/// has another id, but the same hash.
 pub fn fingerprint(message: Raw) -> u64 {
     let [kind, content] = find_members(message, ["type", "content"]);
     let mut texts = Vec::new();
@@ -195,11 +195,12 @@ pub struct Call<'a> {
     name: Text<'a>,
     arguments: Raw<'a>,
     signature: Option<Text<'a>>,
-    /// The record of the call, which has its result.
+    /// The record of the call in `toolCalls`, which has its result.
     record: Option<Raw<'a>>,
 }
 
-/// Returns the calls of a response: those among its parts, then those that only have a record.
+/// Returns the calls of a response: first the calls among its parts, then the calls that are only
+/// in its member `toolCalls`.
 pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
     let mut calls: Vec<Call> = Vec::new();
     let records = message.get("toolCalls").unwrap_or(Raw::NULL);
@@ -227,8 +228,8 @@ pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
     calls
 }
 
-/// Reads a call; `None` without an id or a name. Arguments that are not an object become an empty
-/// one.
+/// Reads a call; `None` if it has no id or no name. Arguments that are not an object become an
+/// empty object.
 fn read_call<'a>(call: Raw<'a>, signature: Option<Text<'a>>) -> Option<Call<'a>> {
     let arguments = call.get("args").filter(|arguments| arguments.is_object());
     Some(Call {
@@ -253,7 +254,8 @@ impl Call<'_> {
         block.finish()
     }
 
-    /// Returns the members and the time of the entry of its result; `None` if it has no result.
+    /// Returns the entry of its result; `None` if it has no result. If the result has no time, the
+    /// entry gets `time_ms`.
     pub fn result_entry(&self, time_ms: i64) -> Option<ResultEntry> {
         let record = self.record?;
         let names = ["result", "status", "resultDisplay", "timestamp", "agentId"];
@@ -264,7 +266,8 @@ impl Call<'_> {
         let is_failed = status.is_some_and(|status| status.is("error") || status.is("cancelled"));
         content.is_error |= is_failed;
 
-        // What the user saw, such as a difference between texts, and the id of a sub-agent.
+        // The details are what the user saw, such as a diff, and the id of the sub-agent, if there
+        // is one.
         let display = display.filter(|display| display.is_object() || display.is_array());
         let details = display.map(|display| match agent_id.and_then(Raw::text) {
             Some(id) if display.is_object() => with_member(display, "agentId", &encode_to_vec(&id)),
@@ -295,7 +298,8 @@ pub struct ResultEntry {
     pub members: Object,
 }
 
-/// Builds the members of the entry of a result that only a message of the user has.
+/// Builds the members of the entry for a result that is only in a message of the user, and not in
+/// the record of its call. `None` if the result has no id.
 pub fn lone_result_members(result: Raw, time_ms: i64) -> Option<Object> {
     let id = non_empty_text(result, "id")?;
     let name = non_empty_text(result, "name").unwrap_or_else(|| Text::from("unknown"));
@@ -309,7 +313,7 @@ pub fn lone_result_members(result: Raw, time_ms: i64) -> Option<Object> {
 struct ResultContent {
     blocks: Vec<Vec<u8>>,
     is_error: bool,
-    /// Whether all of it has a counterpart.
+    /// Whether all parts so far have a counterpart.
     is_whole: bool,
 }
 
@@ -324,8 +328,8 @@ impl Default for ResultContent {
 }
 
 impl ResultContent {
-    /// Adds the result of a call: a string, or parts. A history that was rewritten has the results
-    /// of all calls of a response in each of them.
+    /// Adds the result of a call: a string, or parts. In a history that was rewritten, each call
+    /// has the results of all calls of its response; only those of `call_id` are added.
     fn add_result(&mut self, result: Raw, call_id: &Text) {
         let mut is_of_call = true;
         for part in read_parts(result) {
@@ -336,7 +340,7 @@ impl ResultContent {
                         self.add_response(response);
                     }
                 }
-                // What follows the result of a call belongs to it.
+                // Parts that follow the result of another call belong to that call.
                 _ if !is_of_call => {}
                 Part::Text { text, .. } | Part::Thought { text, .. } => {
                     self.blocks.push(text_block(&text));
@@ -347,7 +351,7 @@ impl ResultContent {
         }
     }
 
-    /// Adds what a tool answered: a text as `output` or `error`, or any other object.
+    /// Adds what a tool answered: the text in `output` or `error`, or any other object as JSON.
     fn add_response(&mut self, result: Raw) {
         let [response, parts] = find_members(result, ["response", "parts"]);
         let response = response.unwrap_or(Raw::NULL);
@@ -399,7 +403,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Converts a response. Thoughts are among its parts, or else in a list of their own.
+    /// Converts a response. Its thoughts are among its parts, or else in the list `thoughts`.
     pub fn convert(message: Raw, parts: &[Part]) -> Response {
         let mut blocks = Vec::new();
         let has_thoughts = parts
@@ -426,7 +430,7 @@ impl Response {
                         signature,
                     ));
                 }
-                // The calls among the parts are the first of the list.
+                // `calls` begins with the calls among the parts, in the same order.
                 Part::Call(part) => {
                     let call = part.get("functionCall").unwrap_or(Raw::NULL);
                     if read_call(call, None).is_some() {
@@ -454,7 +458,8 @@ impl Response {
         }
     }
 
-    /// Converts only the calls of a response that are not in `known`: the rest is a message already.
+    /// Converts only the calls of a response whose ids are not in `known`. The rest of the response
+    /// is in the session already.
     pub fn convert_new_calls(message: Raw, parts: &[Part], known: &HashSet<Box<[u8]>>) -> Response {
         let mut blocks = Vec::new();
         for call in list_calls(message, parts) {
@@ -469,7 +474,8 @@ impl Response {
         }
     }
 
-    /// Builds the members of its entry. `tokens` are those of its request.
+    /// Builds the members of its entry. `tokens` are the tokens of its request; `None` if they are
+    /// not known, or are counted elsewhere.
     pub fn entry_members(&self, model: &Text, tokens: Option<Raw>, time_ms: i64) -> Object {
         let message = Object::new()
             .str("role", "assistant")
@@ -498,7 +504,8 @@ fn with_signature(block: Vec<u8>, key: &str, signature: &Option<Text>) -> Vec<u8
     signed.text(key, signature).finish()
 }
 
-/// Converts a thought, as Gemini CLI does when it sends it again: its subject is bold.
+/// Converts a thought to a block of thinking, in the form in which Gemini CLI sends it again: the
+/// subject in bold, then the description. `None` if it has neither.
 fn convert_thought(thought: Raw) -> Option<Vec<u8>> {
     let [subject, description] = find_members(thought, ["subject", "description"]);
     let subject = subject
@@ -517,8 +524,10 @@ fn convert_thought(thought: Raw) -> Option<Vec<u8>> {
     Some(thinking_block(&text))
 }
 
-/// Converts the tokens of a request to the `usage` object of pi. Google counts the cached tokens as
-/// input, and thoughts and what tools of Google added apart from output and input.
+/// Converts the tokens of a request to the `usage` object of pi.
+///
+/// Google's input includes the cached tokens, which pi counts apart. Google counts thoughts apart
+/// from the output, and what its own tools added apart from the input; pi includes both.
 fn convert_tokens(tokens: Option<Raw>) -> Vec<u8> {
     let tokens = tokens.unwrap_or(Raw::NULL);
     let names = ["input", "output", "cached", "thoughts", "tool", "total"];

@@ -6,8 +6,8 @@
 //! {"revert":{"messageID":"msg_…"}}                                      what is hidden, at the end
 //! ```
 //!
-//! OpenCode changes a session while it is used. The lines have only what stays the same, so that a
-//! session that has grown begins with the lines that were imported.
+//! OpenCode changes a session while it is used. The lines have only what stays the same. So the
+//! lines of a session that has grown begin with the lines that were imported before.
 
 use super::layout::DocumentLayout;
 use super::parts::created_ms;
@@ -23,8 +23,8 @@ use pisess_store::ReadAt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// The members of a session that never change. The others are sums over the messages, settings of
-/// the next turn, and the title.
+/// The members of a session that never change. Its other members are sums over the messages,
+/// settings of the next turn, and the title.
 const CONSTANT_MEMBERS: [&str; 7] = [
     "id",
     "slug",
@@ -35,8 +35,7 @@ const CONSTANT_MEMBERS: [&str; 7] = [
     "version",
 ];
 
-/// How the titles begin that OpenCode gives to sessions before there is anything to name them
-/// after. A time follows.
+/// The prefixes of the titles that OpenCode gives to new sessions. A time follows.
 const DEFAULT_TITLES: [&str; 2] = ["New session - ", "Child session - "];
 
 /// A document whose lines were not written yet.
@@ -67,7 +66,7 @@ impl ExportDocument {
         Raw::from_checked(&self.session)
     }
 
-    /// Returns the title of the session, unless it is a default.
+    /// Returns the title of the session; `None` if it has none, or one of [`DEFAULT_TITLES`].
     pub fn title(&self) -> Option<Text<'static>> {
         let title = non_empty_text(self.session(), "title")?;
         let text = title.to_string_lossy();
@@ -98,8 +97,8 @@ impl ExportDocument {
             out.write_all(b"\n")?;
             let is_last = index + 1 == self.layout.messages.len();
             if is_last && !is_complete(message) {
-                // What is said so far will be replaced, so the line is torn: the next import reads
-                // it.
+                // The message will be replaced by a longer one. So the line is written torn,
+                // without its last byte: the import then skips it, and the next import reads it.
                 return out.write_all(&line[..line.len() - 1]);
             }
             out.write_all(&line)?;
@@ -115,7 +114,7 @@ impl ExportDocument {
     }
 }
 
-/// Reads a value of a document.
+/// Reads a value of a document, and checks that it is JSON.
 fn read_json(file: &dyn ReadAt, span: &Range<u64>) -> io::Result<Vec<u8>> {
     let json = file.read_range(span.clone())?;
     match Raw::parse(&json) {
@@ -124,15 +123,15 @@ fn read_json(file: &dyn ReadAt, span: &Range<u64>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether a value is what is known of a session.
+/// Whether a value describes a session: an object with a time, and an id that begins with `ses`.
 fn is_session(value: Raw) -> bool {
     let id = value.get_text("id").unwrap_or_default();
     let has_time = value.get("time").is_some_and(Raw::is_object);
     has_time && id.to_string_lossy().starts_with("ses")
 }
 
-/// Returns the line of a session. It is as old as its first message: a fork is younger than the
-/// messages that were copied to it.
+/// Returns the line of a session. Its time is that of the session or of the first message,
+/// whichever is earlier: a fork is newer than the messages that were copied to it.
 fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
     let mut constant = Object::new();
     for key in CONSTANT_MEMBERS {
@@ -151,10 +150,12 @@ fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the line of a message. Members are sorted, because the storage and an export have them in
-/// different orders. Ids that each part repeats are left out, and so is what OpenCode adds later: the
-/// changes of files since a message of the user, and the time at which an old result was left out of
-/// the context.
+/// Returns the line of a message. Its members are sorted, because the storage and an export have
+/// them in different orders.
+///
+/// Ids that each part repeats are left out. Members that OpenCode adds later are left out, too: the
+/// file changes since a message of the user (`summary`), and the time at which an old result was
+/// left out of the context (`compacted`).
 fn message_line(message: Raw) -> Vec<u8> {
     let [info, parts] = find_members(message, ["info", "parts"]);
     let Some(info) = info.filter(|info| info.is_object()) else {
@@ -179,8 +180,8 @@ fn message_line(message: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns an object on one line, with its members sorted by name, and without those with these
-/// names. Any other value is returned as it is.
+/// Returns an object on one line, with its members sorted by name, and without the members that are
+/// named in `left_out`. Any other value is only put on one line.
 fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
     if !object.is_object() {
         return without_spaces(object);
@@ -199,7 +200,8 @@ fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
     sorted.finish()
 }
 
-/// Returns a part without the time at which its result was left out of the context.
+/// Returns a part without the time at which its result was left out of the context, which OpenCode
+/// adds later.
 fn without_compaction_time(part: &[u8]) -> Vec<u8> {
     let state = Raw::from_checked(part).get("state");
     let time = state.and_then(|state| state.get("time"));
@@ -213,8 +215,8 @@ fn without_compaction_time(part: &[u8]) -> Vec<u8> {
     part.to_vec()
 }
 
-/// Whether nothing is added to a message any more: a response is completed, and has failed if it
-/// has an error.
+/// Whether a message no longer changes: it is not a response, or the response is completed or has
+/// failed.
 fn is_complete(message: Raw) -> bool {
     let info = message.get("info").unwrap_or(Raw::NULL);
     if !member_is(info, "role", "assistant") {

@@ -43,8 +43,8 @@ impl SourceFormat for OpenCodeFormat {
         )
     }
 
-    /// Programs that shorten JSON write an export on one line, and some versions wrote the files of
-    /// the storage so.
+    /// An export is on one line if a program has shortened the JSON. Some versions of OpenCode
+    /// wrote the files of the storage on one line.
     fn begins_document(&self, start: &[u8]) -> bool {
         start.starts_with(b"{\"info\":{") || start.starts_with(b"{\"id\":\"ses")
     }
@@ -61,6 +61,7 @@ impl SourceFormat for OpenCodeFormat {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
         };
+        // A message that is not JSON is not an error: the document is then not one of OpenCode.
         let mut is_json = true;
         let lines = spool_written(&mut |out| {
             let written = document.write_lines(file, out);
@@ -72,7 +73,8 @@ impl SourceFormat for OpenCodeFormat {
         Ok(is_json.then_some(source))
     }
 
-    /// The first line names it, and of the session of a sub-agent the one that started it.
+    /// The first line names the session. In the session of a sub-agent, it also names the session
+    /// that started the sub-agent.
     fn session_id(&self, line: Raw) -> Option<String> {
         let session = session_of(line)?;
         let id = non_empty_text(session, "parentID").or_else(|| non_empty_text(session, "id"))?;
@@ -110,7 +112,7 @@ impl SourceFormat for OpenCodeFormat {
     }
 }
 
-/// Returns the session, if a line is the first one of a source.
+/// Returns the session in the first line of a source; `None` for any other line.
 fn session_of(line: Raw<'_>) -> Option<Raw<'_>> {
     line.get(Origin::OpenCode.name())
         .filter(|session| session.is_object())

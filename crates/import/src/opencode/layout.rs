@@ -1,6 +1,8 @@
-//! Finds the values of a document that are read one by one, without reading it as a whole.
+//! Finds where the session and the messages are in a document, so that they can be read one by one:
+//! a document may be too long for the memory.
 //!
-//! Only brackets and strings are looked at. That a value is JSON shows when it is read.
+//! Only brackets and strings are recognized. Whether a value is valid JSON is checked when it is
+//! read.
 
 use pisess_store::ReadAt;
 use std::io;
@@ -16,12 +18,12 @@ pub(super) struct DocumentLayout {
     pub session: Option<Range<u64>>,
     /// Whether there is an array `messages`.
     pub has_messages: bool,
-    /// The objects and arrays in it.
+    /// The objects and arrays in that array.
     pub messages: Vec<Range<u64>>,
 }
 
 impl DocumentLayout {
-    /// Looks through a file; `None` if it is not one whole object.
+    /// Scans a file; `None` if it is not one whole object.
     pub fn read(file: &dyn ReadAt) -> io::Result<Option<DocumentLayout>> {
         let mut finder = LayoutFinder::default();
         let mut buffer = vec![0; CHUNK_LEN];
@@ -44,7 +46,7 @@ impl DocumentLayout {
     }
 }
 
-/// A member of the document whose values are looked for.
+/// A member of the document.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Member {
     Session,
@@ -59,22 +61,23 @@ struct LayoutFinder {
     /// The number of open objects and arrays.
     depth: usize,
     is_in_string: bool,
-    /// Whether the byte before was a backslash that escapes this one.
+    /// Whether the last byte was a backslash that escapes the next one.
     is_escaped: bool,
-    /// Whether a string in the document itself is the name of a member.
+    /// Whether the next string at depth 1 is the name of a member, and not a value.
     expects_name: bool,
     /// The name that was read last.
     name: Vec<u8>,
-    /// The member that is read.
+    /// The member whose value is being read.
     member: Member,
-    /// Where the value that is read began.
+    /// The offset at which the session or message that is being read began.
     start: u64,
     /// Whether the object has ended.
     has_ended: bool,
 }
 
 impl LayoutFinder {
-    /// Takes the byte at an offset; returns false if no object can have it there.
+    /// Takes the byte at an offset. Returns `false` if the file is not an object: the byte precedes
+    /// the opening brace, or follows the closing one.
     fn take(&mut self, offset: u64, byte: u8) -> bool {
         if self.is_in_string {
             self.take_in_string(byte);
@@ -154,7 +157,8 @@ impl LayoutFinder {
         self.has_ended = self.depth == 0;
     }
 
-    /// Returns the depth of the values that the present member has.
+    /// Returns the depth at which the values are that are recorded for the current member: the
+    /// messages are in an array, and the session is the value itself.
     fn value_depth(&self) -> usize {
         if self.member == Member::Messages {
             3

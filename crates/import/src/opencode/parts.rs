@@ -12,7 +12,7 @@ pub(super) struct OpenCodeMessage<'a> {
     pub offset: u64,
     /// The line.
     pub line: Raw<'a>,
-    /// What is known of it apart from its parts.
+    /// The object with its id, role, times and other members, without its parts.
     pub info: Raw<'a>,
     /// Its parts, an array.
     pub parts: Raw<'a>,
@@ -49,8 +49,8 @@ pub(super) fn is_part(part: Raw, part_type: &str) -> bool {
     part.get("type").is_some_and(|found| found.is(part_type))
 }
 
-/// Returns the members of a part that are not in its entry. `None` if nothing is left but its id and
-/// type.
+/// Returns the members of a part, without those with `converted_keys`, which are in its entry.
+/// `None` if only its id and type are left.
 pub(super) fn unconverted_part(part: Raw, converted_keys: &[&str]) -> Option<Vec<u8>> {
     let mut left_count = 0;
     let mut unconverted = Object::new();
@@ -66,8 +66,8 @@ pub(super) fn unconverted_part(part: Raw, converted_keys: &[&str]) -> Option<Vec
     (left_count > 0).then(|| unconverted.finish())
 }
 
-/// Returns what is known of a message without the members with these keys, which are in its entry,
-/// and with the parts that are not, as the member `opencode` of an entry has it.
+/// Returns the member `opencode` of the entry of a message: the members of `info` except those with
+/// `converted_keys`, which are in the entry, and `parts`, which are not.
 pub(super) fn unconverted_message(
     info: Raw,
     converted_keys: &[&str],
@@ -78,7 +78,8 @@ pub(super) fn unconverted_message(
         .finish()
 }
 
-/// Returns the block of an image, if a file is one whose data is in its `data:` URL.
+/// Returns the block of an image. `None` if the file is not an image, or if its data is not in a
+/// `data:` URL.
 pub(super) fn convert_image(file: Raw) -> Option<Vec<u8>> {
     let url = file.get_text("url")?.into_string_lossy();
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;

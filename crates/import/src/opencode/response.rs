@@ -11,13 +11,14 @@ use pisess_json::text::{Text, join_with};
 use pisess_json::write::{Object, array};
 use std::io;
 
-/// The members of a message that its entry has.
+/// The members of a message that are converted, so that they are in its entry.
 const CONVERTED_MEMBERS: [&str; 5] = ["role", "modelID", "providerID", "cost", "tokens"];
 
-/// The members of the part that ends a response which its entry has.
+/// The members of the part `step-finish` that are converted, so that they are in the entry.
 const CONVERTED_FINISH_MEMBERS: [&str; 3] = ["reason", "tokens", "cost"];
 
-/// The APIs of providers, as pi names them. All others have the one of OpenAI's completions.
+/// Providers and their APIs, as pi names them. All other providers have the API of OpenAI's
+/// completions.
 const APIS: [(&str, &str); 4] = [
     ("anthropic", "anthropic-messages"),
     ("openai", "openai-responses"),
@@ -33,7 +34,7 @@ const STOP_REASONS: [(&str, &str); 4] = [
     ("content-filter", "error"),
 ];
 
-/// The first message that a compaction keeps, if it keeps any.
+/// A request for a compaction: the id of the first message that it keeps, if it keeps any.
 pub(super) struct CompactionRequest {
     first_kept: Option<Text<'static>>,
 }
@@ -50,11 +51,12 @@ struct Response<'a> {
 }
 
 impl OpenCodeReader<'_> {
-    /// Adds the responses of a message, each with the results of its calls. A message without any
-    /// is kept as it is.
+    /// Adds the responses of a message, each with the results of its calls. A message without a
+    /// response is kept as a custom entry.
     pub(super) fn add_responses(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
         let mut responses = split_responses(message.parts);
         let has_error = message.info.get("error").is_some_and(Raw::is_object);
+        // The list has at least one response.
         let last = responses.len() - 1;
         if responses[last].is_empty() && !has_error {
             responses.pop();
@@ -122,8 +124,8 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Returns the request that a message answers with the summary of a compaction; `None` if it
-    /// does not, or has failed.
+    /// Returns the request for the compaction whose summary a message is. `None` if the message is
+    /// not a summary, or is not complete.
     pub(super) fn completed_compaction(
         &self,
         message: &OpenCodeMessage,
@@ -139,7 +141,7 @@ impl OpenCodeReader<'_> {
         Some(CompactionRequest { first_kept })
     }
 
-    /// Adds a compaction, and an entry with the tokens of the response that is its summary.
+    /// Adds a compaction, and an entry with the tokens of the request for its summary.
     pub(super) fn add_compaction(
         &mut self,
         message: &OpenCodeMessage,
@@ -186,8 +188,8 @@ impl OpenCodeReader<'_> {
     }
 }
 
-/// Divides the parts of a message into its responses: one at least, of which only the last may be
-/// empty.
+/// Divides the parts of a message into its responses. There is at least one, and only the last one
+/// may be empty.
 fn split_responses(parts: Raw<'_>) -> Vec<Response<'_>> {
     let mut responses = vec![Response::default()];
     for part in parts.items() {
@@ -208,7 +210,7 @@ fn split_responses(parts: Raw<'_>) -> Vec<Response<'_>> {
 }
 
 impl Response<'_> {
-    /// Whether the model said nothing: neither a block nor tokens are there.
+    /// Whether the response has neither a block nor tokens.
     fn is_empty(&self) -> bool {
         self.finish.is_none() && self.parts.iter().all(|part| convert_part(*part).is_none())
     }
@@ -220,8 +222,8 @@ impl Response<'_> {
             .collect()
     }
 
-    /// Returns the time at which the model had said everything: its last text ended, or its first
-    /// call began. The results of the calls come later.
+    /// Returns the time at which the model had finished: the end of its last text, or the start of
+    /// its first call if that is later. The results of the calls come after that time.
     fn end_ms(&self, calls: &[ToolPart]) -> Option<i64> {
         let first_call = calls.first().and_then(|call| call.time_ms("start"));
         let text_ends = self
@@ -232,8 +234,8 @@ impl Response<'_> {
     }
 }
 
-/// Converts a part of a response: a text, a thought or a call. `None` for any other part, and for
-/// one without text.
+/// Converts a part of a response: a text, thinking or a call. `None` for any other part, or if it
+/// has no text.
 fn convert_part(part: Raw) -> Option<Vec<u8>> {
     if let Some(call) = ToolPart::read(part) {
         return Some(call.call_block());
@@ -254,13 +256,13 @@ fn convert_part(part: Raw) -> Option<Vec<u8>> {
     Some(thinking.finish())
 }
 
-/// Returns the signature by which Anthropic accepts a thought again.
+/// Returns the signature by which Anthropic accepts thinking again; `None` if there is none.
 fn find_signature(part: Raw<'_>) -> Option<Text<'_>> {
     non_empty_text(part.get("metadata")?.get("anthropic")?, "signature")
 }
 
-/// Joins the texts of a message, each without white space around it, as OpenCode does for a
-/// summary.
+/// Joins the texts of a message with blank lines, as OpenCode does for a summary. Blank texts, and
+/// white space around a text, are left out.
 fn find_texts(message: &OpenCodeMessage) -> Text<'static> {
     let mut texts = Vec::new();
     for part in message.parts.items() {
@@ -281,14 +283,16 @@ struct ResponsePlace<'a> {
 }
 
 impl<'a> ResponsePlace<'a> {
-    /// Returns the error with which the message ended, if this response is its last.
+    /// Returns the error with which the message ended. `None` if there is none, or if this is not
+    /// its last response.
     fn find_error(&self) -> Option<Raw<'a>> {
         let error = self.message.info.get("error")?;
         (self.is_last && error.is_object()).then_some(error)
     }
 
-    /// Returns the tokens and the cost of a response. Those of the message are of all its
-    /// responses, so they are only taken if it has one, and the part that ends it is missing.
+    /// Returns the tokens and the cost of a response, from the part that ends it. If that part is
+    /// missing, the numbers of the message are taken, but only if this is its only response: they
+    /// are sums over all responses.
     fn find_usage(&self, response: &Response) -> ResponseUsage {
         let is_only = self.index == 0 && self.is_last;
         let counted = match response.finish {
@@ -300,7 +304,7 @@ impl<'a> ResponsePlace<'a> {
         convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
     }
 
-    /// Returns why a response ended, in pi's words.
+    /// Returns why a response ended, as pi names it.
     fn stop_reason(&self, response: &Response, has_calls: bool) -> &'static str {
         if let Some(error) = self.find_error() {
             let is_abort = error
@@ -318,22 +322,22 @@ impl<'a> ResponsePlace<'a> {
         if has_calls { "toolUse" } else { "stop" }
     }
 
-    /// Returns an id that the copies of a response have, too. OpenCode does not keep the one of the
-    /// provider, and a fork gives copies new ids; only their times stay the same.
+    /// Returns an id that is the same for all copies of a response. It is made of times: OpenCode
+    /// does not keep the id that the provider gave, and a fork gives copies new ids.
     fn response_id(&self) -> Option<String> {
         let created = self.message.created_ms?;
         let completed = parse_time_ms(self.message.info.get("time")?.get("completed"))?;
         Some(format!("opencode-{created}-{completed}-{}", self.index))
     }
 
-    /// Returns what the entry has no place for. What belongs to the message as a whole is with its
-    /// first response.
+    /// Returns the member `opencode` of the entry: members of the parts that have no place in the
+    /// entry, and with the first response, the members of the message as a whole.
     fn unconverted(&self, response: &Response) -> Vec<u8> {
         let mut parts = Vec::new();
         parts.extend(response.start.and_then(|part| unconverted_part(part, &[])));
         for part in &response.parts {
             if let Some(call) = ToolPart::read(*part) {
-                // What is known of a call is with its result, if it has one.
+                // If the call has a result, its other members are kept with the result.
                 if !call.has_result() {
                     parts.extend(unconverted_part(*part, &["callID", "tool"]));
                 }

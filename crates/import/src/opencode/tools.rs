@@ -14,12 +14,12 @@ pub(super) struct ToolPart<'a> {
     part: Raw<'a>,
     id: Text<'a>,
     name: Text<'a>,
-    /// Its arguments, its result, and what is known of both.
+    /// Its arguments, its status, its result and their times.
     state: Raw<'a>,
 }
 
 impl<'a> ToolPart<'a> {
-    /// Reads a part; `None` if it is not a call, or lacks its id or its tool.
+    /// Reads a call from a part; `None` if the part is not a call, or names no id or no tool.
     pub fn read(part: Raw<'a>) -> Option<ToolPart<'a>> {
         if !is_part(part, "tool") {
             return None;
@@ -32,7 +32,7 @@ impl<'a> ToolPart<'a> {
         })
     }
 
-    /// Returns the block of the call. Arguments that are not an object become an empty one.
+    /// Returns the block of the call. Arguments that are not an object become an empty object.
     pub fn call_block(&self) -> Vec<u8> {
         let input = self.state.get("input").filter(|input| input.is_object());
         Object::new()
@@ -43,7 +43,7 @@ impl<'a> ToolPart<'a> {
             .finish()
     }
 
-    /// Returns a time of the call in milliseconds since 1970: that of its `start` or its `end`.
+    /// Returns a time of the call in milliseconds since 1970. `key` is `start` or `end`.
     pub fn time_ms(&self, key: &str) -> Option<i64> {
         parse_time_ms(self.state.get("time")?.get(key))
     }
@@ -54,8 +54,8 @@ impl<'a> ToolPart<'a> {
         status.is_some_and(|status| status.is("completed") || status.is("error"))
     }
 
-    /// Returns the content of the result; `None` if the call has none, because the agent was ended
-    /// before it.
+    /// Returns the content of the result as JSON. `None` if the call has no result, because the
+    /// agent was stopped before.
     fn result_content(&self) -> Option<Vec<u8>> {
         let [status, output, error, attachments] =
             find_members(self.state, ["status", "output", "error", "attachments"]);
@@ -93,7 +93,7 @@ impl<'a> ToolPart<'a> {
         }
     }
 
-    /// Returns the exit code of a command, if it is not 0.
+    /// Returns the exit code of a command that failed; `None` if it is 0 or not recorded.
     fn error_code(&self) -> Option<f64> {
         let code = self.state.get("metadata")?.get("exit")?.number()?;
         Some(code).filter(|code| *code != 0.0)

@@ -9,12 +9,12 @@ use pisess_json::Raw;
 pub(super) struct ResponseUsage {
     /// The `usage` object of pi.
     pub json: Vec<u8>,
-    /// The number of tokens in the context, with the response.
+    /// The number of tokens in the context, including the response.
     pub context_tokens: f64,
 }
 
-/// Converts tokens and cost. A cost of zero is unknown: OpenCode has no price for the model, or the
-/// user has a subscription.
+/// Converts tokens and cost. A cost of 0 means that the cost is unknown: OpenCode has no price for
+/// the model, or the user has a subscription.
 pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
     let names = ["input", "output", "reasoning", "cache", "total"];
     let [input, output, reasoning, cache, total] = find_members(tokens, names);
@@ -29,8 +29,9 @@ pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
         cost: Some(cost).filter(|cost| *cost > 0.0),
         ..Usage::default()
     };
-    // pi counts reasoning as output, and so did earlier versions of OpenCode: those without a total,
-    // and those with a total that is the sum without the reasoning.
+    // pi includes reasoning in the output. Newer versions of OpenCode count it apart, and their
+    // total is more than the sum of the other numbers. Older versions included it in the output:
+    // they have no total, or a total that equals the sum.
     let counted = usage.input + usage.output + usage.cache_read + usage.cache_write;
     let is_counted_apart = total
         .and_then(Raw::number)

@@ -12,7 +12,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
-/// The thinking levels of pi that variants of a model are named after.
+/// The thinking levels of pi. OpenCode names variants of a model after them.
 const THINKING_LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
 /// The parts of a message of the user, by what becomes of them.
@@ -27,8 +27,8 @@ struct UserParts {
 }
 
 impl OpenCodeReader<'_> {
-    /// Adds a message of the user. What OpenCode added to it becomes a custom message after it. A
-    /// message that asks for a compaction says nothing, and is kept as it is.
+    /// Adds a message of the user. What OpenCode added to the message becomes a custom message
+    /// after it. A message that only asks for a compaction is kept as a custom entry.
     pub(super) fn add_user_message(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
         self.add_settings(message)?;
         if let Some(request) = message
@@ -71,7 +71,7 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Adds the model of a turn and its thinking level, each if it has changed.
+    /// Adds an entry for the model of a turn, and one for its thinking level, if they have changed.
     fn add_settings(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
         let model = message.info.get("model").unwrap_or(Raw::NULL);
         if let Some(provider) = non_empty_text(model, "providerID")
@@ -113,8 +113,8 @@ impl UserParts {
         read
     }
 
-    /// Adds a part. A text that the model does not see, and a file other than an image, have no
-    /// counterpart: OpenCode adds what it read of a file as a text.
+    /// Adds a part. A text that the model does not see has no counterpart. Nor has a file other
+    /// than an image: OpenCode adds what it read of the file as a text.
     fn add(&mut self, part: Raw) {
         let is_flag_set = |key: &str| part.get(key).and_then(Raw::bool) == Some(true);
         let text = non_empty_text(part, "text");
