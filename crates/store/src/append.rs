@@ -1,7 +1,7 @@
 //! Rule 1: whole lines are appended in one write, or not at all.
 //!
-//! Space is reserved first, because a short write can only be taken back by cutting the file, and
-//! an agent may append between the last look at its size and the cut.
+//! Space is reserved first, so that a write is not short. A short write can only be undone by
+//! truncating the file, and an agent may append just before the truncation.
 
 use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::Files;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 pub struct Committed {
     /// The path of the file that was written, as given.
     pub path: PathBuf,
-    /// The errors that occurred after the change was in place: [`Cause::Unsynced`] and
-    /// [`Cause::Unremoved`] deserve a note, [`Cause::GrowthLost`] a warning.
+    /// The errors that occurred after the change was in place. Callers print a note for
+    /// [`Cause::Unsynced`] and [`Cause::Unremoved`], and a warning for [`Cause::GrowthLost`].
     pub troubles: Vec<StoreError>,
 }
 
@@ -35,7 +35,7 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// Returns the commit, or an error if the file has grown: for callers that do not try again.
+    /// Returns the commit. A file that has grown is an error: for callers that do not try again.
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
@@ -52,15 +52,15 @@ impl Committed {
         }
     }
 
-    /// Syncs the directory of a file that was renamed or removed. The change is in place by now, so
-    /// a failure is recorded and not returned.
+    /// Syncs the directory of a file that was renamed or removed. The change is in place already,
+    /// so a failure is added to `troubles`, and not returned.
     pub(super) fn sync_folder_of(&mut self, files: &dyn Files, path: &Path) {
         if let Err(error) = sync_folder(files, folder_of(path)) {
             self.troubles.push(error);
         }
     }
 
-    /// Removes a temporary file, unless it was placed, and records a failure.
+    /// Removes a temporary file, unless it is the file in place. A failure is added to `troubles`.
     pub(super) fn remove_temp(&mut self, temp: Temp) {
         if let Err(error) = temp.remove() {
             self.troubles.push(error);
@@ -69,8 +69,8 @@ impl Committed {
 }
 
 impl Locked {
-    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has
-    /// none (rule 1). If `lines` is empty, nothing changes.
+    /// Appends whole lines, each of which ends in a newline (rule 1). If the last line of the file
+    /// has no newline, one is written before them. If `lines` is empty, nothing changes.
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.bytes_to_append(lines)?;
         let publish = PublishLock::take(&self)?;
@@ -93,8 +93,8 @@ impl Locked {
         }
     }
 
-    /// Returns what is appended for these lines: a newline before them if the last line of the file
-    /// has none. Refuses lines that do not end with a newline.
+    /// Returns the bytes to append for these lines, with a newline before them if the last line of
+    /// the file has none. Refuses lines that do not end with a newline.
     fn bytes_to_append(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
         if lines.last().is_some_and(|byte| *byte != b'\n') {
             return Err(self.failed(io::Error::new(
@@ -110,8 +110,8 @@ impl Locked {
         Ok(bytes)
     }
 
-    /// Appends the bytes by a single write, after reserving space for them. If only some were
-    /// written, removes them if that is possible, and fails.
+    /// Reserves space for the bytes, and appends them by a single write. If only some were written,
+    /// removes these if possible, and fails.
     fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
         let old_size = self.base.stat.size;
         self.files
@@ -141,7 +141,8 @@ impl Locked {
     }
 
     /// Truncates the file to its old size after a short write, unless another process has appended
-    /// since (rules 1 and 7). Returns the error: `why`, or if the bytes remain, how many.
+    /// since (rules 1 and 7). Returns the error for the caller: `why`, or [`Cause::Torn`] if the
+    /// written bytes remain.
     fn cut_off_written(&self, written: &[u8], why: io::Error) -> StoreError {
         let old_size = self.base.stat.size;
         let written_len = written.len() as u64;
@@ -153,7 +154,7 @@ impl Locked {
             return self.failed(why);
         }
 
-        // The first newline may only close the last line that was there.
+        // The first byte may be the newline that closes the old last line, so it does not count.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
         StoreError::new(
             Action::Write,

@@ -12,9 +12,10 @@
 //! with a checksum, and the table has the size of each file: an archive that is cut off or damaged
 //! is an error, not a shorter session.
 //!
-//! The last frame covers what the checksums of zstd do not: the names, times and modes in the
-//! table, and the frames themselves. The table says that this frame is there, so that damage to
-//! the frame itself is noticed, too. Earlier versions wrote neither.
+//! The checksum in the last frame also covers what the checksums of zstd do not: the names, times
+//! and modes in the table, and the frames themselves. A mark in the table (`sealed`) requires the
+//! last frame, so that damage to that frame is noticed, too. Earlier versions wrote neither the
+//! mark nor the frame.
 
 use super::error::{Action, StoreError};
 use super::fn_writer::FnWriter;
@@ -49,7 +50,7 @@ pub struct Member {
     pub size: u64,
     /// When its content was last modified: seconds since 1970, and nanoseconds after that.
     modified: (i64, u32),
-    /// Its permissions, on systems that have them.
+    /// Its permissions, such as 0o600; 0 on systems without permissions.
     pub mode: u32,
 }
 
@@ -84,7 +85,7 @@ impl Member {
 pub(super) struct Row {
     #[serde(flatten)]
     member: Member,
-    /// On the session: whether the archive ends with a checksum.
+    /// Whether the archive ends with a checksum. Only the row of the session has this mark.
     #[serde(default, rename = "sealed", skip_serializing_if = "std::ops::Not::not")]
     pub is_sealed: bool,
 }
@@ -104,9 +105,10 @@ const SECOND: i128 = 1_000_000_000;
 /// The table of an archive, and where its parts are.
 #[derive(Debug)]
 pub struct Archive {
-    /// Its files: first the session.
+    /// Its files; the first one is the session.
     pub members: Vec<Member>,
-    /// What was written for lists.
+    /// What a list shows of the session. The caller of [`write_archive`](crate::write_archive)
+    /// chose the content.
     pub head: Vec<u8>,
     pieces: Vec<Range<u64>>,
     session: Range<u64>,
@@ -119,8 +121,8 @@ impl Archive {
         start.starts_with(&HEAD)
     }
 
-    /// Reads what an archive contains, but not the contents. Returns `None` if it is not an
-    /// archive.
+    /// Reads the table of an archive, but not the contents of its files. Returns `None` if `source`
+    /// is not an archive.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
         let Some((HEAD, first_frame)) = read_skippable(source, 0)? else {
             return Ok(None);
@@ -159,7 +161,8 @@ impl Archive {
         }))
     }
 
-    /// Returns the content of a file other than the session; `None` if there is none of this name.
+    /// Returns the content of the file with this name, other than the session. `None` if the
+    /// archive has no such file.
     pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
         let others = &self.members[1..];
         let Some(index) = others.iter().position(|member| member.name == name) else {
@@ -179,11 +182,12 @@ impl Archive {
         Ok(Some(spooled))
     }
 
-    /// Passes the files to `take`: first the others in their order, last the session.
+    /// Calls `take` with each file and its content: last the session, and before it the other files
+    /// in their order.
     ///
     /// # Errors
     /// If any bit of the archive has changed since it was written. This is found before `take` is
-    /// called, unless an earlier version wrote the archive.
+    /// called; in an archive of an earlier version, perhaps only afterwards.
     pub fn contents(
         &self,
         source: &dyn ReadAt,
@@ -200,20 +204,20 @@ impl Archive {
     }
 }
 
-/// Whether a stream has the content of a file. It is read to its end in any case, because an
-/// archive is read in order.
+/// Whether a stream has the same content as a file. The stream is read to its end in any case,
+/// because the next file of an archive follows it.
 pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
     Ok(bytes_in_common(file, content)? == Some(file.len()))
 }
 
-/// Whether a file begins with the content of a stream, which is read to its end: a file that has
-/// only grown does.
+/// Whether a file begins with the content of a stream, so that the file has only grown, if it has
+/// changed at all. The stream is read to its end in any case.
 pub fn begins_with(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
     Ok(bytes_in_common(file, content)?.is_some())
 }
 
-/// Returns the length of a stream if the file begins with it; `None` if it does not. The stream is
-/// read to its end also after a difference.
+/// Returns the length of the stream `content` if the file begins with its bytes, and `None`
+/// otherwise. The stream is read to its end in any case.
 fn bytes_in_common(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<Option<u64>> {
     let mut file_buffer = vec![0; BUFFER];
     let mut stream_buffer = vec![0; BUFFER];
@@ -237,9 +241,10 @@ fn bytes_in_common(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<Opti
     }
 }
 
-/// Returns the content of the session in an archive. It is read only as long as it looks like a
-/// session (`is_promising`), so that another file with the same first bytes is not decompressed to
-/// its end.
+/// Returns the content of the session in an archive.
+///
+/// `is_promising` gets the start of the content. If it returns `false`, only the start is returned:
+/// another file with the same first bytes is not decompressed to its end.
 pub(super) fn session_in(
     file: &dyn ReadAt,
     path: &Path,
@@ -258,7 +263,7 @@ pub(super) fn session_in(
         is_promising,
         path,
     )?;
-    // What does not look like a session was given up when the memory for it was full.
+    // A content that does not look like a session was not read beyond `MEMORY`.
     let is_given_up = session.len() > MEMORY as u64 && session.len() < size;
     if session.len() == size || is_given_up {
         Ok(session)
@@ -272,8 +277,8 @@ pub(super) fn is_compressed(start: &[u8]) -> bool {
     start.starts_with(&FRAME)
 }
 
-/// Returns the content of a compressed file, which is read only as long as it looks like a session
-/// (`is_promising`).
+/// Returns the content of a file that is compressed with zstd. If `is_promising` returns `false`
+/// for the start of the content, only the start is returned.
 pub(super) fn content_of(
     file: &dyn ReadAt,
     path: &Path,
@@ -284,7 +289,8 @@ pub(super) fn content_of(
     spool_named(&mut stream, MEMORY, is_promising, path)
 }
 
-/// Decompresses a stream that contains these files, one after another, and nothing else.
+/// Decompresses the stream in `ranges`, and calls `take` with each file in it. It is an error if
+/// the stream does not contain exactly these files.
 fn unpack(
     source: &dyn ReadAt,
     ranges: &[Range<u64>],
@@ -314,7 +320,7 @@ fn decoder<'a>(source: &'a dyn ReadAt, ranges: &'a [Range<u64>]) -> impl Read + 
     Named(FrameDecoder::new(BufReader::with_capacity(BUFFER, stream)))
 }
 
-/// Says of an error of the decoder that the archive is damaged.
+/// A reader whose errors say that the archive is damaged, if the decoder found that.
 struct Named<R: Read>(R);
 
 impl<R: Read> Read for Named<R> {
@@ -379,9 +385,10 @@ fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
     }
 }
 
-/// Returns the number of the skippable frame at an offset, and the range of its content; `None` if
-/// the file ends before that. The bytes of any other frame look like a frame with another number,
-/// so the caller compares it.
+/// Returns the number of the skippable frame at an offset, and the range of its content. `None` if
+/// the file is too short to have one there.
+///
+/// What is at the offset need not be a skippable frame: the caller must compare the number.
 fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<([u8; 4], Range<u64>)>> {
     let content_start = offset + SKIPPABLE;
     if content_start > source.len() {

@@ -11,12 +11,12 @@ use std::path::Path;
 /// The extended attribute that holds the ACL, on Linux.
 const ACL: &str = "system.posix_acl_access";
 
-/// Attributes that the system computes from the content or sets itself; copying them would be
-/// wrong.
+/// The attributes that the system computes from the content, or sets itself. They are not copied,
+/// because they would be wrong for the new file.
 const OF_THE_SYSTEM: [&str; 3] = ["security.ima", "security.evm", "com.apple.provenance"];
 
-/// Copies all attributes of `old` to `new`. Without force, an attribute that cannot be copied is an
-/// error.
+/// Copies all attributes of `old` to `new`. An attribute that cannot be copied is an error, unless
+/// `force` is set.
 pub(super) fn keep(
     files: &dyn Files,
     path: &Path,
@@ -67,8 +67,8 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Gives a new file the permissions of `model` (rule 6), without the permissions of the group if
-/// the group or the ACL cannot be set.
+/// Gives a new file the permissions of `model` (rule 6). If the group or the ACL cannot be set, the
+/// group gets no permissions.
 pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(model)?;
     let acl = files
@@ -92,13 +92,14 @@ pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Resu
     }
 }
 
-/// Permissions of the old group must not apply to a different new group.
+/// Returns a mode without permissions of the group: the permissions of the old group must not apply
+/// to another one.
 fn without_group(mode: u32) -> u32 {
     mode & 0o707
 }
 
-/// Gives a new file the owner and the group of the old one. What is the same already is not set,
-/// because only root may change an owner.
+/// Gives a new file the owner and the group of the old one. An owner that is the same already is
+/// not set, because only root may set an owner.
 fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
     let now = files.stat(new)?;
     let owner = (now.owner != old.owner).then_some(old.owner);
@@ -118,9 +119,9 @@ struct Uncopied {
 
 /// Copies the extended attributes, except those that the system sets itself.
 ///
-/// An attribute that the new file already has with the right value (a security label) is not set
-/// again, because that may not be permitted. An ACL inherited from the directory's default is
-/// removed.
+/// An attribute that the new file already has with the right value, such as a security label, is
+/// not set again, because that may not be permitted. If only the new file has an ACL, inherited
+/// from the default of its directory, the ACL is removed.
 fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied> {
     let unlisted = |error| Uncopied {
         what: "its list of extended attributes".to_owned(),

@@ -17,10 +17,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. It has the
-/// permissions of `source`, or mode 0600. Without `force`, an existing path is refused; the source
-/// itself and a file with several hard links are always refused. FIFOs, devices and the process's
-/// own streams (`/dev/stdout`) are written through.
+/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. The file has the
+/// permissions of `source`, or mode 0600 if there is no source.
+///
+/// Without `force`, an existing path is refused. The source itself, and a file with several hard
+/// links, are refused in any case. FIFOs, devices and the process's own streams (`/dev/stdout`) are
+/// not replaced, but written to.
 pub fn create(
     path: &Path,
     source: Option<&SessionFile>,
@@ -56,8 +58,8 @@ pub fn check_create(
 /// A callback that gets the content of a new file, and refuses it by returning an error.
 pub type CheckContent<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
-/// Does the same as [`create`], but gives the file its name only if `check`, which reads the
-/// content, returns no error.
+/// Writes a new file as [`create`] does, but calls `check` with the content before the file gets
+/// its name. If `check` returns an error, there is no new file.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
@@ -74,8 +76,9 @@ pub fn create_checked(
     create_on(&DISK, &new, write, Some(check))
 }
 
-/// Creates an export, such as a page, as [`create_checked`] does. The permissions of `source` do
-/// not matter: the export has the permissions of the file that it replaces, or else mode 0600.
+/// Creates an export, such as a page, as [`create_checked`] does, but not with the permissions of
+/// `source`. The export has the permissions of the file that it replaces, or mode 0600 if there is
+/// none.
 pub fn create_private(
     path: &Path,
     source: Option<&SessionFile>,
@@ -92,8 +95,8 @@ pub fn create_private(
     create_on(&DISK, &new, write, check)
 }
 
-/// Writes a file of an archive to a path that must be free, with the permissions and the
-/// modification time that it had (rules 6 and 7).
+/// Writes a file of an archive, with the permissions and the modification time in the archive
+/// (rules 6 and 7). An existing path is refused.
 pub fn restore(
     path: &Path,
     member: &Member,
@@ -121,13 +124,13 @@ pub(super) struct NewFile<'a> {
     pub path: &'a Path,
     /// The session that is read, which must not be replaced.
     pub source: Option<&'a SessionFile>,
-    /// The file whose permissions it gets. Without that file, it has mode 0600.
+    /// The file whose permissions it gets. If there is no such file, it has mode 0600.
     pub model: Model,
     /// Whether it may replace an existing file.
     pub force: bool,
 }
 
-/// The file that a new one has its permissions from (rule 6).
+/// The file whose permissions a new file gets (rule 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Model {
     /// The session that is read: who can read it can read the new file.
@@ -136,8 +139,8 @@ pub(super) enum Model {
     Replaced,
 }
 
-/// Writes a file completely under a temporary name, and then gives it its name. If `check`, which
-/// is called with the content before that, returns an error, nothing changes at the path.
+/// Writes a file completely under a temporary name, and then gives it its name. Before that,
+/// `check` is called with the content. If `check` returns an error, nothing changes at the path.
 pub(super) fn create_on(
     files: &'static dyn Files,
     new: &NewFile<'_>,
@@ -167,7 +170,7 @@ pub(super) fn create_on(
     let model_file = match model {
         Model::Source => source.map(|source| &source.file),
         Model::Replaced if existing.is_some() => {
-            // If its owner may not read it, the new one is private.
+            // If it cannot be read, its permissions are not known, and the new file is private.
             replaced_file = files.open_read(&target).ok();
             replaced_file.as_ref()
         }
@@ -187,7 +190,7 @@ pub(super) fn create_on(
     Ok(committed)
 }
 
-/// Returns the state of the file at a path; `None` if there is none.
+/// Returns the state of the file at a path; `None` if there is no file.
 fn existing_at(files: &dyn Files, path: &Path) -> io::Result<Option<Stat>> {
     match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -195,7 +198,8 @@ fn existing_at(files: &dyn Files, path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Returns the new file, complete and synced, with the permissions of `model`, but not in place.
+/// Writes the new file under a temporary name beside `target`. When it is returned, it is complete,
+/// checked and synced, and has the permissions of `model`.
 fn stage(
     files: &'static dyn Files,
     path: &Path,
@@ -218,21 +222,22 @@ fn stage(
     Ok(new)
 }
 
-/// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it
-/// replaced its name back (rule 7).
+/// A file beside a session, which is in place already. If it is dropped without [`Beside::keep`],
+/// it is removed, and the file that it replaced gets its name back (rule 7).
 #[must_use = "dropping it undoes it"]
 #[derive(Debug)]
 pub struct Beside {
     committed: Committed,
-    /// The new file; its temporary name is now that of the old one. `None` if the same content was
-    /// there already, or once it is kept.
+    /// The new file. If it has replaced a file, that file has the temporary name now. `None` if the
+    /// same content was there already, or once the new file is kept.
     new: Option<Temp>,
     target: PathBuf,
     has_replaced: bool,
 }
 
 impl Beside {
-    /// Keeps it, because the session that it belongs to was written. What it replaced is removed.
+    /// Keeps the file, because the session that it belongs to was written. Removes the file that it
+    /// replaced.
     pub fn keep(mut self) -> Committed {
         if let Some(new) = self.new.take() {
             self.committed.troubles.extend(new.remove().err());
@@ -244,7 +249,8 @@ impl Beside {
 impl Drop for Beside {
     fn drop(&mut self) {
         let Some(new) = &mut self.new else { return };
-        // If it cannot be undone, the file has surplus lines, which are harmless.
+        // An error is ignored: the new file stays, and the lines that it has in excess are
+        // harmless.
         let _ = if self.has_replaced {
             new.exchange_back(&self.target)
         } else {
@@ -259,13 +265,13 @@ impl Drop for Beside {
 pub enum IfExists {
     /// The file is replaced.
     Replace,
-    /// The file is refused, unless a killed run of the same command left it: it has the same
-    /// content.
+    /// The file is refused, unless it has the same content: then a killed run of the same command
+    /// left it.
     Refuse,
 }
 
-/// Writes a file that belongs to the session `source`, to be kept when the session is written
-/// (rules 2, 6 and 7).
+/// Writes a file that belongs to the session `source` (rules 2, 6 and 7). The caller keeps the file
+/// once the session is written, and otherwise drops it.
 pub fn create_beside(
     path: &Path,
     source: Option<&SessionFile>,
@@ -314,16 +320,16 @@ pub fn remove(path: &Path) -> Result<(), StoreError> {
     sync_folder(&DISK, folder_of(path))
 }
 
-/// A directory that was made for a new file. If it is dropped, it is removed again, with those
-/// above it that were made (rule 7).
+/// A directory that was made for a new file. If it is dropped without [`NewFolder::keep`], it is
+/// removed, and so are the directories above that were made with it (rule 7).
 #[derive(Debug)]
 pub struct NewFolder {
-    /// The directories, from the innermost.
+    /// The directories that were made, innermost first.
     made: Vec<PathBuf>,
 }
 
 impl NewFolder {
-    /// Makes a directory, and those above it that are missing.
+    /// Makes a directory, and the missing directories above it.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
         let failed = |error| StoreError::io(Action::Create, path, error);
         let mut folder = NewFolder { made: Vec::new() };
@@ -340,7 +346,7 @@ impl NewFolder {
         Ok(folder)
     }
 
-    /// Keeps it.
+    /// Keeps the directories.
     pub fn keep(mut self) {
         self.made.clear();
     }
@@ -352,9 +358,9 @@ impl Drop for NewFolder {
             let is_kept = match std::fs::remove_dir(made) {
                 Ok(()) => false,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-                // One that another process put a file in is not empty, and stays.
+                // A directory in which another process has put a file stays.
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => true,
-                // For the same reason as in `unlink_own`.
+                // Tried once more, for the same reason as in `unlink_own`.
                 Err(_) => std::fs::remove_dir(made).is_err(),
             };
             if is_kept {
@@ -375,8 +381,8 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
     Ok(committed)
 }
 
-/// Whether the file at a path has the content that a closure writes: a run that was killed may have
-/// completed it.
+/// Whether the file at a path has the content that `write` writes: then a run that was killed has
+/// completed the file.
 pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError> {
     let file = Glance::open(path)?;
     let mut comparison = Comparison {
@@ -389,7 +395,7 @@ pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError
     Ok(comparison.is_same && comparison.compared == file.len())
 }
 
-/// Compares what is written to it with a file.
+/// A writer that compares the bytes written to it with a file.
 struct Comparison<'a> {
     file: &'a Glance,
     compared: u64,
@@ -418,8 +424,8 @@ impl Write for Comparison<'_> {
     }
 }
 
-/// Refuses to replace what is at the path of a new file: always the input, a directory, and a file
-/// with several hard links, and any other file unless `force` is given.
+/// Refuses to replace an existing file, unless `force` is given. The input, a directory, and a file
+/// with several hard links are refused in any case.
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,
@@ -443,7 +449,7 @@ fn refuse_existing(
     Ok(())
 }
 
-/// Refuses to write to the file that is read; `stat` is that of the output.
+/// Refuses to write to the file that is read. `stat` is the state of the output.
 fn refuse_input(
     files: &dyn Files,
     path: &Path,
@@ -461,8 +467,8 @@ fn refuse_input(
     Ok(())
 }
 
-/// Writes to a stream, such as a terminal or a pipe. With `check`, everything is collected and
-/// checked by it before the first byte is written.
+/// Writes to a stream, such as a terminal or a pipe. With `check`, the whole content is collected
+/// and checked before the first byte is written.
 fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,
@@ -492,7 +498,8 @@ fn write_to_stream(
     .map(drop)
 }
 
-/// Returns the stream to write to, if the path is not that of a file.
+/// Returns the stream to write to, if the path is a device, a FIFO or a stream of this process.
+/// `None` if it is the path of a file.
 fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
     let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
@@ -501,8 +508,8 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
 /// The number of links that are followed before they count as a loop, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a
-/// rename keeps them.
+/// Follows the symbolic links at the end of `path`, even a dangling one. A rename to the returned
+/// path replaces the target, and keeps the links.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut unresolved = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -538,8 +545,8 @@ fn is_folder_name(path: &Path) -> bool {
         .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
-/// Whether two paths are names of one file, as a move leaves them that was interrupted on a system
-/// without a rename that never replaces.
+/// Whether two paths are names of the same file. Where the system has no rename that never
+/// replaces, a move makes a second name first, and may be interrupted then.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let stat = |path| DISK.stat_at(path).ok();
     matches!((stat(one), stat(other)), (Some(one), Some(other)) if one.is_same_inode(&other))

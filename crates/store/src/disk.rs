@@ -1,5 +1,4 @@
-//! What settings and paths are on the disk, and which files are below a directory of our own,
-//! whatever their names.
+//! Reads settings and looks up paths, and lists the files below a directory, whatever their names.
 
 use super::error::{Action, Cause, StoreError};
 use super::files::{self, OnDisk};
@@ -9,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Access to the disk. Tests replace it by a machine with other files.
 pub trait Disk {
-    /// Returns the content of a regular file, such as one of settings; `None` if it cannot be read.
-    /// Of a large file, only the first [`MAX_SMALL_FILE_LEN`] bytes are returned.
+    /// Returns the content of a regular file, such as a file of settings. `None` if it cannot be
+    /// read. Of a large file, only the first [`MAX_SMALL_FILE_LEN`] bytes are returned.
     fn read_small_file(&self, path: &Path) -> Option<Vec<u8>>;
     /// Whether the path exists.
     fn exists(&self, path: &Path) -> bool;
@@ -18,8 +17,8 @@ pub trait Disk {
     fn resolve_links(&self, path: &Path) -> PathBuf;
 }
 
-/// The maximum number of bytes that are read of a small file. No settings are as long; with the
-/// limit, a wrong file does not fill the memory.
+/// The maximum number of bytes that are read of a small file. No settings are as long. The limit
+/// keeps a wrong file from filling the memory.
 pub const MAX_SMALL_FILE_LEN: u64 = 1 << 20;
 
 impl Disk for OnDisk {
@@ -46,8 +45,9 @@ impl Disk for OnDisk {
     }
 }
 
-/// Returns the files at any depth below a directory, sorted, each with whether it is a regular
-/// file; symbolic links are not followed. A directory that does not exist has none.
+/// Returns the files at any depth below a directory, sorted by path. The `bool` is whether the file
+/// is a regular file. Symbolic links are not followed. A directory that does not exist has no
+/// files.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     let mut files = Vec::new();
     walk_below(folder, &mut |path, is_regular| {
@@ -57,8 +57,8 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     Ok(files)
 }
 
-/// Returns the same for a directory that is not a symbolic link: what is behind one belongs to
-/// somebody else.
+/// Returns the files below a directory as [`files_below`] does. A directory that is a symbolic link
+/// is an error: what it leads to may belong to somebody else.
 pub fn own_files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     match own_type(folder)? {
         Some(kind) if kind.is_symlink() => Err(link(folder)),
@@ -69,7 +69,7 @@ pub fn own_files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError
 /// Whether a regular file is at a path; `false` if nothing is there.
 ///
 /// # Errors
-/// If this cannot be found out, or it is something else, such as a symbolic link.
+/// If the system refuses to say, or if something else is there, such as a symbolic link.
 pub fn own_file(path: &Path) -> Result<bool, StoreError> {
     match own_type(path)? {
         None => Ok(false),
@@ -82,13 +82,13 @@ pub fn own_file(path: &Path) -> Result<bool, StoreError> {
 /// Whether nothing is at a path, not even a symbolic link that leads nowhere.
 ///
 /// # Errors
-/// If this cannot be found out.
+/// If the system refuses to say.
 pub fn is_free(path: &Path) -> Result<bool, StoreError> {
     Ok(own_type(path)?.is_none())
 }
 
-/// Returns what is at a path itself, and not behind a symbolic link; `None` if nothing is there, as
-/// under a name that is too long for the system.
+/// Returns the type of what is at a path, without following a symbolic link. `None` if nothing is
+/// there; a name that is too long for the system counts as that.
 fn own_type(path: &Path) -> Result<Option<FileType>, StoreError> {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     match path.symlink_metadata() {
@@ -108,9 +108,10 @@ fn link(path: &Path) -> StoreError {
     )
 }
 
-/// Calls `take_file` with each file below a directory, and with whether it is a regular one.
-/// Returns the directory and those below it, each after the one that it is in. Links are not
-/// followed.
+/// Calls `take_file` with each file below a directory, and with whether it is a regular file.
+/// Symbolic links are not followed.
+///
+/// Returns the directory and all directories below it, each after the directory that contains it.
 fn walk_below(
     folder: &Path,
     take_file: &mut dyn FnMut(PathBuf, bool),
@@ -140,7 +141,7 @@ fn walk_below(
     Ok(folders)
 }
 
-/// Removes a directory and those below it, as far as they contain no files.
+/// Removes a directory and the directories below it, except those that contain files at any depth.
 ///
 /// # Errors
 /// If one of them cannot be read or removed, although it is empty.

@@ -80,8 +80,8 @@ pub enum Cause {
     #[error("not a regular file")]
     NotRegular,
 
-    /// An error of the system: there is no such file, access is denied, the disk is full. Also for
-    /// an output or backup that exists already (rule 6), and for a directory where a file was
+    /// An error of the system: there is no such file, access is denied, the disk is full. Also used
+    /// if an output or backup exists already (rule 6), or if a directory is where a file was
     /// expected.
     #[error("{}", reason(.0))]
     Io(io::Error),
@@ -90,7 +90,7 @@ pub enum Cause {
     #[error("it is the input itself")]
     SameAsInput,
 
-    /// The file has several hard links, this many, which a rename would separate (rule 2).
+    /// The file has this many hard links, more than one. A rename would separate them (rule 2).
     #[error("it has {0} hard links")]
     HardLinked(u64),
 
@@ -116,7 +116,7 @@ pub enum Cause {
     },
 
     /// The file belongs to an agent that is running (rule 5): the last entry was written a moment
-    /// ago, and is not one that closes a session.
+    /// ago, and does not close a session.
     #[error("an agent seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
     JustWritten {
         /// How long ago.
@@ -137,8 +137,8 @@ pub enum Cause {
         error: io::Error,
     },
 
-    /// An append failed and could not be undone: the file may have a torn last line, which every
-    /// command skips, and after which the next append begins a new line (rules 1 and 7).
+    /// An append failed and could not be undone, so the file may have a torn last line (rules 1 and
+    /// 7). Every command skips a torn line, and the next append begins a new line after it.
     #[error(
         "{}; {left} bytes of the new lines remain at the end of the file",
         reason(error)
@@ -153,7 +153,7 @@ pub enum Cause {
     },
 
     /// Whole lines were appended, but the file could not be synced: a power failure may still
-    /// remove them. They are not taken back, because other processes see them already.
+    /// remove them. The append is not undone, because other processes see the lines already.
     #[error("{}; the new lines are written", plain(.0))]
     UnsyncedAppend(io::Error),
 
@@ -188,8 +188,8 @@ pub enum FileChange {
     /// It changed before its old end.
     #[error("it was changed")]
     Edited,
-    /// It is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it
-    /// must be read again.
+    /// It is longer, and the caller has not read the rest. After a copy-up on overlayfs, the whole
+    /// file must be read again.
     #[error("it has grown")]
     Grown,
 }
@@ -203,9 +203,10 @@ impl StoreError {
         }
     }
 
-    /// Returns the error for an error of the system that occurred while accessing a file. An error
-    /// of the store that was passed on in it, for example because the source changed during
-    /// writing, is returned unchanged.
+    /// Converts an error of the system that occurred while a file was accessed.
+    ///
+    /// The error may contain an error of the store, which a callback passed on: for example, that
+    /// the source changed during writing. That error is returned unchanged.
     pub(super) fn io(action: Action, path: &Path, error: io::Error) -> StoreError {
         match error.downcast() {
             Ok(error) => error,
@@ -252,7 +253,7 @@ impl StoreError {
         is_live || matches!(self.cause, Cause::Busy { .. } | Cause::Changed(_))
     }
 
-    /// Whether the change is in effect nevertheless (exit 4 instead of 2).
+    /// Whether the change is in effect in spite of the error (exit 4 instead of 2).
     pub fn is_written(&self) -> bool {
         matches!(
             self.cause,
@@ -265,14 +266,13 @@ impl StoreError {
         matches!(self.cause, Cause::GrowthLost(_))
     }
 
-    /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success
-    /// for a shell tool. A session or a lock that cannot be written is a failure, whatever the
-    /// system's error.
+    /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe. This is success
+    /// for a shell tool. The same error for a session or a lock is a failure.
     pub fn is_closed_stdout(&self) -> bool {
         matches!(&self.cause, Cause::Io(error) if is_closed_pipe(error) && is_stdout(&self.path))
     }
 
-    /// Returns what to try, if anything.
+    /// Returns a hint for the user on what to try; `None` if there is nothing to try.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match &self.cause {
             Cause::Io(error) => return hint_for(self.action, error.kind()),
@@ -304,7 +304,7 @@ impl StoreError {
     }
 }
 
-/// Returns what to try after an error of the system.
+/// Returns the hint for an error of the system; `None` if there is nothing to try.
 fn hint_for(action: Action, kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind::*;
     Some(match (kind, action) {

@@ -1,8 +1,9 @@
-//! The seam: every file operation needed for writing, and the clock.
+//! The seam between the rules and the system: the trait [`Files`] has every file operation needed
+//! for writing, and the clock.
 //!
-//! What a call does on a disk is the method of the trait, or of [`OnDisk`] where systems differ;
-//! tests override all that can fail by ones that fail at call N. Handles are plain [`File`]s, so
-//! the seam needs no types of its own.
+//! The default methods of the trait access the disk. Where systems differ, [`OnDisk`] implements
+//! the method. Tests override all methods that can fail by methods that fail at call N. Handles are
+//! plain [`File`]s, so the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -33,7 +34,7 @@ pub(super) struct Writer {
     pub pid: Option<u32>,
 }
 
-/// The result of `stat`, as far as the rules need it.
+/// The members of the system's `stat` that the rules need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub device: u64,
@@ -64,14 +65,15 @@ impl Stat {
     }
 }
 
-/// Returns the name of a process, as far as it is known.
+/// Returns a process in words, such as `process 12`; `another process` if its id is not known.
 pub(super) fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 /// The file operations needed for writing.
 pub(super) trait Files: Sync + std::fmt::Debug {
-    /// Opens for reading. Never blocks: the caller checks whether it is a regular file (rule 3).
+    /// Opens for reading. Never blocks, even on a FIFO: the caller checks afterwards whether it is
+    /// a regular file (rule 3).
     fn open_read(&self, path: &Path) -> io::Result<File> {
         os::without_waiting(OpenOptions::new().read(true)).open(path)
     }
@@ -89,7 +91,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::private(&mut options).open(path)
     }
 
-    /// Opens a FIFO or a device to be written through.
+    /// Opens a FIFO or a device for writing. May block.
     fn open_write(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().append(true).open(path)
     }
@@ -101,8 +103,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         file.write(bytes)
     }
 
-    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them
-    /// is not short. The size stays. Where the file system cannot, does nothing.
+    /// Reserves space for `count` bytes at the end of the file, so that a write of these bytes is
+    /// not short. `end` is the size of the file, which does not change. Does nothing if the file
+    /// system cannot reserve space.
     fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
         processes::reserve(file, end, count)
     }
@@ -117,8 +120,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new
-    /// one; otherwise, it is gone, because the system cannot exchange names.
+    /// Gives the file at `new` the name `old`. Returns whether the old file has the name `new` now.
+    /// If not, the old file is gone, because the system cannot exchange names.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
 
     /// Renames; fails if `to` exists.
@@ -169,14 +172,14 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         processes::writer_of(path, stat)
     }
 
-    /// Whether any process has the file open for writing. The caller has not. `None` if the system
-    /// cannot tell.
+    /// Whether any process has the file open for writing. The caller must not have it open for
+    /// writing itself. `None` if the system does not report it.
     fn is_being_written(&self, file: &File) -> Option<bool> {
         processes::is_being_written(file)
     }
 
-    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live
-    /// agent (rule 5).
+    /// Whether [`Files::writer_of`] sees every process that has an old file open for writing. If
+    /// so, `None` from it means that no agent works on the file (rule 5).
     fn sees_writers(&self) -> bool {
         processes::sees_writers()
     }
@@ -195,8 +198,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     }
 }
 
-/// Polls at growing intervals: an append holds the lock for a millisecond or two, a rewrite for
-/// longer.
+/// The pauses of a loop that polls until a time limit. The pauses grow from 1 to 8 milliseconds: an
+/// append holds a lock for a millisecond or two, a rewrite for longer.
 pub(super) struct Pause {
     left: Duration,
     step: Duration,
@@ -222,8 +225,8 @@ impl Pause {
     }
 }
 
-/// Removes a file of our own that nobody may find, such as a temporary one. What fails once may
-/// succeed at once again: a system may have been short of some resource for a moment.
+/// Removes a file of our own that must not remain, such as a temporary one. If this fails, it is
+/// tried once more: the system may have been short of some resource for a moment.
 pub(super) fn unlink_own(files: &dyn Files, path: &Path) -> io::Result<()> {
     match files.unlink(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => files.unlink(path),
@@ -235,11 +238,14 @@ pub(super) fn unlink_own(files: &dyn Files, path: &Path) -> io::Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub struct OnDisk;
 
-/// The only [`OnDisk`], for uses that need a `'static` seam.
+/// The [`OnDisk`] for uses that need a `'static` reference.
 pub(super) static DISK: OnDisk = OnDisk;
 
-/// Returns a running agent whose working directory is one of these, if processes can be inspected.
-/// A pi that waits for its user has no file open, so this is the only sign of it.
+/// Returns the process id of a running agent whose working directory is one of these. `None` if
+/// there is none, or if processes cannot be inspected.
+///
+/// A pi that waits for its user has no session file open, so its working directory is the only
+/// sign.
 pub fn agent_in(folders: &[&Path]) -> Option<u32> {
     let folders: Vec<_> = folders
         .iter()

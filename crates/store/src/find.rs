@@ -1,9 +1,11 @@
 //! Finds session files below paths, even if some directories cannot be read.
 //!
-//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. A
-//! search for what is only read goes everywhere ([`Reach::Whole`]): hidden directories are
-//! searched, because the agents' stores are hidden, and symbolic links are followed. A directory is
-//! searched once, however many links lead to it, so that a search ends.
+//! A search never stops at an unreadable path: the path becomes a [`Trouble`], and the search goes
+//! on.
+//!
+//! A search for files that are only read goes everywhere ([`Reach::Whole`]). Hidden directories are
+//! searched, because the agents' stores are hidden. Symbolic links are followed. A directory is
+//! searched only once, however many links lead to it, so that the search ends.
 //!
 //! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with
 //! the same name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
@@ -21,9 +23,10 @@ use std::time::SystemTime;
 pub struct FoundFile {
     /// Its path.
     pub path: PathBuf,
-    /// The session whose sub-agent or advisor wrote it: the outermost one, if nested.
+    /// The session whose sub-agent or advisor wrote it; if sub-agents are nested, the outermost
+    /// session. `None` for a session of its own.
     pub owner: Option<Arc<Path>>,
-    /// Whether the path itself was given, and not a directory above it.
+    /// Whether the caller gave the path itself, and not a directory above it.
     pub named: bool,
 }
 
@@ -39,12 +42,12 @@ pub struct DatedFile {
 /// How far a search goes below the directories that are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Only the files that are directly in them, except hidden ones.
+    /// Only the files that are directly in these directories, except hidden ones.
     Own,
     /// At any depth, except hidden files and directories, and directories behind symbolic links.
-    /// For what is changed.
+    /// For files that are changed.
     Visible,
-    /// At any depth. For what is only read.
+    /// At any depth. For files that are only read.
     #[default]
     Whole,
 }
@@ -52,7 +55,8 @@ pub enum Reach {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
-    /// The files: in the order of the given paths, those of one directory sorted by path.
+    /// The files, in the order of the given paths. The files below a given directory are sorted by
+    /// path.
     pub files: Vec<FoundFile>,
     /// Paths that could not be searched, or are otherwise unusual.
     pub troubles: Vec<Trouble>,
@@ -67,7 +71,7 @@ pub struct Trouble {
     pub text: String,
     /// The error, if it cannot be read.
     pub error: Option<StoreError>,
-    /// Whether it is an error of a path that was given.
+    /// Whether it is an error of a path that the caller gave.
     pub named: bool,
 }
 
@@ -89,14 +93,17 @@ impl Trouble {
     }
 }
 
-/// Finds the session files that paths refer to: a path to a file refers to that file, whatever its
-/// name; a path to a directory refers to all `*.jsonl` below it, as far as `reach` goes, and to
-/// compressed rollouts of Codex, unless they are to be changed.
+/// Finds the session files that paths refer to.
+///
+/// A path to a file refers to that file, whatever its name. A path to a directory refers to all
+/// `*.jsonl` below it, as far as `reach` goes. Compressed rollouts of Codex are found as well,
+/// except with [`Reach::Visible`], because they cannot be changed.
 pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
     find_with(paths, reach, |_| false)
 }
 
-/// Does the same as [`find`], and also finds the files below directories whose name `is_document`.
+/// Finds session files as [`find`] does, and also the files below directories for whose name
+/// `is_document` returns `true`.
 pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> bool) -> FoundFiles {
     let mut search = Search {
         reach,
@@ -109,7 +116,8 @@ pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> boo
     search.finding
 }
 
-/// Returns the modification time, if the path is a file.
+/// Returns the modification time of a file. `None` if the path is not a regular file, or cannot be
+/// read.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     let stat = DISK.stat_at(path).ok()?;
     if stat.kind == FileType::Regular {
@@ -119,7 +127,7 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
     }
 }
 
-/// Returns the same in milliseconds since 1970; `None` also for a time before that.
+/// Returns the time of [`modified`] in milliseconds since 1970. `None` also for a time before 1970.
 pub fn modified_ms(path: &Path) -> Option<i64> {
     ms_since_1970(modified(path)?)
 }
@@ -130,7 +138,7 @@ pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
 }
 
 /// Returns the session files directly in a directory, including hidden ones, with their
-/// modification times; none if the directory cannot be read.
+/// modification times. Returns none if the directory cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<DatedFile> {
     let mut names = FolderNames::default();
     // Names that were read before an error are kept.
@@ -168,9 +176,11 @@ struct Search {
 }
 
 impl Search {
-    /// Adds what a path names: the file, unless it was named before, or the files of a directory
-    /// and, as far as the reach allows, of its subdirectories, sorted by path. A path that cannot
-    /// be read is reported in the troubles.
+    /// Adds the files to which a given path refers. A path to a file adds the file, unless it was
+    /// given before. A path to a directory adds the files in it, and in its subdirectories as far
+    /// as the reach allows, sorted by path.
+    ///
+    /// A path that cannot be read is added to the troubles.
     fn add_path(&mut self, path: &Path) {
         let stat = match DISK.stat_at(path) {
             Ok(stat) => stat,
@@ -269,8 +279,8 @@ impl Search {
         }
     }
 
-    /// Adds a file, unless a search comes upon one that was named. One whose name is not UTF-8 is
-    /// added, too, with a note.
+    /// Adds a file. A file that a directory contains is skipped if its path was given itself. If
+    /// the name is not UTF-8, the file is added, and a note to the troubles.
     fn add_file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
         if path.to_str().is_none() {
             self.finding
@@ -287,8 +297,8 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Whether a file has the name of a session: `*.jsonl`, or `rollout-*.jsonl.zst`, as Codex calls
-/// rollouts that it compressed.
+/// Whether a file has the name of a session: `*.jsonl`, or `rollout-*.jsonl.zst`, the name of a
+/// compressed rollout of Codex.
 fn is_session_name(name: &OsStr) -> bool {
     if is_compressed_rollout(name) {
         return true;
@@ -301,7 +311,8 @@ fn is_compressed_rollout(name: &OsStr) -> bool {
     name.starts_with(b"rollout-") && name.ends_with(b".jsonl.zst")
 }
 
-/// Whether a link is in a directory or below it.
+/// Whether a link is in the directory `real_folder` or below it, so that a link to that directory
+/// leads upwards.
 fn is_below(link: &Path, real_folder: &Path) -> bool {
     let Some(parent) = link.parent() else {
         return false;
@@ -315,7 +326,7 @@ fn is_below(link: &Path, real_folder: &Path) -> bool {
 /// The names in a directory.
 #[derive(Default)]
 struct FolderNames {
-    /// Those of session files.
+    /// The names of session files.
     files: Vec<OsString>,
     folders: Vec<Subfolder>,
 }
@@ -327,8 +338,8 @@ struct Subfolder {
 }
 
 impl FolderNames {
-    /// Adds the names in a directory: of session files, of files whose name `is_document`, and of
-    /// subdirectories. After an error, it has those that were read before.
+    /// Adds the names in a directory: of session files, of files for which `is_document` returns
+    /// `true`, and of subdirectories. After an error, the names that were read before it are kept.
     fn read(&mut self, folder: &Path, is_document: fn(&OsStr) -> bool) -> std::io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
@@ -361,7 +372,8 @@ impl FolderNames {
     }
 }
 
-/// Returns the outermost session whose directory of artifacts contains a path.
+/// Returns the outermost session in whose directory of artifacts a path is: for
+/// `…/a/b/agent.jsonl`, the session `…/a.jsonl` if it exists, or else `…/a/b.jsonl`.
 fn find_owner(path: &Path) -> Option<Arc<Path>> {
     let mut owner = None;
     for folder in path.ancestors().skip(1) {

@@ -1,8 +1,8 @@
-//! A writer that passes on each piece of bytes as it is written.
+//! A writer that calls a function.
 
 use std::io::{self, Write};
 
-/// Calls a function with each piece.
+/// A writer that calls a function with each piece of bytes that is written.
 pub struct FnWriter<F>(pub F);
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Write for FnWriter<F> {

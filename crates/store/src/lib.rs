@@ -3,34 +3,37 @@
 //! Session files hold other people's work, and other programs write them at the same time. Every
 //! change follows seven rules; comments and tests cite them by number.
 //!
-//! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line
-//!    lacks one; then fsync. Space is reserved before, where the system can. After a short write
-//!    nevertheless, the file is truncated to its old size if nothing else was appended; otherwise
-//!    the error reports what remains. Whole lines stay, even if fsync fails: they are in effect
-//!    already.
-//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent
-//!    lists or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and
-//!    modification time kept (refused without force if they cannot be), fsync, rename, fsync of the
-//!    directory; a batch syncs each directory once. A backup is a separate file from the beginning:
-//!    copied, synced and renamed into place before the session is. Symbolic links are followed,
-//!    hard links refused. A crash at any point leaves the old file or the new one; a temporary file
-//!    that it may leave is removed by the next rewrite. A rename replaces only a regular file or
-//!    nothing; `/dev/stdout` and FIFOs are written through.
+//! 1. **Append** is one `write` of whole lines in append mode, then fsync. A newline comes first if
+//!    the last line lacks one. Space is reserved before, where the system can. If a write is short
+//!    nevertheless, the file is truncated to its old size. If another process has appended since,
+//!    the bytes stay, and the error reports how many. Whole lines stay even if fsync fails: they
+//!    are in effect already.
+//! 2. **Rewrite** writes a temporary file in the directory of the resolved target, syncs it,
+//!    renames it, and syncs the directory; a batch syncs each directory once. The name of the
+//!    temporary file is one that no agent lists or promotes, and does not end in `.jsonl`. Mode,
+//!    owner, ACL, extended attributes and modification time are kept; if they cannot be, the
+//!    rewrite is refused without force. A backup is a separate file from the beginning: it is
+//!    copied, synced and renamed into place before the session. Symbolic links are followed, hard
+//!    links refused. A crash at any point leaves the old file or the new one. A temporary file that
+//!    it leaves is removed by the next rewrite. A rename replaces only a regular file or nothing;
+//!    `/dev/stdout` and FIFOs are written to.
 //! 3. **Lock**: an advisory lock is held from the last comparison to the commit. After it is taken,
 //!    the path must still lead to the inode that was read. Without lock support, nothing is written
 //!    unless forced. Only input named by the user may block: lock files, and whatever replaced the
 //!    session, are opened without blocking and then checked.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB
 //!    before the old end are compared under the lock. If the file has grown, the rest is read and
-//!    the change decided again, until the time to wait is over, or carried over if the change does
-//!    not depend on it. After any other change, nothing is written. On overlayfs, the first open
-//!    for writing copies the file and changes what `stat` reports; if nothing else changed, the
-//!    content is read again. The rename exchanges the two files: if the old one was replaced or
-//!    edited meanwhile, they are exchanged back. Until nobody has it open for writing, what it
-//!    grows by is appended to the new file.
+//!    the change decided again, until the time to wait is over. If the change does not depend on
+//!    the rest, the rest is carried over unread. After any other change of the file, nothing is
+//!    written. On overlayfs, the first open for writing copies the file and changes what `stat`
+//!    reports; if nothing else changed, the content is read again. The rename of a rewrite
+//!    exchanges the two files: if the old one was replaced or edited meanwhile, they are exchanged
+//!    back. As long as another process has the old file open for writing, what it appends there is
+//!    appended to the new file.
 //! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file
-//!    of a dead process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is
-//!    refused without force; before a file is moved, also one that any agent wrote a moment ago.
+//!    of a dead process is stolen; only our own is unlinked. Without force, a file that a live
+//!    oh-my-pi owns is refused. If a file is to be moved, it is also refused if any agent wrote it
+//!    a moment ago.
 //! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or
 //!    the mode of their source. An export has mode 0600, or the mode of the file it replaces.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at

@@ -36,12 +36,13 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+/// How recent a change is that counts as a sign of a running agent.
 const RECENT: Duration = Duration::from_secs(5);
 
 /// The pause between the two checks for a process that has the file open.
 const FORKING: Duration = Duration::from_millis(50);
 
-/// How to look for a running agent.
+/// How [`refuse`] searches for a running agent.
 pub(super) struct Search {
     /// How long to wait until a recent change no longer counts.
     pub wait: Duration,
@@ -49,7 +50,9 @@ pub(super) struct Search {
     pub counts_appends: bool,
 }
 
-/// Refuses a file that a running oh-my-pi owns.
+/// Refuses a file that a running oh-my-pi owns. Waits up to the time of `search` until a recent
+/// change no longer counts. `resolved` is the path without symbolic links, and `path` the one for
+/// messages.
 pub(super) fn refuse(
     files: &dyn Files,
     path: &Path,
@@ -82,7 +85,8 @@ pub(super) fn refuse(
     }
 }
 
-/// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
+/// Returns how long ago a working agent wrote the last entry. `None` if that was more than
+/// [`RECENT`] ago, or if the last entry is not a sign of a working agent (see the module).
 fn just_written(
     files: &dyn Files,
     file: &File,
@@ -98,7 +102,8 @@ fn just_written(
         Some(born) => time_between(now, born) >= RECENT,
         None => false,
     };
-    // An agent that appends has the file open, which would have been seen.
+    // The inode is older than the change, so the change was an append. An oh-my-pi that appends
+    // keeps the file open, and would have been seen.
     if is_old_inode && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
@@ -106,10 +111,11 @@ fn just_written(
     Ok(if is_working { Some(ago) } else { None })
 }
 
-/// Whether a working agent wrote to a file within this time before or after `now`, as far as the
-/// file shows: it changed then, and its last entry is from that moment, and one that a working
-/// agent writes last. A fresh copy of an old session, and a session that was only labelled, do not
-/// count.
+/// Whether the file shows that a working agent wrote to it within `period` before or after `now`.
+/// It does if the file changed then, its last entry is from that moment, and a working agent writes
+/// such entries last.
+///
+/// A fresh copy of an old session does not count, nor does a session that was only labelled.
 ///
 /// # Errors
 /// If the last line cannot be read.
@@ -134,7 +140,8 @@ pub(super) fn time_between(one: SystemTime, other: SystemTime) -> Duration {
         .unwrap_or_else(|error| error.duration())
 }
 
-/// The last line. A line that does not parse is ignored, because oh-my-pi writes whole lines.
+/// The last line of a session. A line that does not parse is not a sign of an agent, because
+/// oh-my-pi writes whole lines.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LastEntry<'a> {

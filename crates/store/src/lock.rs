@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 /// The options for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Continue without lock support (rule 3), without attributes that cannot be kept (rule 2), and
-    /// despite a live oh-my-pi (rule 5). Never despite a lock that is held, a file that changed, or
-    /// hard links.
+    /// Whether to write even without lock support (rule 3), without attributes that cannot be kept
+    /// (rule 2), and despite a live oh-my-pi (rule 5). A lock that another process holds, a file
+    /// that changed, and hard links are errors in any case.
     pub force: bool,
     /// How long to wait for a lock that is held, and how long to decide again while the file keeps
     /// growing.
     pub wait: Duration,
-    /// Whether the session is one of oh-my-pi: only then rule 5 applies.
+    /// Whether the session belongs to oh-my-pi. Only then does rule 5 apply.
     pub is_omp: bool,
-    /// Whether the file is to be moved or removed: then a file that an agent wrote a moment ago is
-    /// refused at once, also if the agent closes it after each entry, as pi does.
+    /// Whether the file is to be moved or removed. Then a file that an agent wrote a moment ago is
+    /// refused at once, even if no process has it open: pi closes the file after each entry.
     pub is_moved: bool,
 }
 
@@ -49,15 +49,16 @@ pub struct Locked {
     pub(super) file: File,
     pub(super) base: Snapshot,
     is_stale: bool,
-    /// Whether a rewrite keeps what others append behind what it read.
+    /// Whether a rewrite carries over lines that other processes append meanwhile; see
+    /// [`Locked::carrying_growth`].
     pub(super) carries_growth: bool,
     started: Instant,
     /// The handle that holds the lock.
     lock: Held,
 }
 
-/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice:
-/// a child process has it open, too, between fork and exec.
+/// A handle that may hold the lock, and is unlocked when dropped. Closing the handle would not
+/// release the lock: between fork and exec, a child process has the handle open, too.
 #[derive(Debug)]
 pub(super) struct Held(pub File);
 
@@ -74,9 +75,9 @@ pub fn lock(file: &SessionFile, options: &WriteOptions) -> Result<Locked, StoreE
     lock_on(&DISK, file, options)
 }
 
-/// Like [`lock`], on these files. The steps in order: take the lock, refuse a live oh-my-pi unless
-/// forced, open the file for appending, and compare it with what was read. A file that has grown is
-/// no error; the result is stale.
+/// Does what [`lock`] does, by the operations of `files`. The steps in order: take the lock, refuse
+/// a live oh-my-pi unless forced, open the file for appending, and compare it with what was read. A
+/// file that has grown is not an error: the result is stale.
 pub(super) fn lock_on(
     files: &'static dyn Files,
     file: &SessionFile,
@@ -136,8 +137,11 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock, on a handle opened for reading. If that is not possible, a handle opened for
-/// writing is used: NFS requires one for an exclusive lock.
+/// Waits for the lock, and returns the handle that holds it. The handle is opened for reading. If
+/// such a handle cannot be locked, one opened for writing is used: NFS requires this for an
+/// exclusive lock.
+///
+/// With force, a file system without locks is not an error: the handle then holds no lock.
 fn take(
     files: &dyn Files,
     path: &Path,
@@ -167,7 +171,8 @@ fn take(
     }
 }
 
-/// Returns [`Cause::Changed`] for a file that was removed after it was read, else the error itself.
+/// Converts an error that occurred after the file was read. If the file is not found, it was
+/// removed since, which is [`Cause::Changed`].
 fn gone(path: &Path, action: Action, error: io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::NotFound => StoreError::changed(path, FileChange::Removed),
@@ -211,9 +216,11 @@ fn wait_for_lock(
 }
 
 impl Locked {
-    /// Lets a rewrite go on if the file grows meanwhile: the new lines follow the rewritten ones
-    /// unchanged. Only for changes that neither add an entry nor depend on what follows: all others
-    /// are decided again.
+    /// Lets a rewrite continue if the file grows meanwhile: the new lines follow the rewritten ones
+    /// unchanged.
+    ///
+    /// This is only for changes that neither add an entry nor depend on what follows. Any other
+    /// change must be decided again.
     pub fn carrying_growth(self) -> Locked {
         Locked {
             carries_growth: true,
@@ -221,9 +228,10 @@ impl Locked {
         }
     }
 
-    /// Whether there is more to read: another process appended. On overlayfs, also if a copy-up
-    /// changed what `stat` reports. [`Locked::reopen`] and decide again; until then nothing is
-    /// written.
+    /// Whether another process has appended since the file was read. On overlayfs, also whether a
+    /// copy-up has changed what `stat` reports.
+    ///
+    /// A caller then calls [`Locked::reopen`] and decides again. Until then, nothing is written.
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
@@ -238,9 +246,9 @@ impl Locked {
         Ok(file)
     }
 
-    /// Compares once more before a commit: whether the path is still this file, and the file is as
-    /// it was read (rules 3 and 4). Returns whether the file has grown; once the time to wait is
-    /// over, that is an error.
+    /// Checks once more before a commit that the path still leads to this file, and that the file
+    /// is as it was read (rules 3 and 4). Returns whether the file has grown. When the time to wait
+    /// is over, a file that has grown is an error.
     pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
         let found = self.files.stat_at(&self.resolved);
         let here = found.map_err(|error| gone(&self.path, Action::Write, error))?;
@@ -257,7 +265,8 @@ impl Locked {
         Ok(self.is_stale)
     }
 
-    /// Fails if the file at the path (`here`) is no longer the one that this has open.
+    /// Fails if the file at the path is no longer the file that is open here. `here` is the state
+    /// of the file at the path.
     fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {
         let ours = self
             .files
@@ -278,8 +287,8 @@ impl Locked {
         StoreError::changed(&self.path, change)
     }
 
-    /// Returns a handle to the file that was locked, for reading only where it can be locked like
-    /// that.
+    /// Returns a copy of the handle that holds the lock. It is open for reading only, except on
+    /// file systems that require a handle for writing (see [`take`]).
     pub(super) fn reading(&self) -> io::Result<File> {
         self.lock.0.try_clone()
     }

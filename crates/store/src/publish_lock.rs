@@ -1,8 +1,9 @@
 //! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, which contains
 //! `pid:milliseconds`.
 //!
-//! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is
-//! held only during a write or a rename, never during an fsync or while a summary is made.
+//! oh-my-pi waits half a second for this lock, and then continues in ways that change the session.
+//! So pisess holds it only during a write or a rename, and never during an fsync or while a summary
+//! is made.
 
 use super::error::{Action, Cause, StoreError};
 use super::files::{FileType, Files, Pause, is_alive, process_start_time, unlink_own};
@@ -14,12 +15,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long a lock without a readable owner is respected: its owner may have created it but not
-/// written to it yet.
+/// How long a lock file that names no owner is respected: the owner may have created the file, but
+/// not written to it yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
-/// If a process started this long after the lock was taken, it is not the owner: it has the id of a
-/// process that ended. Clocks are off by less.
+/// A process that started more than this long after the lock was taken is not the owner: the owner
+/// has ended, and the process got its id. Clocks differ by less.
 const REUSED_AFTER: Duration = Duration::from_secs(10);
 
 /// The process that took a lock, as the lock file names it.
@@ -37,7 +38,8 @@ pub(super) struct PublishLock {
 }
 
 impl PublishLock {
-    /// Takes the lock of an oh-my-pi session; other sessions have none.
+    /// Takes the lock of an oh-my-pi session. Returns `None` for other sessions, which have no
+    /// lock, and with force if the lock file may not be created.
     pub fn take(locked: &Locked) -> Result<Option<PublishLock>, StoreError> {
         if !locked.options.is_omp {
             return Ok(None);
@@ -59,8 +61,8 @@ fn lock_path(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
-/// Creates the lock file, or waits until it is released, at most for `wait`. A stale lock is
-/// removed, and the creation tried again.
+/// Creates the lock file. If another process holds the lock, waits until it is released, at most
+/// for `wait`. A stale lock is removed.
 fn create_or_wait(
     files: &'static dyn Files,
     path: &Path,
@@ -115,13 +117,13 @@ fn write_owner(
         Ok(_) => io::ErrorKind::StorageFull.into(),
         Err(error) => error,
     };
-    // We created it a moment ago; it is too young for anyone to have stolen it.
+    // The file is still ours: a lock without an owner is not stolen so soon (see `MALFORMED_FOR`).
     let _ = unlink_own(files, path);
     Err(error)
 }
 
-/// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released
-/// meanwhile, or is a dangling link.
+/// Returns the content of a lock whose owner is gone. `None` for a lock that may be held, that was
+/// released meanwhile, or that is a dangling link.
 fn read_if_stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
     let Some((content, modified)) = read_lock(files, path)? else {
         return Ok(None);
@@ -157,7 +159,7 @@ fn is_gone(owner: &Owner) -> bool {
     }
 }
 
-/// The number of bytes to read of a lock file: more than a process id and a time have.
+/// The maximum number of bytes that are read of a lock file. A process id and a time have fewer.
 const MAX_LOCK_BYTES: u64 = 64;
 
 /// Returns the start of a lock file ([`MAX_LOCK_BYTES`]), and its modification time; `None` if
@@ -188,8 +190,8 @@ fn read_owner_pid(files: &dyn Files, path: &Path) -> io::Result<Option<u32>> {
     Ok(parse_owner(&content).map(|owner| owner.pid))
 }
 
-/// Parses `pid:milliseconds` and a newline; `None` for any other content. The milliseconds are
-/// those since 1970. No process has the id 0.
+/// Parses the content of a lock file: the process id, a colon, the time in milliseconds since 1970,
+/// and a newline. `None` for any other content, and for the id 0, which no process has.
 fn parse_owner(content: &[u8]) -> Option<Owner> {
     let line = std::str::from_utf8(content).ok()?.strip_suffix('\n')?;
     let (pid, since_ms) = line.split_once(':')?;
@@ -202,8 +204,8 @@ fn parse_owner(content: &[u8]) -> Option<Owner> {
     Some(Owner { pid, since })
 }
 
-/// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and
-/// created its own: the moved file is checked again, and put back if it is a different one.
+/// Removes a stale lock. It is moved aside first, and then compared with `stale_content`: oh-my-pi
+/// may have stolen the lock meanwhile and created its own, which is put back.
 fn remove_stale(files: &dyn Files, path: &Path, stale_content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
@@ -230,7 +232,7 @@ impl PublishLock {
 }
 
 impl Drop for PublishLock {
-    /// Removes only our own lock.
+    /// Removes the lock file, unless oh-my-pi has stolen the lock.
     fn drop(&mut self) {
         // Asked again after an error, for the same reason as in `unlink_own`.
         let is_ours = self.is_ours().or_else(|_| self.is_ours());

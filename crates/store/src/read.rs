@@ -27,8 +27,8 @@ pub trait ReadAt: Sync {
         None
     }
 
-    /// For content that was converted from another file: for each line, the number of the line
-    /// there that it was made from. `None` for any other content.
+    /// Returns, for content that was converted from another file, the number of the original line
+    /// from which each line was made. `None` for any other content.
     fn original_lines(&self) -> Option<&Arc<[u32]>> {
         None
     }
@@ -74,11 +74,11 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// The length in bytes for which there is always memory.
+/// The length in bytes up to which memory is assumed to be available.
 const SMALL: usize = 1 << 20;
 
-/// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not
-/// abort the process.
+/// Resizes a buffer, and fills new bytes with 0. If there is not enough memory, as for a very long
+/// line, returns an error instead of aborting the process.
 pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.is_empty() && len <= SMALL {
         // The allocator has memory that is 0 already.
@@ -93,20 +93,22 @@ pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the error for a file that ends before what was read of it.
+/// Returns the error for a file that is shorter than when it was opened.
 pub fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
 /// The size of a page of memory, on most machines.
 const PAGE: usize = 4096;
-/// What is allocated in advance, for bytes that stay when more are read.
+/// The number of bytes that are allocated in excess, so that a little more need not be allocated
+/// soon.
 const SPARE: usize = 3 * PAGE;
-/// The number of bytes from which those that stay are only moved if there is no space after them.
+/// The length above which the bytes in a buffer are moved only if there is no space after them:
+/// moving them would take longer than an unaligned copy.
 const LONG: usize = 256 * 1024;
 
-/// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel
-/// copies them several times faster that way.
+/// A buffer for bytes of a file, in which the offset of a byte within a page of memory equals its
+/// offset within a page of the file. The kernel copies bytes several times faster that way.
 #[derive(Debug, Default)]
 pub struct PageBuffer {
     buffer: Vec<u8>,
@@ -125,8 +127,9 @@ impl PageBuffer {
         self.extend(offset, len)
     }
 
-    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. Other
-    /// bytes than a long part of a line move, so that the new ones are aligned.
+    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. The
+    /// bytes in the buffer are moved so that the new bytes are aligned, unless there are more than
+    /// [`LONG`].
     pub fn extend(&mut self, offset: u64, more: usize) -> io::Result<&mut [u8]> {
         let had = self.used.len();
         if had <= LONG || self.used.end + more > self.buffer.len() {
@@ -153,7 +156,7 @@ impl PageBuffer {
         self.used = 0..0;
     }
 
-    /// Removes all bytes, and frees the memory if it has had space for more than `most`.
+    /// Removes all bytes, and frees the memory if the buffer has space for more than `most` bytes.
     pub fn release(&mut self, most: usize) {
         self.clear();
         if self.buffer.len() > most {
@@ -161,17 +164,18 @@ impl PageBuffer {
         }
     }
 
-    /// Returns the number of bytes that it has had space for.
+    /// Returns the number of bytes that are allocated.
     pub fn capacity(&self) -> usize {
         self.buffer.len()
     }
 }
 
-/// The number of bytes to keep in memory.
+/// The maximum number of bytes of a stream that are kept in memory.
 pub(super) const MEMORY: usize = 16 << 20;
 
-/// Bytes that were written or read from a stream: in memory up to a limit, else in a private
-/// temporary file without a name, so that nothing remains however the process ends (rule 6).
+/// Bytes that were written, or read from a stream. They are in memory up to a limit, and beyond it
+/// in a private temporary file. The file has no name, so that nothing remains however the process
+/// ends (rule 6).
 #[derive(Debug)]
 pub struct Spooled {
     data: SpooledData,
@@ -181,7 +185,7 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    /// Keeps what `write` writes, in memory up to a limit.
+    /// Keeps what `write` writes: in memory if it has at most `limit` bytes.
     pub(super) fn written(
         limit: usize,
         write: impl FnOnce(&mut SpooledTempFile) -> io::Result<()>,
@@ -196,8 +200,7 @@ impl Spooled {
         })
     }
 
-    /// Returns the same content, converted from a file with these lines: see
-    /// [`ReadAt::original_lines`].
+    /// Sets what [`ReadAt::original_lines`] returns for this content.
     pub fn with_original_lines(self, lines: Option<Arc<[u32]>>) -> Spooled {
         Spooled {
             original_lines: lines,
@@ -205,7 +208,7 @@ impl Spooled {
         }
     }
 
-    /// Adds bytes at the end. In memory, they may exceed the limit.
+    /// Adds bytes at the end. Content in memory stays there, even if it exceeds the limit then.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let appended = match &mut self.data {
             SpooledData::OnDisk(file) => file.write_all(bytes),
@@ -244,8 +247,10 @@ impl ReadAt for Spooled {
     }
 }
 
-/// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only
-/// the start is kept: it may have no end.
+/// Reads a stream to its end.
+///
+/// If a stream does not fit in memory, `is_promising` is called with its start. If it returns
+/// `false`, only the start is read and kept: such a stream may have no end.
 pub fn spool(
     reader: &mut dyn Read,
     is_promising: fn(&[u8]) -> bool,
@@ -253,7 +258,8 @@ pub fn spool(
     spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
 }
 
-/// Like [`spool`], with at most `limit` bytes in memory. `name` is the stream's name in errors.
+/// Reads a stream as [`spool`] does, with at most `limit` bytes in memory. `name` is the name of
+/// the stream in errors.
 pub(super) fn spool_named(
     reader: &mut dyn Read,
     limit: usize,
@@ -281,7 +287,7 @@ pub(super) fn spool_named(
     spooled.map_err(|error| StoreError::io(Action::Spool, name, error))
 }
 
-/// Keeps what `write` writes.
+/// Keeps what `write` writes, in memory or in a temporary file: see [`Spooled`].
 pub fn spool_written(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Spooled, StoreError> {

@@ -9,10 +9,12 @@
 //!   then each companion, and last the session: unlink
 //! ```
 //!
-//! A file is looked at once more under its hidden name: whatever was opened before the rename is
-//! seen then, and whoever looks for the file afterwards does not find it. The session is hidden
-//! first, so that no agent continues a session whose other files are gone. Its hidden file is
-//! removed last: as long as it is there, the removal was interrupted, and [`aside_of`] finds it.
+//! A file is checked once more under its hidden name. A process that opened the file before the
+//! rename is seen then, and a process that looks for the file after the rename does not find it.
+//!
+//! The session is hidden first, so that no agent continues a session whose other files are gone.
+//! Its hidden file is removed last: if it is still there later, the removal was interrupted.
+//! [`aside_of`] returns its path.
 //!
 //! Anything else that is removed, such as an archive, is a single file.
 
@@ -29,8 +31,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// Returns the hidden name that a file has while it is being removed with its session. No agent
-/// lists it, no rewrite removes it, and it is valid beside any file.
+/// Returns the hidden path that a file has while it is being removed with its session. No agent
+/// lists such a file, and no rewrite removes it. The name is short, so that it is valid beside any
+/// file.
 pub fn aside_of(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().as_encoded_bytes();
     let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple();
@@ -47,8 +50,8 @@ pub struct Unremoved {
 }
 
 impl Locked {
-    /// Removes the session, and the files that belong to it. If one of them has changed since it
-    /// was read, or another process may still write to it, none is removed.
+    /// Removes the session, and the files that belong to it. If one of the files has changed since
+    /// it was read, or another process may still write to it, no file is removed.
     pub fn remove_with(mut self, companions: &[&Source]) -> Result<Attempt, Unremoved> {
         let mut removal = Removal {
             files: self.files,
@@ -67,9 +70,9 @@ impl Locked {
         Ok(Attempt::Done(removal.finish(&self.path)))
     }
 
-    /// Removes the file. If it has grown, changed, another process may still write to it, or the
-    /// system refuses, it keeps its name. A crash may leave a hidden file that the next rewrite of
-    /// the same name removes.
+    /// Removes the file. It keeps its name if it has grown or changed, if another process may still
+    /// write to it, or if the system refuses. A crash may leave a hidden file, which the next
+    /// rewrite of the same name removes.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
         if self.has_grown()? {
@@ -82,7 +85,7 @@ impl Locked {
             .rename(&self.resolved, &aside.path)
             .map_err(|error| self.failed(error))?;
         drop(publish);
-        // From here on, the hidden name is that of the session.
+        // From here on, the session has the hidden name, so dropping `aside` must not remove it.
         aside.placed();
         let removed = self.settle().and_then(|()| {
             unlink_own(self.files, &aside.path)
@@ -102,7 +105,8 @@ impl Locked {
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it
     /// since it was read.
     fn settle(&mut self) -> Result<(), StoreError> {
-        // A change is a `StoreError`, which passes through `wait_until_closed` within an `io::Error`.
+        // A change is a `StoreError`, which passes through `wait_until_closed` within an
+        // `io::Error`.
         let closed = self.wait_until_closed(
             "another process has it open, and may write to it",
             &mut |own| {
@@ -117,8 +121,8 @@ impl Locked {
     }
 }
 
-/// The files of a session that have their hidden names already, first the session. They are not
-/// open, because there may be more of them than a process may have open.
+/// A removal of a session with its files: the files that have their hidden names already, first the
+/// session. No handles are kept, because there may be more files than a process may have open.
 struct Removal {
     files: &'static dyn Files,
     hidden: Vec<Hidden>,
@@ -131,7 +135,8 @@ struct Hidden {
 }
 
 impl Removal {
-    /// Hides the session. Returns `false` if it has grown, and is where it was.
+    /// Gives the session its hidden name. Returns `false` if the session has grown; it then keeps
+    /// its name.
     fn hide_session(&mut self, session: &mut Locked) -> Result<bool, StoreError> {
         let publish = PublishLock::take(session)?;
         if session.has_grown()? {
@@ -140,13 +145,14 @@ impl Removal {
         self.rename(session)?;
         drop(publish);
         session.settle()?;
-        // After a power failure, no companion may be missing beside a session that is in its place.
+        // Synced before any companion is hidden, so that a power failure leaves no session in its
+        // place whose companions are missing.
         sync_folder(self.files, folder_of(&session.resolved))?;
         Ok(true)
     }
 
-    /// Locks a companion, gives it its hidden name, and waits until nobody can write to it. Refuses
-    /// one that has grown since it was opened.
+    /// Locks a companion, gives it its hidden name, and waits until nobody can write to it. A
+    /// companion that has grown since it was opened is an error.
     fn hide_companion(
         &mut self,
         companion: &Source,
@@ -160,8 +166,8 @@ impl Removal {
         locked.settle()
     }
 
-    /// Gives a locked file its hidden name beside it, which must be free, and records both names,
-    /// so that [`Removal::undo`] can give the first back.
+    /// Gives a locked file its hidden name, which must be free. Records both names, so that
+    /// [`Removal::undo`] can rename the file back.
     fn rename(&mut self, locked: &Locked) -> Result<(), StoreError> {
         let place = locked.resolved.clone();
         let aside = aside_of(&place);
@@ -174,20 +180,22 @@ impl Removal {
         Ok(())
     }
 
-    /// Gives the files their names back, last the session.
+    /// Renames the files back, the session last.
     fn undo(self, error: StoreError) -> Unremoved {
         let mut is_undone = true;
         for Hidden { place, aside } in self.hidden.iter().rev() {
             is_undone &= self.files.rename_new(aside, place).is_ok();
         }
-        // The archive may be removed as soon as the files certainly have their names.
+        // Synced, because the caller may remove the archive only if the files have their names for
+        // certain.
         for folder in self.folders() {
             is_undone &= sync_folder(self.files, folder).is_ok();
         }
         Unremoved { error, is_undone }
     }
 
-    /// Removes the files, last the session. One that cannot be removed stays hidden.
+    /// Removes the files, the session last. A file that cannot be removed stays hidden, and is
+    /// reported in the troubles.
     fn finish(self, session: &Path) -> Committed {
         let mut committed = Committed::new(session);
         for Hidden { aside, .. } in self.hidden.iter().rev() {

@@ -1,5 +1,5 @@
-//! Rule 2: new content replaces the old content in one rename. Of many files at once, each
-//! directory is synced once.
+//! Rule 2: new content replaces the old content in one rename. A batch of rewrites syncs each
+//! directory only once.
 
 use super::append::{Attempt, Committed};
 use super::attributes;
@@ -19,27 +19,26 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How much of two files is compared at a time.
+/// The number of bytes of two files that are compared at a time.
 const COMPARED_BYTES: u64 = 1 << 20;
 
-/// How long to wait for a process that has the old file open for writing: agents open it, write and
-/// close it.
+/// How long to wait for a process that has the old file open for writing. Agents open a file, write
+/// and close it, which takes less.
 const CLOSED_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long the old file must not change if another process changed it recently, or if the system
-/// cannot tell whether it is open: a process may be about to open the file that it looked up before
-/// the rename.
+/// How long the old file must stay unchanged before it counts as left alone, if it was changed
+/// recently. A process may have looked the file up before the rename, and be about to open it.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// How recent a change is after which another process is expected to append again.
+/// How recent the last change of the old file is if another process is expected to append again.
 const RECENT: Duration = Duration::from_secs(10);
 
 impl Locked {
-    /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content
-    /// is kept under that name, which must not exist (rule 6).
+    /// Replaces the content with what `write` writes (rule 2). With `backup`, the old content is
+    /// kept under that name, which must not exist (rule 6).
     ///
-    /// While it writes, the closure may read the [`super::SessionFile`] that was locked or
-    /// reopened. It should pass on an error of the store inside [`io::Error::other`].
+    /// While it writes, `write` may read the [`super::SessionFile`] that was locked or reopened. It
+    /// should pass on an error of the store inside [`io::Error::other`].
     pub fn rewrite(
         self,
         backup: Option<&Path>,
@@ -48,8 +47,9 @@ impl Locked {
         self.rewrite_then(backup, write, &mut || ())
     }
 
-    /// Does the same as [`Locked::rewrite`], and calls `then` when the new content is on disk and
-    /// the new file is still locked: to change what belongs to it.
+    /// Replaces the content as [`Locked::rewrite`] does. Calls `then` when the new content is on
+    /// disk, while the new file is still locked, so that the caller can change files that belong to
+    /// it.
     pub fn rewrite_then(
         mut self,
         backup: Option<&Path>,
@@ -68,8 +68,9 @@ impl Locked {
         Ok(Attempt::Done(committed))
     }
 
-    /// Does all of a rewrite except syncing the directory, which a batch does once for many.
-    /// Returns the new file, which is locked until it is dropped; `None` if the file has grown.
+    /// Does a rewrite, except for syncing the directory, which a batch does once for many files.
+    /// Returns the new file, which is locked until it is dropped. `None` if the old file has grown:
+    /// then nothing has changed.
     fn replace(
         &mut self,
         backup: Option<&Path>,
@@ -84,8 +85,8 @@ impl Locked {
         }
 
         let mut temp = self.write_temp(write)?;
-        // Removed if it is dropped before the new file is in place (rule 7). If it cannot be
-        // removed, it is a complete copy, and has overwritten nothing.
+        // The backup is removed if it is dropped before the new file is in place (rule 7). If it
+        // cannot be removed, it does no harm: it is a complete copy, and has overwritten nothing.
         let mut backup_copy = match backup {
             Some(backup) => self.back_up(backup)?,
             None => None,
@@ -135,8 +136,8 @@ impl Locked {
     /// old file, and syncs it.
     fn write_temp(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
-        // It is locked: a process that opens it as soon as it is in place waits until we are done
-        // (rule 3).
+        // The temporary file is locked, so that a pisess that opens it as soon as it is in place
+        // waits until we are done (rule 3).
         let mut new = Temp::create_beside(self.files, &self.resolved).map_err(failed)?;
         new.fill(&self.path, write)?;
         attributes::keep(
@@ -150,9 +151,9 @@ impl Locked {
         Ok(new)
     }
 
-    /// Appends to the new file what the old one has grown by since it was read, and syncs the new
-    /// file. Returns `false` if there is no growth: on overlayfs, a copy-up makes a file stale that
-    /// nobody appended to.
+    /// Appends to the new file what was appended to the old one since it was read, and syncs the
+    /// new file. Returns `false` if nothing was appended: on overlayfs, a copy-up makes a file look
+    /// grown.
     fn copy_growth_to_temp(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let path = self.path.clone();
         let failed = |error| StoreError::io(Action::Rewrite, &path, error);
@@ -173,12 +174,12 @@ impl Locked {
         Ok(true)
     }
 
-    /// Exchanges the old file and the new one, then looks at the old one again: a file that was
-    /// replaced or edited after the last look gets its name back. What another process appended to
-    /// the new file meanwhile goes to that file.
+    /// Exchanges the old file and the new one, and then checks the old file once more. If it was
+    /// replaced or edited after the last check, the two are exchanged back, and what another
+    /// process appended to the new file meanwhile is appended to the old one.
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
-        // Without an exchange, the old file is gone, and cannot be looked at.
+        // If the system cannot exchange names, the old file is gone, and cannot be checked.
         let was_exchanged = new.exchange(&self.resolved).map_err(failed)?;
         if !was_exchanged {
             return Ok(());
@@ -197,8 +198,8 @@ impl Locked {
         Err(change)
     }
 
-    /// Returns how the file at this path, which was in place until now, differs from the one that
-    /// was read, other than by what was appended to it.
+    /// Returns how a file has changed since it was read. `path` is the file that was in place until
+    /// now. `None` if it is unchanged, or has only grown.
     fn find_change(&self, path: &Path) -> io::Result<Option<FileChange>> {
         let stat_at_path = self.files.stat_at(path)?;
         let stat_of_read = self.files.stat(&self.file)?;
@@ -211,9 +212,12 @@ impl Locked {
         }
     }
 
-    /// Copies the old file with all its attributes, complete and synced before it gets the name,
-    /// which must not exist (rule 6). It is a separate file from the beginning: a second hard link
-    /// to the old file would remain if the process was killed before the rename of the new file.
+    /// Copies the old file with all its attributes to `backup`, which must not exist (rule 6). The
+    /// copy is complete and synced before it gets that name. Returns `None` if a complete copy is
+    /// there already, from a process that was killed.
+    ///
+    /// The backup is not a hard link: if the process was killed before the rename of the new file,
+    /// the old file would keep its second link, and later rewrites would refuse it.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io(Action::BackUpTo, backup, error);
         if has_complete_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
@@ -233,8 +237,9 @@ impl Locked {
         Ok(Some(copy))
     }
 
-    /// Rule 4: a process that had the old file open may have written to it between our last
-    /// comparison and the rename, or may do so now. What it wrote is appended to the new file.
+    /// Appends to the new file what other processes append to the old one late (rule 4): a process
+    /// that has the old file open may have written to it between our last comparison and the
+    /// rename, or may do so now.
     fn copy_late_growth(&mut self, new: &Temp) -> io::Result<()> {
         let start = self.base.stat.size;
         let mut end = start;
@@ -261,9 +266,11 @@ impl Locked {
         }
     }
 
-    /// Waits until no process has the file open for writing, and it has not changed for [`QUIET`].
-    /// `take_change` handles what has changed since its last call, and returns whether anything
-    /// has. If a process keeps the file open for [`CLOSED_WITHIN`], the error is `problem`.
+    /// Waits until no process has the file open for writing. If the file was changed recently, it
+    /// must also stay unchanged for [`QUIET`].
+    ///
+    /// `take_change` handles what has changed since its last call, and returns whether anything has
+    /// changed. If a process keeps the file open for [`CLOSED_WITHIN`], the error is `problem`.
     pub(super) fn wait_until_closed(
         &mut self,
         problem: &str,
@@ -302,8 +309,10 @@ impl Locked {
         }
     }
 
-    /// Appends a newline to the new file if its last line is torn, so that what follows begins a
-    /// line; but not if the last line of the old file was torn, because what follows may be the
+    /// Appends a newline to the new file if its last line has none, so that what follows begins a
+    /// line.
+    ///
+    /// Does nothing if the last line of the old file had no newline either: what follows may be the
     /// rest of that line.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
@@ -323,7 +332,7 @@ impl Locked {
     }
 }
 
-/// The session as far as it was read; what it has grown by since is behind `len`.
+/// The session as it was read. What was appended since is beyond `len`.
 impl ReadAt for Locked {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.files.read_at(&self.file, buf, offset)
@@ -346,7 +355,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Does the same as [`Locked::rewrite`], but leaves the directory to be synced later.
+    /// Replaces the content as [`Locked::rewrite`] does, but leaves syncing the directory to
+    /// [`Batch::finish`].
     pub fn rewrite(
         &self,
         mut locked: Locked,
@@ -382,8 +392,9 @@ impl Batch {
     }
 }
 
-/// Whether `path` is another file with the first `size` bytes of `original` and no more: the copy
-/// of a process that was killed before it changed the session. Any other file is an error (rule 6).
+/// Whether the file at `path` is a copy of the first `size` bytes of `original`: a process that was
+/// killed before it changed the session left it. `false` if there is no file. Any other file is an
+/// error (rule 6).
 pub(super) fn has_complete_copy(
     files: &dyn Files,
     path: &Path,

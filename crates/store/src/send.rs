@@ -8,8 +8,8 @@ use std::io::{self, IoSlice, Write};
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much
-/// as it can.
+/// Writes a range of a source to an open file. If the source is a file, too, the kernel copies the
+/// bytes, as far as it can.
 pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
     let mut rest = range;
     if let Some(file) = source.file()
@@ -31,7 +31,7 @@ pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io:
 /// The number of bytes to copy at a time.
 const COPY: u64 = 256 * 1024;
 
-/// Copies a range of bytes.
+/// Writes a range of a source to `out`.
 pub fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
     let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
     let mut at = range.start;
@@ -58,13 +58,15 @@ const WINDOW: u64 = 512 * 1024;
 const THREADS: usize = 4;
 /// The maximum number of pieces to write at a time.
 const BATCH: usize = 1024;
-/// The longest gap to read between two pieces, as a multiple of the bytes requested before it.
+/// The longest gap between two pieces that are read together, as a multiple of the requested bytes
+/// before the gap. Reading a short gap is faster than a second read.
 const GAP: u64 = 4;
-/// Pieces that are shorter on average, in bytes, are joined and written at once.
+/// The average length in bytes below which pieces are joined before they are written.
 const SHORT: usize = 512;
 
-/// Writes pieces to an open file, in order, with `separator` between any two of them. Several
-/// threads read, and the calling one writes. The pieces before a failure may have been written.
+/// Writes pieces to an open file, in order, with `separator` between any two of them. Up to
+/// `workers` threads read, and the calling thread writes. After an error, some pieces may have been
+/// written.
 pub fn send_pieces<'a>(
     source: &dyn ReadAt,
     list: impl Iterator<Item = Piece<'a>> + Send,
@@ -85,7 +87,7 @@ pub fn send_pieces<'a>(
             Some(batch)
         }
     });
-    // A buffer goes to the calling thread with its batch, and is used again when that is written.
+    // A buffer goes to the calling thread with its batch, and is reused when the batch is written.
     let buffers = Pool::new(PageBuffer::default);
     let read = |batch: Batch<'a>| {
         let mut buffer = buffers.get();
@@ -107,24 +109,25 @@ struct Batch<'a> {
     pieces: Vec<Piece<'a>>,
     /// The range of the source to read.
     stored: Range<u64>,
-    /// Whether no piece precedes it.
+    /// Whether it begins the output, so that no separator precedes its first piece.
     is_first: bool,
 }
 
 impl<'a> Batch<'a> {
-    /// Takes from the list the next pieces to read together; none at its end.
+    /// Takes the next pieces to read together from the list. The batch is empty at the end of the
+    /// list.
     fn take_from(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
         let mut batch = Batch {
             pieces: Vec::new(),
             stored: 0..0,
             is_first,
         };
-        // The bytes of the batch that are printed, without the gaps between them.
+        // The number of bytes of the batch that will be written, without the gaps between them.
         let mut requested = 0;
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
             let next = list.next_if(|piece| match piece {
-                // One read can fetch the range, too, and little that is not requested.
+                // The range belongs to the batch if one read fetches both, and few other bytes.
                 Piece::Stored(range) if has_stored => {
                     range.start >= batch.stored.end
                         && range.start - batch.stored.end <= GAP * requested

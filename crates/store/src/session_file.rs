@@ -11,9 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A session file opened for reading: its content at that moment, and enough to determine later
-/// whether it changed (rule 4). Reads go to the inode that was opened, whatever is renamed onto its
-/// path, and end at its size at that moment.
+/// A session file opened for reading, with a snapshot that shows later whether it has changed (rule
+/// 4).
+///
+/// Reads go to the file that was opened, even if another file is renamed to its path. They end at
+/// the size that the file had when it was opened.
 #[derive(Debug)]
 pub struct SessionFile {
     path: PathBuf,
@@ -23,12 +25,12 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// Opens a regular file; symbolic links are followed once, here (rule 2).
+    /// Opens a regular file. Symbolic links are followed here, and not again later (rule 2).
     pub fn open(path: &Path) -> Result<SessionFile, StoreError> {
         SessionFile::open_on(&DISK, path)
     }
 
-    /// Like [`SessionFile::open`], on these files.
+    /// Does what [`SessionFile::open`] does, by the operations of `files`.
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io(Action::Read, path, error);
         // Checked before opening, because opening a device may have effects.
@@ -51,7 +53,7 @@ impl SessionFile {
         &self.path
     }
 
-    /// Returns the absolute path without symbolic links: that of the file to lock and rewrite.
+    /// Returns the absolute path without symbolic links, which is locked and rewritten.
     pub fn resolved(&self) -> &Path {
         &self.resolved
     }
@@ -66,14 +68,14 @@ impl SessionFile {
         &self.snapshot
     }
 
-    /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up
-    /// on overlayfs changes it.
+    /// Whether `stat` is the state of this file. It is compared with the current state of the
+    /// handle, because a copy-up on overlayfs changes the device and the inode.
     pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
         Ok(files.stat(&self.file)?.is_same_inode(stat))
     }
 
-    /// Whether the content that was read is still there (rule 4): the file is the same or has only
-    /// grown. Readers that take two passes check this after the second one.
+    /// Whether the file is unchanged since it was opened, or has only grown (rule 4). Readers that
+    /// make two passes over the file check this after the second pass.
     pub fn still_same(&self) -> Result<bool, StoreError> {
         self.snapshot.is_start_of(self)
     }
@@ -107,7 +109,8 @@ impl ReadAt for SessionFile {
 }
 
 impl Snapshot {
-    /// Opens what is at the path now; returns `None` if it is the same file, unchanged.
+    /// Opens the file at the path, if it has changed since this snapshot. Returns `None` if it is
+    /// the same file, unchanged.
     pub fn look(&self, path: &Path) -> Result<Option<SessionFile>, StoreError> {
         let new = DISK
             .stat_at(path)
@@ -122,7 +125,8 @@ impl Snapshot {
         }
     }
 
-    /// Whether it is of this file, which has the same content, or only more at its end.
+    /// Whether this is a snapshot of the same file, and the file has the same content now, or has
+    /// only grown.
     pub fn is_start_of(&self, file: &SessionFile) -> Result<bool, StoreError> {
         if !file.snapshot.stat.is_same_inode(&self.stat) {
             return Ok(false);
@@ -180,8 +184,8 @@ fn read_before(end: u64, file: &File, buf: &mut [u8], offset: u64) -> io::Result
     DISK.read_at(file, &mut buf[..wanted], offset)
 }
 
-/// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO),
-/// which can be read but not written back.
+/// A path opened for reading: a file, or the content of a stream, which cannot be written back. A
+/// stream is a FIFO or a pipe, such as `<(zcat old.jsonl.gz)`.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
@@ -190,9 +194,11 @@ pub enum Opened {
     Stream(Spooled),
 }
 
-/// Opens anything that can be read: a regular file; a stream, which is spooled (see
-/// [`super::spool`]); an archive, of which the session is decompressed like a stream; or another
-/// file compressed with zstd, such as an older rollout of Codex.
+/// Opens a path for reading. A stream is read to its end (see [`super::spool`]). The session in an
+/// archive is decompressed, and so is any other file compressed with zstd, such as an old rollout
+/// of Codex; both become a stream.
+///
+/// `is_promising` is as in [`super::spool`].
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
         Err(StoreError {

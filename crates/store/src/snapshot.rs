@@ -12,12 +12,12 @@ const TAIL_BYTES: u64 = 4096;
 /// How long, on a busy machine, the size may lag behind the modification time during an append.
 const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 
-/// The state of a file at one moment: its `stat`, its first 256 bytes, in which oh-my-pi overwrites
-/// its title in place, and its last 4 KB, in which an append that was undone and replaced would
-/// show.
+/// The state of a file at one moment: its `stat`, its first 256 bytes and its last 4 KB. oh-my-pi
+/// overwrites its title in place, which shows in the first bytes. An append that was undone and
+/// replaced shows in the last ones.
 ///
-/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide. It has no handle, so that
-/// thousands of files can be watched.
+/// The bytes are kept, and not a hash, because so few bytes cost nothing and cannot collide. There
+/// is no handle, so that thousands of files can be watched.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) stat: Stat,
@@ -35,13 +35,13 @@ impl Snapshot {
         })
     }
 
-    /// Compares with another handle to the same file in its current state; `None` if it is the
-    /// same. A change outside both ranges that keeps the size shows only in the ctime, so even a
-    /// `chmod` counts as a change.
+    /// Returns how the file that is open as `file` differs from this snapshot; `None` if it is the
+    /// same. An edit in the middle that keeps the size shows only in the ctime. So even a `chmod`
+    /// counts as an edit.
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may
-    /// change its device and inode. Then the content decides: it must be read again, as if the file
-    /// had grown.
+    /// change its device and inode. If nothing else has changed, the result is
+    /// [`FileChange::Grown`], so that the caller reads the content again.
     pub(super) fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         let old = &self.stat;
@@ -57,8 +57,8 @@ impl Snapshot {
             .or(Some(FileChange::Grown)))
     }
 
-    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does
-    /// not matter: the mtime is compared instead of the ctime.
+    /// Compares as [`compare`](Self::compare) does, but by the mtime instead of the ctime: for a
+    /// reader, it does not matter whether the file was renamed, or its mode changed.
     pub(super) fn compare_for_reading(
         &self,
         files: &dyn Files,
@@ -71,8 +71,9 @@ impl Snapshot {
         self.compare_content(files, file, &new)
     }
 
-    /// Returns the file's current state. During an append, Linux updates the modification time
-    /// before the size: a state between the two is not an edit, so this waits for the size.
+    /// Returns the current `stat` of the file. During an append, Linux updates the modification
+    /// time before the size, which would look like an edit. So this waits up to [`APPENDED_WITHIN`]
+    /// for the size to change.
     fn settled(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
         let mut pause = Pause::new(APPENDED_WITHIN);
         loop {
@@ -85,8 +86,8 @@ impl Snapshot {
         }
     }
 
-    /// Compares the size, and the bytes at the head and tail of what was read, with those of the
-    /// file now. Returns `None` if they are the same. `new` is the present stat of the file.
+    /// Compares the size, the first and the last bytes of the snapshot with the current file.
+    /// Returns `None` if they are the same. `new` is the current `stat` of the file.
     fn compare_content(
         &self,
         files: &dyn Files,

@@ -1,4 +1,4 @@
-//! Makes archives: the files that go into one, as they were when they were found.
+//! Makes archives of files. Each file must still be as it was when it was found.
 
 use super::archive::{Archive, HEAD, Member, PIECE, Row, SEAL, is_content};
 use super::error::{FileChange, StoreError};
@@ -14,8 +14,8 @@ use zrip::FrameEncoder;
 
 /// The number of bytes of a piece.
 const PIECE_BYTES: usize = 1 << 20;
-/// The level of compression: the second highest of the library. The highest takes half as long
-/// again, for 4 % less.
+/// The level of compression: the second highest of the library. The highest takes 50 % longer, and
+/// its output is 4 % smaller.
 const LEVEL: i32 = 3;
 
 /// A file to be archived: its name in the archive, and its state when it was found.
@@ -29,7 +29,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the source for an open file.
+    /// Makes the source for an open file. `name` is its name in the archive.
     pub fn of(name: String, file: &SessionFile) -> Source {
         let stat = &file.snapshot.stat;
         let member = Member::new(name, stat.size, stat.modified, stat.mode);
@@ -40,12 +40,12 @@ impl Source {
         }
     }
 
-    /// Finds a file.
+    /// Makes the source for the file at a path. `name` is its name in the archive.
     pub fn find(name: String, path: &Path) -> Result<Source, StoreError> {
         Ok(Source::of(name, &SessionFile::open(path)?))
     }
 
-    /// Opens the file, if it is as it was found (rule 4).
+    /// Opens the file. It is an error if it has changed since it was found (rule 4).
     pub fn open(&self) -> Result<SessionFile, StoreError> {
         let changed = |change| StoreError::changed(&self.path, change);
         let file = SessionFile::open(&self.path).map_err(|error| match error.kind() {
@@ -75,8 +75,8 @@ impl Source {
     }
 }
 
-/// Writes an archive of these files, of which the first is the session; `head` is what a list shows
-/// of it.
+/// Writes an archive of these files. The first one is the session. `head` is what a list shows of
+/// the session.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let mut sum = Hasher::new();
     let mut summed = FnWriter(|bytes: &[u8]| {
@@ -90,9 +90,9 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     out.write_all(&sum.finalize().to_le_bytes())
 }
 
-/// Writes the frames of an archive before its checksum: its head with a row for each source, then
-/// the other sources as pieces in skippable frames, and the session, which is the first source, as
-/// data.
+/// Writes the frames of an archive before its checksum: the head with a row for each source, the
+/// other sources as pieces in skippable frames, and last the session as data. The session is the
+/// first source.
 fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<Row> = sources
         .iter()
@@ -134,8 +134,8 @@ fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::
 }
 
 impl Archive {
-    /// Whether these files are in the archive as they are now. It may contain others, which a run
-    /// that was killed removed already.
+    /// Whether the archive contains all these files, as they are now. It may contain others, which
+    /// a run that was killed has removed from the disk already.
     pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
         // Names, sizes and times first, which the table has.
         let is_listed = |file: &Source| self.members.contains(&file.member);
@@ -149,7 +149,7 @@ impl Archive {
                 let current = file.open().map_err(io::Error::other)?;
                 is_same &= is_content(&current, content)?;
             } else {
-                // The next member begins where this one is read to its end.
+                // The content must be read to its end, because the next member follows it.
                 io::copy(content, &mut io::sink())?;
             }
             Ok(())

@@ -8,22 +8,23 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// A callback that writes new content: any number of writes to a buffered writer.
+/// A callback that writes new content to a buffered writer.
 pub type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
 /// A temporary file, removed when dropped (rule 7). It is created with mode 0600.
 ///
-/// Its name is derived from that of its target, so that the next writer of that target finds and
-/// removes what a killed process left. A lock on the file shows that its writer is alive; only the
-/// holder of the lock renames or removes it.
+/// Its name is derived from the name of its target, so that the next writer of the same target
+/// finds and removes a file that a killed process left. The file is locked while its writer is
+/// alive, and only the holder of the lock renames or removes it.
 #[derive(Debug)]
 pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
     pub file: File,
-    /// The number of bytes that [`Temp::fill`] wrote to it, and that were carried over from the old
-    /// file since.
+    /// The number of bytes that [`Temp::fill`] wrote, and that were carried over from the old file
+    /// since.
     pub bytes: u64,
+    /// Whether dropping it must not remove the file at `path`; see [`Temp::placed`].
     is_placed: bool,
 }
 
@@ -32,9 +33,9 @@ pub(super) struct Temp {
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
-    /// Creates a file in the directory of `target`. Its name starts with a dot and does not end in `.jsonl`:
-    /// agents list only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It
-    /// is short, so that it is valid beside any target.
+    /// Creates a file in the directory of `target`. Its name begins with a dot and does not end in
+    /// `.jsonl`: agents list only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak`
+    /// (rule 2). The name is short, so that it is valid beside any target.
     pub fn create_beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
         let name = target.file_name().unwrap_or_default().as_encoded_bytes();
         let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
@@ -72,8 +73,8 @@ impl Temp {
             is_placed: false,
         };
 
-        // Another process may just have taken the new file for abandoned, and locked or removed it;
-        // without lock support, that cannot happen.
+        // Until we lock the file, it looks abandoned: another process may have locked or removed
+        // it. Without lock support, no process removes it.
         let is_locked = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         if is_locked || !is_name_of(files, path, &temp.file)? {
             // What is at the path now belongs to that process: dropping `temp` must not remove it.
@@ -83,7 +84,7 @@ impl Temp {
         Ok(Some(temp))
     }
 
-    /// Lets the caller write the content.
+    /// Writes the content, by calling `fill`. `path` is the target, for errors.
     pub fn fill(&mut self, path: &Path, fill: &mut Fill<'_>) -> Result<(), StoreError> {
         let out = Out {
             files: self.files,
@@ -94,22 +95,21 @@ impl Temp {
         Ok(())
     }
 
-    /// Gives the file a name that must be free. Until it is kept by [`Temp::placed`], dropping it
-    /// still removes it.
+    /// Renames the file to `path`, which must be free. Unless [`Temp::placed`] is called, dropping
+    /// it still removes the file.
     pub fn rename_new(&mut self, path: &Path) -> io::Result<()> {
         self.files.rename_new(&self.path, path)?;
         self.path = path.to_owned();
         Ok(())
     }
 
-    /// Records that the file stays: it was renamed and its old name is no longer ours, or is kept
-    /// under its new one.
+    /// Records that the file is in place, so that dropping this does not remove it.
     pub fn placed(&mut self) {
         self.is_placed = true;
     }
 
-    /// Removes the file, unless it was placed. Other than dropping it, this reports a failure: what
-    /// has the name may be the old content of a file that was exchanged.
+    /// Removes the file, unless it was placed. Unlike dropping, this reports a failure: after an
+    /// exchange, the file under this name has the old content of the target.
     pub fn remove(mut self) -> Result<(), StoreError> {
         if self.is_placed {
             return Ok(());
@@ -125,9 +125,11 @@ impl Temp {
         }
     }
 
-    /// Gives the file the name of `old`, and `old` the name of the temporary file, so that it is
-    /// removed with it; if the system cannot do that, `old` is gone. Returns whether it can be
-    /// exchanged back.
+    /// Exchanges the names of the temporary file and `old`. The old file is then removed when this
+    /// is dropped.
+    ///
+    /// Returns `false` if the system cannot exchange names: then the old file is gone, and
+    /// [`Temp::exchange_back`] is not possible.
     pub fn exchange(&mut self, old: &Path) -> io::Result<bool> {
         let is_kept = self.files.exchange(&self.path, old)?;
         self.is_placed = !is_kept;
@@ -164,7 +166,8 @@ impl Drop for Temp {
             // If it cannot be removed, it is a hidden file that the agents ignore.
             let _ = unlink_own(self.files, &self.path);
         }
-        // As in [`super::lock::Held`]: the file in place must not stay locked.
+        // Closing the handle would not suffice (see [`super::lock::Held`]), and the file in place
+        // must not stay locked.
         let _ = unlock(&self.file);
     }
 }
@@ -177,8 +180,8 @@ fn is_occupied(created: &io::Result<File>) -> bool {
     }
 }
 
-/// Removes the file of a process that has ended, which nobody locks any more. Returns whether the
-/// file was removed.
+/// Removes a temporary file that a process left when it ended. A file that is locked is not
+/// abandoned. Returns whether the file was removed.
 fn remove_abandoned(files: &dyn Files, path: &Path) -> bool {
     let Ok(file) = files.open_append(path) else {
         return false;
@@ -201,7 +204,8 @@ fn is_name_of(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Lets the caller write to an open file through a buffer. Returns the number of bytes.
+/// Calls `fill` to write to an open file through a buffer. Returns the number of bytes written.
+/// `path` is for errors.
 pub(super) fn write_through(
     out: Out<'_>,
     path: &Path,
@@ -221,7 +225,7 @@ pub(super) fn write_through(
     }
 }
 
-/// Writes through the seam.
+/// A writer to an open file that uses the operations of [`Files`], and counts the bytes.
 pub(super) struct Out<'a> {
     pub files: &'static dyn Files,
     pub file: &'a File,

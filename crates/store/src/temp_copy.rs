@@ -1,4 +1,5 @@
-//! Content of another program in a file, for as long as a command reads it.
+//! A temporary file with content that another program printed, for the time in which a command
+//! reads it.
 
 use super::error::{Action, StoreError};
 use std::fs::File;
@@ -44,7 +45,7 @@ impl TempCopy {
         })
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -5,14 +5,15 @@ use std::iter::Fuse;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The number of results per worker that may wait for an earlier one: large enough that one slow
-/// item does not block the others, small enough that memory does not grow with the number of items.
+/// The number of items per worker that may be begun before the next result is taken. It is large
+/// enough that one slow item does not block the other workers, and limits the results in memory.
 const AHEAD: usize = 4;
 
-/// Calls `work` on each item, on `workers` threads including the calling one. Passes the results to
-/// `take`, on the calling thread, in the order of the items, each as soon as all before it are
-/// taken. While the next result is not done, the calling thread works, too. If `take` fails, no
-/// further item is started.
+/// Calls `work` with each item, on `workers` threads, of which the calling thread is one. Passes
+/// the results to `take` on the calling thread, in the order of the items.
+///
+/// A result is taken as soon as all results before it are taken. While the next result is not
+/// ready, the calling thread works on items, too. If `take` fails, no further item is begun.
 pub fn in_order<I, T: Send, E, S>(
     items: S,
     workers: usize,
@@ -80,9 +81,10 @@ struct State<I, T> {
     items: Fuse<I>,
     /// The number of results that were taken.
     taken: usize,
-    /// The items begun but not taken yet: their results, if finished.
+    /// The items that are begun and not taken, in order: the result of each, or `None` while it is
+    /// not finished.
     begun: VecDeque<Option<T>>,
-    /// Whether a thread has failed.
+    /// Whether the work has stopped: `take` has failed, or a thread has panicked.
     is_over: bool,
 }
 
@@ -99,8 +101,8 @@ enum Turn<I, T> {
     Take(T),
     /// Work on an item with this number.
     Work(usize, I),
-    /// Nothing: all items are begun and, for the calling thread, all results taken; or a thread has
-    /// failed.
+    /// Nothing: all items are begun, and for the calling thread, all results are taken as well. Or
+    /// the work has stopped.
     Over,
 }
 
@@ -114,15 +116,17 @@ impl<I: Iterator, T> Queue<I, T> {
         let mut state = self.lock();
         let index = number - state.taken;
         state.begun[index] = Some(result);
-        // Any other result waits for those before it.
+        // Only the first result can be taken now. Any other one waits for the results before it.
         if index == 0 {
             self.changed.notify_all();
         }
     }
 
-    /// Returns what a thread does next. A result comes before work, so that few results wait.
+    /// Returns what a thread does next. Taking a result comes before work, so that few results
+    /// wait.
     ///
-    /// Waits if there is neither: all items are begun, or too many results are not taken yet.
+    /// If there is neither a result nor an item, waits: all items are begun, or too many results
+    /// are not taken yet.
     fn next_turn(&self, may_take: MayTake) -> Turn<I::Item, T> {
         let mut state = self.lock();
         loop {
@@ -167,7 +171,8 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
-/// Values that workers use one after the other, such as buffers: few stay in the processor's cache.
+/// Values that workers reuse, such as buffers. The value that was put back last is used first, so
+/// that it is likely to be in the processor's cache.
 #[derive(Debug)]
 pub struct Pool<B, F> {
     new: F,
@@ -183,7 +188,7 @@ impl<B, F: Fn() -> B> Pool<B, F> {
         }
     }
 
-    /// Returns a value that was put back, as it is, or a new one.
+    /// Returns a value that was put back, in the state in which it was put back, or a new one.
     pub fn get(&self) -> B {
         let free = self
             .free

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Returns the extended attributes of a file with their values. There are none where the file
-/// system has no such attributes, and one that is removed meanwhile is left out.
+/// Returns the extended attributes of a file with their values. There are none if the file system
+/// has no such attributes. An attribute that is removed meanwhile is left out.
 pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     let names = match read(|buf| flistxattr(file, buf)) {
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
@@ -29,7 +29,8 @@ pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     Ok(found)
 }
 
-/// The kernel limits both lists and values to 64 KB.
+/// Calls `call` with a buffer, and returns the bytes that it has filled. The buffer is always large
+/// enough: the kernel limits lists and values to 64 KB.
 fn read(call: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
     let mut buf = vec![0; 65_536];
     let size = call(&mut buf)?;

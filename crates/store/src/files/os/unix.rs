@@ -33,7 +33,8 @@ impl Files for OnDisk {
         std::fs::rename(from, to)
     }
 
-    /// Without an exchange in the system, a second name of the old file keeps it.
+    /// If the system has no exchange, the old file is kept by a second hard link, which then gets
+    /// the name `new`.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
@@ -43,8 +44,8 @@ impl Files for OnDisk {
         exchange_by_links(new, old)
     }
 
-    /// Renames such that two creators cannot both succeed, also if the system or the file system
-    /// has no such rename.
+    /// Renames such that two creators cannot both succeed, even if the system or the file system
+    /// has no flag for this.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
@@ -144,7 +145,7 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
             }
             std::fs::remove_file(from)
         }
-        // Without links: reserve the name with an empty file, which may be replaced.
+        // The file system has no hard links: an empty file reserves the name, and is then replaced.
         Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
             private(OpenOptions::new().write(true).create_new(true)).open(to)?;
             std::fs::rename(from, to)
@@ -195,9 +196,11 @@ pub fn is_stdout(path: &Path) -> bool {
     )
 }
 
-/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>>
-/// file`, that would write from the start of the file. Nor is it refused because the file exists,
-/// as it does after `> file`.
+/// Returns the descriptor that a path such as `/dev/stdout` names; `None` if the path does not name
+/// a stream of this process.
+///
+/// Standard output and error are not opened again by their path: after `>> file`, this would write
+/// from the start of the file.
 pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     match path.to_str()? {
         _ if is_stdout(path) => Some(duplicate(io::stdout())),

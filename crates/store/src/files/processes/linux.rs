@@ -13,15 +13,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end
-/// of the file.
+/// Copies bytes of a range from one file to another within the kernel. Returns the number of bytes
+/// copied, which may be less than the range has, and is 0 at the end of the file.
 pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
     let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
 }
 
-/// Also compares with the limit on the size of files (`ulimit -f`), at which a write is short, too.
+/// Also fails if the file would exceed the limit on the size of files (`ulimit -f`), because a
+/// write is short at that limit, too.
 pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
     let most = getrlimit(Resource::Fsize).current;
     if most.is_some_and(|most| end.saturating_add(count) > most) {
@@ -48,9 +49,9 @@ pub(super) fn sees_writers() -> bool {
     Path::new("/proc/self/fd").exists()
 }
 
-/// A lease for reading is granted only if nobody has the file open for writing. It is given back at
-/// once: while it lasts, a process that opens the file for writing waits, and the signal that says
-/// so is one that is ignored by default.
+/// The system grants a lease for reading only if nobody has the file open for writing, so this
+/// takes a lease and returns it at once. While the lease lasts, a process that opens the file for
+/// writing has to wait, and we get a signal. The signal is set to one that is ignored by default.
 #[expect(unsafe_code, reason = "leases are in no safe library")]
 pub(super) fn is_being_written(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd;
@@ -76,8 +77,8 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
     }
 }
 
-/// Returns the boot time plus the time after it at which the process started, in ticks of the
-/// clock.
+/// Returns when a process started, to the second: the boot time plus the ticks from boot to start.
+/// `None` if there is no such process.
 pub fn process_start_time(pid: u32) -> Option<SystemTime> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the process, in parentheses, may contain spaces and parentheses.
@@ -102,8 +103,8 @@ pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
         .map(|pid| Writer { pid: Some(pid) })
 }
 
-/// The session files (`*.jsonl`) that other processes had open for writing at one moment. Finding
-/// all of them takes one pass over `/proc`, however many sessions are asked about.
+/// The session files (`*.jsonl`) that other processes had open for writing at one moment. They are
+/// found in one pass over `/proc`, so that many sessions can be asked about.
 #[derive(Debug, Default)]
 pub struct SessionsBeingWritten {
     /// Device and inode of each file.
@@ -176,7 +177,7 @@ pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
     None
 }
 
-/// Whether a process is an agent. One that ended meanwhile has no name, and counts as none.
+/// Whether a process is an agent. A process that has ended meanwhile has no name, and is not one.
 fn is_agent(pid: u32) -> bool {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     if is_agent_name(name.trim_end()) {
@@ -199,8 +200,8 @@ fn other_processes() -> impl Iterator<Item = u32> {
     pids.filter(|pid| *pid != std::process::id())
 }
 
-/// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the
-/// same files open.
+/// Whether a process runs pisess, so that it is not oh-my-pi. This includes a child of pisess
+/// between its fork and its exec, which still has the files of its parent open.
 fn runs_this_program(pid: u32) -> bool {
     let Ok(own_program) = std::fs::metadata("/proc/self/exe") else {
         return false;
@@ -219,7 +220,7 @@ fn has_open_for_writing(pid: u32, path: &Path, stat: &Stat) -> bool {
     };
     for descriptor in descriptors.flatten() {
         let link = descriptor.path();
-        // The name first: `stat` on another process's descriptor may access a network.
+        // The name is compared first: `stat` on another process's descriptor may access a network.
         let Ok(target) = std::fs::read_link(&link) else {
             continue;
         };

@@ -1,5 +1,5 @@
-//! Other systems, on which processes cannot be inspected; on Windows, only the rights of an
-//! administrator would show more than whether a file is open.
+//! Other systems, on which processes cannot be inspected. On Windows, it can be found out whether a
+//! file is open; which process has it open is shown only to administrators.
 
 #[cfg(windows)]
 pub(super) use super::os::writer_of;
@@ -36,8 +36,8 @@ pub(super) fn writer_of(_: &Path, _: &super::Stat) -> Option<super::Writer> {
     None
 }
 
-/// The session files that other processes have open for writing. On Windows, each file is looked at
-/// when it is asked about; elsewhere, none is known.
+/// The session files that other processes have open for writing. On Windows, a file is checked when
+/// it is asked about. On other systems, no such file is known.
 #[derive(Debug, Default)]
 pub struct SessionsBeingWritten;
 
