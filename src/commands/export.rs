@@ -104,8 +104,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
 /// whole path, including entries that were compacted; with --context, summaries replace these
 /// entries. Thinking, failed replies and results without a call are left out. `tools` contains the
-/// definitions that the session records. If several sessions or directories are given, all
-/// conversations are written to one file, without those that have no user message.
+/// definitions that the session records. If you give several sessions, or directories, all
+/// conversations are written to one file; those without a user message are left out.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. These pages and documents are named after the day and the title of the session.
@@ -117,6 +117,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// left, the export is deleted, and the command fails. --env-file, --secret-file, --paths and
 /// --keep-images apply only with --redact.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess export [OPTIONS] <SESSION> [REF]\n",
+    "       pisess export [OPTIONS] --as messages <SESSION>...",
+))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; or a directory of
     /// sessions
