@@ -47,7 +47,7 @@ pub const LINK_KIND: &str = "link";
 /// One run of `prune`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operation {
-    /// The name, such as [`PAYLOADS_OPERATION`].
+    /// The name, such as `payloads`.
     #[serde(rename = "operation")]
     pub name: String,
     /// The number of records.
