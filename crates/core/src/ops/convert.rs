@@ -83,7 +83,7 @@ pub fn convert_session(
 /// Returns the new session with its entries listed one by one, so that each can be converted.
 ///
 /// If the file has an older format, or contains leaf or head records, the whole tree is forked as a
-/// subtree, which migrates entries and leaves these records out.
+/// subtree. Such a fork migrates entries, also head records, and leaves leaf records out.
 fn list_entries(
     reader: &EntryReader,
     new: NewSession,

@@ -112,7 +112,7 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
 fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     if entry.time_ms == Entry::NO_TIME {
-        // The draft format allows entries without a time.
+        // Entries of the draft tree may lack a time.
         if session.format != Format::Draft {
             let message = "its timestamp is missing or invalid";
             let finding = finding_in_entry(session, ix, K::BadTimestamp, message);

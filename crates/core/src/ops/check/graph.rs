@@ -70,8 +70,8 @@ impl LinkRepair {
 }
 
 /// Reports the defects of all ids and parents in a file with repaired lines, and returns the
-/// changes that repair them. Files of version 1 and of the draft format need no ids, so nothing is
-/// reported.
+/// changes that repair them. Files of version 1 and of the draft tree ([`Format::Draft`]) need no
+/// ids, so nothing is reported.
 ///
 /// `is_active` has an element for each entry: whether the entry is on the path to the leaf.
 pub(super) fn plan_link_repair(

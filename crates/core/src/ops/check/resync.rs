@@ -18,7 +18,8 @@ const START: &[u8] = b"{\"type\":\"";
 pub(super) struct Expected {
     /// Whether the line may begin with a title line.
     pub may_be_title: bool,
-    /// Whether the entries of the file have no ids, as in version 1 and in the draft format.
+    /// Whether the entries of the file have no ids, as in version 1 and in the draft tree
+    /// (`Format::Draft`).
     pub without_ids: bool,
 }
 
@@ -186,8 +187,9 @@ fn is_linked(record: &Record) -> bool {
     record.kind.is_some() && record.id.is_some() && (has_parent || is_header)
 }
 
-/// Whether a record is an entry of version 1 or of the draft format, whose entries refer to each
-/// other by number. Its type must be known, and a `message` entry must have a message.
+/// Whether a record is an entry of version 1 or of the draft tree (`Format::Draft`), where entries
+/// refer to each other by number. Its type must be known, and a `message` entry must have a
+/// message.
 ///
 /// In a file of these formats, such a record at the beginning of a line, or directly behind another
 /// value, is certainly an entry. If only the format or only the place is right, the record must
