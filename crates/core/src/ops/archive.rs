@@ -29,7 +29,9 @@ use std::path::{Component, Path, PathBuf};
 pub const SESSION: &str = "session";
 /// The name, in an archive, of the file with the content that was pruned from the session.
 pub const PRUNED: &str = "pruned";
+/// The prefix of the archive names of files in the session's directory.
 const FOLDER: &str = "folder/";
+/// The prefix of the archive names of blobs.
 const BLOB: &str = "blob/";
 
 /// A file that is archived with a session.

@@ -191,6 +191,7 @@ fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Returns the refusal of a copy because of a line: see [`require_sound`].
 fn unsound(copy: SessionCopy, line: LineNo, what: &str) -> Refusal {
     let what = format!("{}: line {} {what}", copy.name, line.0);
     Refusal::with_hint(what, "`pisess check --repair` it first")
@@ -264,6 +265,7 @@ fn interleave(first: &Session, second: &Session) -> Join {
 }
 
 impl Join {
+    /// Appends lines that only the second copy has.
     fn push_added(&mut self, added: Option<Vec<EntryIx>>) {
         for ix in added.unwrap_or_default() {
             self.lines.push(JoinedLine::Second(ix));

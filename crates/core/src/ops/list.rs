@@ -234,6 +234,8 @@ struct ContextSize {
     estimate: Option<f64>,
 }
 
+/// Returns the size of the context at the leaf. The estimate is computed only if the count is
+/// wrong.
 fn measure_context(
     session: &Session,
     source: &dyn ReadAt,

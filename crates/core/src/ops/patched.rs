@@ -16,6 +16,7 @@ pub struct PieceTable {
 }
 
 #[derive(Clone, Copy, Debug)]
+/// A part of the virtual file.
 struct Piece {
     /// The offset of the part in the virtual file.
     start: u64,

@@ -234,6 +234,7 @@ fn choose_result(
     Ok(on_path.or(results.last()).copied())
 }
 
+/// Returns the refusal of a chosen tool result without its call.
 fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
     Refusal::new(format!(
         "{}: its tool call is not above it",

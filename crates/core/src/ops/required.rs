@@ -48,6 +48,7 @@ pub(super) const USAGE: &[FieldSchema] = &[
 /// The fields of `cost` in `usage`.
 pub(super) const COST: &[FieldSchema] = &[required("total", FieldType::Number)];
 
+/// The values of `stopReason` that the agents write.
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
 /// Returns the fields that an agent requires in a block; empty if there is no table for its type.

@@ -589,7 +589,8 @@ fn skip_space(text: &[u8], at: usize) -> usize {
 }
 
 /// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
-/// bytes that follow. Each name of a secret contains at least one.
+/// bytes that follow. Each name of a secret contains at least one. Some are only a part of a word,
+/// so that they match in several spellings.
 pub const KEYWORDS: [&str; 37] = [
     "?key",
     "&key",

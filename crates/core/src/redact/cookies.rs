@@ -6,7 +6,8 @@ use std::ops::Range;
 /// The kind of the secrets that this module finds.
 pub const KIND: &str = "cookie";
 
-/// The keywords of cookies in the raw bytes of a line.
+/// The keywords of cookies in the raw bytes of a line, without the first letter, which may be upper
+/// or lower case.
 pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 
 /// The minimum length of a secret value. Shorter values are settings, such as a language.

@@ -183,6 +183,7 @@ fn is_among(word: &str, words: &str) -> bool {
 
 /// Whether a value may be a secret itself, not a reference to one, its hash, or its encrypted form.
 pub fn may_be_secret(value: &[u8]) -> bool {
+    /// The prefixes of references, hashes and encrypted values.
     const REFERENCE_PREFIXES: [&[u8]; 8] = [
         b"arn:",
         b"ENC[",

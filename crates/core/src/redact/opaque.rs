@@ -86,6 +86,8 @@ impl<'a> WithoutSignatures<'a> {
     /// A text counts as a signature only if the quote before it and the quotes of its key are not
     /// escaped. Then it is the value of a member with this key, unless the line is malformed.
     pub fn new(lines: &'a [u8]) -> WithoutSignatures<'a> {
+        /// The end of a key such as `signature` or `thinkingSignature`, and the quote before its
+        /// value.
         const KEY_END: &[u8] = b"ignature\":\"";
         static KEY_ENDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(KEY_END));
         let mut bytes = Vec::new();

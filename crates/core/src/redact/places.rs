@@ -70,6 +70,7 @@ pub struct SecretHits<'a> {
 }
 
 #[derive(Debug)]
+/// A secret, with its number in the order of the search.
 struct NumberedHit {
     /// The number of the hit in the order of the search, which shows the hit that was found first.
     number: usize,

@@ -28,6 +28,7 @@ pub struct SearchSet {
     other_bits: u16,
 }
 
+/// The number of 64-bit words that have a bit for each rule.
 const RULE_WORDS: usize = RULES.len().div_ceil(64);
 
 impl SearchSet {

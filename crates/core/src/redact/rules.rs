@@ -19,7 +19,8 @@ pub struct Rule {
     pub kind: &'static str,
     /// The rule applies only to text that contains one of these literals. A literal must be in the
     /// raw bytes even if JSON escapes a slash or backslash in the secret. (Escaped letters are
-    /// handled by the prefilter.)
+    /// handled by the prefilter.) A literal may lack its first letter, which may be upper or lower
+    /// case.
     pub keywords: &'static [&'static str],
     /// The expression. The secret is the first group that matched, or the whole match if none did.
     /// A `^` at its beginning is replaced by [`SECRET_START`].

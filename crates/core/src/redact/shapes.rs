@@ -167,6 +167,7 @@ impl Shape {
         Some(start..after_prefix + rest.end())
     }
 
+    /// Returns the expression for the text after the prefix, which is compiled at the first call.
     fn expression(&self) -> &Regex {
         self.compiled.get_or_init(|| {
             Regex::new(&format!(r"(?-u)\A(?:{})", self.rest))

@@ -16,7 +16,7 @@ fn redactor(values: &[&str]) -> Redactor {
     Redactor::new(values.collect(), None, false)
 }
 
-/// Returns the line without its secrets, which are found as in a file.
+/// Returns the line after redaction. Secrets are found as in a file.
 fn line(redactor: &mut Redactor, line: &str) -> (String, Vec<Secret>) {
     let mut all = Vec::new();
     redactor

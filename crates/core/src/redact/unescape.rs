@@ -56,6 +56,7 @@ struct Encoding {
     decode_escape: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
 }
 
+/// The escapes of JSON strings, such as `\n` and `\u0073`.
 const JSON: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr(b'\\', bytes),
     decode_escape: |bytes, text| {
@@ -65,11 +66,13 @@ const JSON: Encoding = Encoding {
     },
 };
 
+/// Terminal control sequences, which stand for no text.
 const TERMINAL: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr3(ESC, b'\\', b'^', bytes),
     decode_escape: |bytes, _| control_sequence_width(bytes),
 };
 
+/// URL escapes, such as `%3D`.
 const PERCENT: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr(b'%', bytes),
     decode_escape: |bytes, text| {
@@ -79,6 +82,7 @@ const PERCENT: Encoding = Encoding {
     },
 };
 
+/// The encoding of HTML forms: URL escapes, and `+` for a space.
 const FORM: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr2(b'%', b'+', bytes),
     decode_escape: |bytes, text| {
@@ -90,6 +94,7 @@ const FORM: Encoding = Encoding {
     },
 };
 
+/// HTML entities, such as `&quot;`.
 const HTML: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr(b'&', bytes),
     decode_escape: decode_entity,

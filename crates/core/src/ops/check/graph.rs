@@ -437,6 +437,7 @@ impl<'s> Graph<'s, '_> {
         by_id
     }
 
+    /// Returns the invalid ids of an entry; `None` if its ids are valid.
     fn odd_ids_of(&self, ix: EntryIx) -> Option<&'s OddIds> {
         self.odd_ids_by_line
             .get(&self.session.entry(ix).line)

@@ -177,6 +177,7 @@ fn find_missing_in_usage(usage: Raw) -> Option<String> {
     )
 }
 
+/// Returns the first missing field of the cost in a usage.
 fn find_missing_in_cost(cost: Raw) -> Option<String> {
     let members = MemberSet::from_object(cost);
     find_first_missing(COST, |name| has_member(members, name), |_| None)

@@ -16,7 +16,7 @@ fn message(id: &str, parent: &str) -> String {
     )
 }
 
-/// Returns a file of a header and these lines, each ended by `\n`.
+/// Returns a file with a header and these lines, each followed by a newline.
 fn file(lines: &[&str]) -> Vec<u8> {
     let mut text = format!("{HEADER}\n");
     for line in lines {
@@ -35,7 +35,7 @@ fn messages(entries: &[(&str, &str)]) -> Vec<u8> {
     file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Returns severity, kind and line of each finding, with a star if it is repairable.
+/// Returns the severity, kind and line of each finding, with a star if the finding is repairable.
 fn found(bytes: &[u8]) -> String {
     let bytes = bytes.to_vec();
     let checkup =
@@ -57,7 +57,7 @@ fn found(bytes: &[u8]) -> String {
         .join(" ")
 }
 
-/// Returns the repaired file and what was removed, after asserting what holds for every repair.
+/// Returns the repaired file and the rejected lines. Asserts the properties that every repair has.
 fn repaired(bytes: &[u8]) -> (String, String) {
     let (file, rejected) = repaired_bytes(bytes);
     (
@@ -212,7 +212,8 @@ fn fused_lines_of_version_1_come_apart() {
     );
 }
 
-/// Migration keeps a line that it cannot read. Its entries get their place in the conversation.
+/// Migration keeps a line that it cannot read. The repair gives the entries on the line their place
+/// in the conversation.
 #[test]
 fn fused_lines_come_apart_after_migration() {
     let (a, b, c) = (message_1("a"), message_1("b"), message_1("c"));
@@ -271,7 +272,7 @@ fn says(id: &str, parent: &str, role: &str, rest: &str) -> String {
     )
 }
 
-/// Returns a turn with calls of these ids.
+/// Returns a reply with tool calls that have these ids.
 fn turn(id: &str, parent: &str, calls: &[&str]) -> String {
     let calls: Vec<_> = calls
         .iter()
@@ -444,7 +445,7 @@ fn results_on_other_branches_move_too() {
     assert_eq!(reordered_not(&lines), "");
 }
 
-/// Returns the findings in a file that a repair does not change.
+/// Returns the findings in a file. Asserts that a repair does not change the file.
 fn reordered_not(lines: &[String]) -> String {
     let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(repaired_bytes(&bytes).0, bytes);
@@ -509,7 +510,8 @@ fn a_result_without_a_call_has_no_repair() {
     );
 }
 
-/// In version 1, the order of the lines is the conversation; oh-my-pi moves the result itself.
+/// In version 1, the order of the lines is that of the conversation, so the file cannot be
+/// repaired. oh-my-pi itself moves the result when it builds a context.
 #[test]
 fn a_message_before_a_result_is_named_in_every_dialect() {
     let lines = [
@@ -622,7 +624,7 @@ fn a_missing_parent_is_repaired_where_one_fits() {
     );
 }
 
-/// Returns a place with this name, whose header may be rebuilt with the directory `/p`.
+/// Returns the location of a file with this name. A new header gets the working directory `/p`.
 fn place(name: &str) -> SessionLocation<'static> {
     SessionLocation {
         name: Some(name.to_owned()),
@@ -989,7 +991,7 @@ fn a_long_chain_of_defects_takes_no_longer_than_it_is() {
     assert_eq!(session.path(session.leaf).len(), 20_000);
 }
 
-/// Pieces of lines, as left by crashes and careless edits.
+/// Pieces of lines as crashes and careless edits leave them.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let id = "[a-e]";
     let whole = (id, "[a-f]?").prop_map(|(id, parent)| message(&id, &parent).into_bytes());

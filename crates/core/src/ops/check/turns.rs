@@ -214,6 +214,7 @@ fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> V
     separated
 }
 
+/// Iterates over all tool results of the session, on all branches, with the ids of their calls.
 fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
     let results = session.collected.tool_results.iter();
     results.map(|result| Answer {

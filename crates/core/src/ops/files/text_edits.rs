@@ -211,6 +211,7 @@ impl OriginalOffsets {
         OriginalOffsets { joined_feeds }
     }
 
+    /// Converts an offset: each `\r\n` before it is one byte longer in the original.
     fn original(&self, normalized: usize) -> usize {
         let dropped = self.joined_feeds.partition_point(|&feed| feed < normalized);
         normalized + dropped

@@ -13,6 +13,7 @@ pub(super) struct ActivePath {
     loaded: Option<LoadedPath>,
 }
 
+/// The loaded session, and the entries on its active path.
 struct LoadedPath {
     session: Session,
     /// By entry: whether it is on the path to the leaf.

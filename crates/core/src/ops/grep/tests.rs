@@ -17,7 +17,7 @@ const LETTERS: [char; 26] = [
     'a', 'b', 'k', 'K', '\u{212a}', 's', 'ſ', 'S', 'é', 'É', '"', '\\', '/', '\n', '\t', '\r',
     '\u{8}', '\u{1b}', '日', '😀', '😁', ' ', 'u', '0', '6', '\u{2028}',
 ];
-/// A lone surrogate as the generator keeps it; it is written as `\ud83d`.
+/// Stands for a lone surrogate in generated texts; written to the file as `\ud83d`.
 const LONE: char = '\u{fffd}';
 
 fn random_text(dice: &mut Dice) -> String {
@@ -70,7 +70,7 @@ fn spelled(text: &str, dice: &mut Dice) -> String {
     out
 }
 
-/// A session, and the texts of its entries with the paths of their fields, in order.
+/// A generated session, and the texts of its entries, with the paths of their fields, in order.
 #[derive(Default)]
 struct Made {
     lines: String,
@@ -157,7 +157,7 @@ impl Made {
         self.entries.push((id, fields));
     }
 
-    /// Returns where a pattern matches, by the texts alone.
+    /// Returns the places where a pattern matches, found by a search of the texts, not of the file.
     fn matches(&self, pattern: &regex::Regex) -> Vec<(String, String, Range<usize>)> {
         let units = |text: &str| text.encode_utf16().count();
         let first = |fields: &Vec<(String, String)>| {
@@ -307,7 +307,7 @@ fn lines_are_numbered_whatever_was_read_before() {
     );
 }
 
-/// A search of ranges finds the same entries, under the same numbers of lines.
+/// A search of ranges finds the same entries with the same line numbers as a search of all lines.
 #[test]
 fn several_threads_find_what_one_finds() {
     let mut lines = SESSION.to_owned();

@@ -28,6 +28,7 @@ pub struct ToolUse {
 }
 
 impl ToolUse {
+    /// Returns the use of a tool with these arguments, for a match that is not in the call.
     fn new(name: Text, arguments: Raw, folders: Folders) -> ToolUse {
         ToolUse {
             subject: describe_call(&name, arguments, folders).text,
@@ -36,6 +37,7 @@ impl ToolUse {
         }
     }
 
+    /// Returns the use of a tool whose call was not found: its subject is empty.
     fn without_call(name: Text) -> ToolUse {
         ToolUse {
             name: name.into_owned(),
@@ -83,6 +85,7 @@ pub(super) struct KnownCalls<'a> {
 }
 
 #[derive(Debug)]
+/// The id and the arguments of a tool call.
 struct KnownCall<'a> {
     /// The id as written, with its quotes.
     id: Raw<'a>,

@@ -7,7 +7,9 @@
 
 use memchr::memmem;
 
+/// The bytes before the checksum of a line.
 const CHECKSUM_MEMBER: &[u8] = b",\"frameCrc\":";
+/// The bytes before the checksum of a payload.
 const PAYLOAD_CRC: &[u8] = b",\"crc\":";
 
 /// The error that a line was changed after it was written.

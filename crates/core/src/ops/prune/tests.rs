@@ -14,8 +14,8 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use crate::session::tree::Tree;
 use std::fmt::Write as _;
 
-/// Returns a session with some branches and compactions, and with everything that may matter to
-/// them.
+/// Returns a session with some branches and compactions, and with all kinds of entries that pruning
+/// treats specially.
 fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
     let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned() + "\n";
     let count = 5 + dice.below(60);
@@ -195,7 +195,7 @@ fn loaded(source: &Vec<u8>) -> Session {
     load(source, &LoadOptions::default()).unwrap()
 }
 
-/// Prunes what is above the compactions: returns the session and the pruned file.
+/// Prunes the wanted entries. Returns the pruned session and the pruned file.
 fn pruned(
     session: &Session,
     source: &Vec<u8>,
@@ -212,7 +212,7 @@ fn pruned(
     run(&plan, session, source, old)
 }
 
-/// Prunes: returns the session and the pruned file.
+/// Applies a plan. Returns the pruned session and the pruned file.
 fn run(
     prune: &PrunePlan,
     session: &Session,
@@ -367,8 +367,8 @@ fn agents_see_the_same_and_all_comes_back() {
     );
 }
 
-/// Returns a session without what is above its compactions, and its pruned file, which has entries
-/// and links.
+/// Returns a session after the entries above its compactions were pruned, and its pruned file,
+/// which has records of entries and links.
 fn session_and_pruned_file() -> (Vec<u8>, Vec<u8>) {
     for seed in 0..400 {
         let whole = any_session(&mut Dice(seed * 7919 + 1), false);
