@@ -111,7 +111,7 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
         match code {
             // Everything reset, and the default text colour.
             0 | 39 => *word_kind = None,
-            // A colour that is set already says more than bold type.
+            // A word is not both bold and coloured. A colour that is set already stays.
             1 => *word_kind = word_kind.or(Some(WordKind::BOLD)),
             // No longer bold. A colour stays.
             22 => *word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),

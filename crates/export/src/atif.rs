@@ -79,7 +79,7 @@ pub fn write_trajectory(
     let mut main = Trajectory::new(contents, path, sub_agents, &mut named_sub_agents, out);
     main.write_open_object(None, workers)?;
 
-    // Writing a sub-agent adds those that it names, so the set grows within the loop.
+    // Writing a sub-agent adds the sub-agents that it names, so the set grows within the loop.
     let mut written_sub_agents = BTreeSet::new();
     while let Some(number) = named_sub_agents
         .difference(&written_sub_agents)
@@ -108,7 +108,7 @@ pub fn write_trajectory(
     if !written_sub_agents.is_empty() {
         out.write_all(b"]")?;
     }
-    // The object of the main trajectory, which contains those of the sub-agents.
+    // Closes the object of the main trajectory, which contains the trajectories of the sub-agents.
     out.write_all(b"}\n")
 }
 

@@ -186,7 +186,7 @@ impl EntryView<'_> {
         let names = ["content", "provider", "model", "responseModel"];
         let [content, provider, requested_model, response_model] = find_members(message, names);
         let provider = provider.and_then(decode_string);
-        // A provider may answer with another model than the one that was requested.
+        // A provider may answer with another model than the requested one.
         let mut model = response_model.and_then(decode_string);
         if model.is_none() {
             model = requested_model.and_then(decode_string);

@@ -76,7 +76,7 @@ fn most_last_entries(
 fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     let mut growing = vec![requested];
     for limit in LINE_LIMITS {
-        // A limit above the one that was asked for would leave out less.
+        // A limit that is not below the requested one would leave out nothing more.
         if requested.max_lines.is_none_or(|asked| limit < asked) {
             growing.push(Cuts {
                 max_lines: Some(limit),

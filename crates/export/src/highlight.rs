@@ -354,7 +354,8 @@ impl Keywords {
     /// Whether the word is a keyword. It is compared with the keywords from its first slot up to
     /// the next free slot.
     fn contains(&self, word: &str) -> bool {
-        // A word of one letter does not match the pattern, and is rare enough for a linear search.
+        // The table needs a first and a last byte. For a word of one letter, all keywords are
+        // searched.
         let &[first, .., last] = word.as_bytes() else {
             return self.words.split(' ').any(|keyword| keyword == word);
         };

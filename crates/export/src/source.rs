@@ -112,7 +112,7 @@ struct PathEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     entries: usize,
-    /// The omitted tool calls, other than those of the omitted `entries`.
+    /// The omitted tool calls, without the calls of the omitted `entries`.
     calls: usize,
 }
 

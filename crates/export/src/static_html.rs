@@ -93,7 +93,7 @@ struct PagePart {
     label: Option<String>,
     /// The note that an edit changed what the model sees of the entry.
     edit_note: Option<&'static str>,
-    /// The model of a reply; `None` if it is the same as that of the reply before.
+    /// The model of a reply; `None` if the reply before has the same model.
     model: Option<String>,
     body: Html,
 }

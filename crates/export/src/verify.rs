@@ -318,8 +318,7 @@ impl SpellingSearcher {
             spelling => spelling.filter_bytes(stripped_text),
         };
         self.window.extend(spelled);
-        // The lines are passed without their last line break. The filter drops it if the spelling
-        // does.
+        // The line break that `text` lacks, unless the spelling omits line breaks.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();

@@ -16,7 +16,8 @@ use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 use pisess_json::scan::RawString;
 
-/// The length in bytes above which a text is long. No second copy of such a text is kept in memory.
+/// The length in bytes above which a text is long: it is decoded in parts, and no source of it is
+/// kept for copying.
 const LONGEST_TEXT: usize = 8 << 20;
 
 /// The maximum number of characters of the title of a fold.
@@ -331,7 +332,7 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     }
     for part in split_parts(text) {
         match part.title() {
-            // The command, which was appended above, stands for all text that is not folded.
+            // The command, which was appended above, replaces all text that is not folded.
             None if command.is_some() => {}
             None => push_part(part, author, markup),
             Some(title) => markup.push_element(Tag::Fold, |m| {

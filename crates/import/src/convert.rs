@@ -132,7 +132,7 @@ pub fn emit_new_entries(
         records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.origin, &line, raw)
     })?;
-    // The records that are left: that of this import, which ends with the source.
+    // Adds the remaining record, that of this import: its end is the end of the source.
     records.add_records_before(u64::MAX, reader.as_mut())
 }
 

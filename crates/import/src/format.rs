@@ -31,7 +31,8 @@ pub struct AgentFacts {
 /// Where an agent keeps its sessions.
 #[derive(Debug)]
 pub struct StoreLayout {
-    /// The environment variable with the directory that contains the agent's directory.
+    /// The environment variable that moves the agent's directory. It has the path of that
+    /// directory, or of one above it.
     pub variable: &'static str,
     /// The agent's directory below the one in the variable; empty if they are the same.
     pub below_variable: &'static str,

@@ -3,7 +3,7 @@
 //! ```text
 //! id      the start of the UUIDv5 of the line's offset, in the namespace of the new session
 //! parent  the end of what was attached to the entry that the reader names
-//! time    that of the source, but not before the parent's
+//! time    the time in the source, but not before the time of the parent
 //! ```
 
 use foldhash::{HashMap, HashSet};
@@ -90,7 +90,7 @@ pub struct EntryWriter<'o> {
     last_line: LastLine,
     /// Where the lines go; `None` if entries are only laid out.
     output: Option<Output<'o>>,
-    /// The number of messages, including those that are in the session already.
+    /// The number of messages, including messages that are in the session already.
     pub message_count: usize,
     /// The name of the session so far.
     pub name: Option<Text<'static>>,

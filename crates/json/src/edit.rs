@@ -18,8 +18,8 @@ pub struct Edit<'a> {
     appended: Vec<u8>,
 }
 
-/// A range of the line, and what replaces it. An empty range is an insertion, an empty replacement
-/// removes a member.
+/// A range of the line, and the bytes that replace it. If the range is empty, the bytes are
+/// inserted. If the replacement is empty, a member is removed.
 #[derive(Debug)]
 struct Splice {
     range: Range<usize>,
@@ -34,13 +34,14 @@ struct Member<'a> {
     value: Range<usize>,
 }
 
-/// Returns an object on one line with a member set, at its position if it has one; any other value
+/// Returns an object in which the member `key` has this value, which is JSON. A member that exists
+/// keeps its position, and a new one is the last. A value that is not an object is returned
 /// unchanged.
 pub fn with_member(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
     apply_edit(object, |edit| edit.set(key, value))
 }
 
-/// Returns an object on one line without one of its members; any other value unchanged.
+/// Returns an object without the member `key`. A value that is not an object is returned unchanged.
 pub fn without_member(object: Raw, key: &str) -> Vec<u8> {
     apply_edit(object, |edit| edit.remove(key))
 }
@@ -54,7 +55,7 @@ fn apply_edit(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
 }
 
 impl<'a> Edit<'a> {
-    /// Prepares a line that contains an object and nothing else.
+    /// Parses a line that contains an object and nothing else, to change it.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
@@ -86,13 +87,15 @@ impl<'a> Edit<'a> {
         })
     }
 
-    /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
+    /// Returns the value of `key` before any change. If the key repeats, its last value counts, as
+    /// in `JSON.parse`.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key)
             .map(|member| Raw::from_checked(&self.line[member.value.clone()]))
     }
 
-    /// Sets the value of `key`: at its position if it exists, else after the last member.
+    /// Sets the value of `key` to `value`, which is JSON. A member that exists keeps its position,
+    /// and a new one follows the last member.
     pub fn set(&mut self, key: &str, value: &[u8]) {
         match self.member(key).map(|member| member.value.clone()) {
             Some(range) => self.add_splice(range, value.to_vec()),
@@ -109,8 +112,9 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that
-    /// is missing, too. Keys added at one position keep their order.
+    /// Adds the member `key`, which must be missing, directly after the member `before`. If
+    /// `before` is missing, the new member is the last. Members that are added at one position keep
+    /// their order.
     pub fn insert_after(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(offset) => {
@@ -132,8 +136,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Returns the range of a member with one comma: the one after it or, for the last member, the
-    /// one before it.
+    /// Returns the range of a member with one comma: the comma after it, or for the last member,
+    /// the comma before it.
     fn range_to_remove(&self, index: usize) -> Range<usize> {
         let member = &self.members[index].whole;
         if let Some(next) = self.members.get(index + 1) {
@@ -149,14 +153,15 @@ impl<'a> Edit<'a> {
         self.splices.push(Splice { range, replacement });
     }
 
-    /// Replaces a value found in this line.
+    /// Replaces a value. `value` must be a part of this line, because its address gives its
+    /// position.
     pub fn replace(&mut self, value: Raw<'a>, replacement: &[u8]) {
         let start = self.offset_of(value.bytes());
         let end = start + value.bytes().len();
         self.add_splice(start..end, replacement.to_vec());
     }
 
-    /// Puts JSON before and after a value found in this line.
+    /// Inserts JSON before and after a value, which must be a part of this line.
     pub fn surround(&mut self, value: Raw<'a>, before: &[u8], after: &[u8]) {
         let start = self.offset_of(value.bytes());
         let end = start + value.bytes().len();
@@ -164,7 +169,7 @@ impl<'a> Edit<'a> {
         self.add_splice(end..end, after.to_vec());
     }
 
-    /// Adds the changes of an object found in this line.
+    /// Adds the changes of an inner object, whose bytes must be a part of this line.
     pub fn merge(&mut self, inner: Edit<'a>) {
         let start = self.offset_of(inner.line);
         for Splice { range, replacement } in inner.into_splices() {
@@ -193,8 +198,8 @@ impl<'a> Edit<'a> {
         out
     }
 
-    /// Returns the splices, with one for the appended members. It begins with a comma, unless all
-    /// other members are removed.
+    /// Returns the splices, including one that inserts the appended members. A comma precedes
+    /// these, unless all other members are removed.
     fn into_splices(mut self) -> Vec<Splice> {
         if self.appended.is_empty() {
             return self.splices;

@@ -1,9 +1,9 @@
 //! Values as JavaScript sees them: `JSON.stringify(JSON.parse(value))`, `String(value)`,
 //! `Number(value)`.
 //!
-//! The agents measure and print tool arguments in the first form, so its length matters. Numbers
-//! get their shortest spelling; integer-like keys come first; a repeated key keeps its first
-//! position and gets its last value. Nothing here recurses.
+//! The agents measure and print tool arguments in the first form, so its length matters. It differs
+//! from the JSON in a file: numbers have their shortest spelling, integer-like keys come first, and
+//! a repeated key has its first position and its last value. No function here is recursive.
 
 use super::raw::Raw;
 use super::scan::{Scanner, tokens};
@@ -11,8 +11,10 @@ use super::string;
 use crate::text::{Text, join_with};
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// Returns the text of `JSON.stringify(value)`. Members are written in the order of the file; at
-/// the end of each object, they are put into JavaScript's order.
+/// Returns the text of `JSON.stringify(value)`.
+///
+/// The members of an object are first written in the order of the file. At the end of the object,
+/// they are sorted into JavaScript's order.
 pub fn stringify(value: Raw) -> Text<'static> {
     let mut out = Vec::new();
     let mut open: Vec<OpenContainer> = Vec::new();
@@ -55,8 +57,8 @@ pub fn stringify(value: Raw) -> Text<'static> {
 
 /// Returns the length of `JSON.stringify(value)` in UTF-16 units.
 ///
-/// Only a repeated key makes it necessary to write the text, because its earlier values are left
-/// out. The order of members does not matter.
+/// The text itself is written only if a key may be repeated, because the earlier values of the key
+/// are left out. The order of members does not change the length.
 pub fn stringified_utf16_len(value: Raw) -> usize {
     let mut units = 0;
     // The keys of each open object so far, between their quotes.
@@ -95,7 +97,8 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
     units
 }
 
-/// Whether two of the keys of an object may be equal when decoded.
+/// Whether two keys of an object may be equal when decoded. Keys with an escape are not decoded
+/// here, so they count as possibly equal.
 fn may_repeat_key(mut keys: Vec<&[u8]>) -> bool {
     if keys.iter().any(|key| key.contains(&b'\\')) {
         return true;
@@ -146,7 +149,8 @@ fn scalar_to_string(value: Raw<'_>) -> Text<'_> {
     }
 }
 
-/// Returns `${value}` in a template: as [`to_js_string`], and `undefined` for a missing value.
+/// Returns `${value}` in a template: the text of [`to_js_string`], or `undefined` for a missing
+/// value.
 pub fn interpolate(value: Option<Raw<'_>>) -> Text<'_> {
     value.map_or(Text::from("undefined"), to_js_string)
 }
@@ -169,8 +173,8 @@ pub fn join_array(array: Raw, separator: &str) -> Text<'static> {
     join_with(texts, separator)
 }
 
-/// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and
-/// objects, which no agent writes there, are `NaN`.
+/// Returns a value as a numeric operand, as of `+` and `>`: `null` is 0, and a missing value is
+/// `NaN`. Strings and objects are `NaN`, too, unlike in JavaScript: no agent writes these there.
 pub fn to_operand(value: Option<Raw>) -> f64 {
     let Some(value) = value else {
         return f64::NAN;
@@ -197,7 +201,8 @@ pub fn to_number(value: Raw) -> f64 {
     }
 }
 
-/// Returns the number that a string without surrounding white space represents, as `Number` does.
+/// Returns the number that a string represents, as `Number` does; `NaN` if it is not a number. The
+/// string must have no white space around it.
 fn number_in(text: &str) -> f64 {
     let radix = match text.get(..2) {
         Some("0x" | "0X") => 16,
@@ -228,7 +233,7 @@ fn decimal_in(text: &str) -> f64 {
         "-Infinity" => return f64::NEG_INFINITY,
         _ => {}
     }
-    // Rust also accepts `inf` and `nan`. In a number, the only letter is that of the exponent.
+    // Rust also accepts `inf` and `nan`. The only letter in a number is the `e` of an exponent.
     for byte in text.bytes() {
         if byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E') {
             return f64::NAN;
@@ -251,7 +256,8 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
 
 const TWO_TO_32: f64 = 4_294_967_296.0;
 
-/// Returns `number.toFixed(1)` of a number that is not negative; ties round up.
+/// Returns `number.toFixed(1)`, such as `2.5` for 2.46. `number` must not be negative. Ties round
+/// up.
 pub fn to_fixed_1(number: f64) -> String {
     // The second digit after the point decides. With 60 digits, it is not rounded itself.
     let decimal = format!("{number:.60}");
@@ -265,7 +271,7 @@ pub fn to_fixed_1(number: f64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// Returns `number.toLocaleString()` of a whole number: with separated thousands.
+/// Returns `number.toLocaleString()` of a whole number: `1,234,567`.
 pub fn group_digits(number: f64) -> String {
     let ungrouped = self::number_to_string(number);
     let (sign, digits) = match ungrouped.strip_prefix('-') {
@@ -286,8 +292,8 @@ pub fn group_digits(number: f64) -> String {
     out
 }
 
-/// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at
-/// its first position with its last value.
+/// Returns `Object.entries(value)`. Integer-like keys come first, in numeric order. A repeated key
+/// has its first position and its last value.
 pub fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     let mut keys = Vec::new();
     let mut values = Vec::new();
@@ -331,8 +337,8 @@ fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Puts the members of a container into JavaScript's order, if they are not. The output ends with
-/// them, without the closing bracket.
+/// Sorts the members of a container into JavaScript's order, in the output. The members must be the
+/// end of the output: its closing bracket is not written yet.
 fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
     let members = &container.members;
     let mut keys: Vec<&[u8]> = Vec::with_capacity(members.len());
@@ -352,7 +358,7 @@ fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
             sorted.push(b',');
         }
         let start = members[property.last].start;
-        // A comma precedes the next member.
+        // Without the comma that precedes the next member.
         let end = match members.get(property.last + 1) {
             Some(next) => next.start - 1,
             None => out.len(),
@@ -371,7 +377,8 @@ struct Property {
     last: usize,
 }
 
-/// Returns the properties of an object, whose members have these keys, in JavaScript's order.
+/// Returns the properties of an object in JavaScript's order. `keys` are the decoded keys of its
+/// members, in the order of the file.
 fn properties(keys: &[&[u8]]) -> Vec<Property> {
     let mut indexes: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut properties: Vec<Property> = Vec::with_capacity(keys.len());
@@ -392,8 +399,8 @@ fn properties(keys: &[&[u8]]) -> Vec<Property> {
     properties
 }
 
-/// Returns the value of an integer-like key, which JavaScript sorts before all other keys: at most
-/// 2^32 - 2, without a leading zero.
+/// Returns the value of an integer-like key: an integer of at most 2^32 - 2 without a leading zero.
+/// `None` for any other key. JavaScript sorts integer-like keys before all others.
 fn array_index(key: &[u8]) -> Option<u32> {
     let has_leading_zero = key.starts_with(b"0") && key != b"0";
     if has_leading_zero || !key.iter().all(u8::is_ascii_digit) {

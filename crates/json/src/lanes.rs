@@ -1,4 +1,4 @@
-//! The bytes of a string that end a run of plain text, found in 16 bytes at a time.
+//! Finds the bytes of a string that are not plain text, by examining 16 bytes at a time.
 
 /// Iterates over the offsets of the quotes, backslashes and control characters of a string.
 pub(crate) struct SpecialBytes<'a> {
@@ -44,7 +44,7 @@ impl Iterator for SpecialBytes<'_> {
     }
 }
 
-/// Returns fewer bytes than a lane with spaces after them, which are not special.
+/// Fills a lane with bytes, of which there may be fewer, and with spaces, which are not special.
 fn pad_lane(bytes: &[u8]) -> [u8; LANE] {
     let mut lane = [b' '; LANE];
     lane[..bytes.len()].copy_from_slice(bytes);
@@ -68,7 +68,8 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
 /// The number of bytes of a string that are examined together on any processor.
 pub(crate) const LANE: usize = 16;
 
-/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
+/// Returns two masks of a lane: of quotes, backslashes and control characters, and of bytes above
+/// 0x7f. The lowest bit is for the first byte.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[allow(unsafe_code)]
@@ -98,8 +99,8 @@ fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     )
 }
 
-/// A bit for each quote, backslash and control character, and one for each byte above 0x7f. The
-/// lowest bit is that of the first byte.
+/// Returns two masks of a lane: of quotes, backslashes and control characters, and of bytes above
+/// 0x7f. The lowest bit is for the first byte.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
 pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {

@@ -3,18 +3,19 @@
 use super::Raw;
 use super::scan::tokens;
 
-/// The number of levels that are spread over lines. What is deeper stays on one line, so that the
-/// output for a value nested a million levels deep is hardly longer than the value.
+/// The number of levels that are spread over lines. Deeper values stay on one line: with a line for
+/// each of a million levels, the indentation would make the output huge.
 const MOST_LEVELS: usize = 24;
 
 /// Values up to this length, in bytes, stay on one line.
 const MAX_INLINE_LEN: usize = 100;
 
-/// Returns the value with the members and items of long containers on separate lines; strings and
-/// numbers stay as they are written.
+/// Formats a value: the members and items of a container longer than 100 bytes are on
+/// lines of their own. Strings and numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
-    // In the order in which the containers begin.
+    // Measured in advance, because the length of a container decides at its beginning. The lengths
+    // are in the order in which the containers begin.
     let mut container_lengths = measure_containers(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
     // For each open container, whether it is spread over lines.
@@ -64,8 +65,8 @@ pub fn pretty(value: Raw) -> Vec<u8> {
     out
 }
 
-/// Returns the length of each object and array, without white space between tokens and the closing
-/// bracket, in the order in which they begin.
+/// Returns the length in bytes of each object and array, in the order in which they begin. White
+/// space between tokens and the closing bracket do not count.
 fn measure_containers(bytes: &[u8]) -> Vec<usize> {
     let mut lengths = Vec::new();
     // For each open container, its index in `lengths` and the offset at which it begins.

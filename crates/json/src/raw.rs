@@ -1,7 +1,7 @@
 //! Access to a checked value.
 //!
-//! Each lookup walks over the whole value, so use lookups for values of known shape (an entry, its
-//! message, a content block), and [`super::scan`] for any other.
+//! Each lookup walks over the whole value. So lookups are for values of known shape: an entry, its
+//! message, a content block. For any other value, use [`super::scan`].
 
 use super::scan::{RawString, Scanner};
 use super::string;
@@ -15,12 +15,13 @@ impl<'a> Raw<'a> {
     /// `null`, for a missing value.
     pub const NULL: Raw<'static> = Raw(b"null");
 
-    /// Wraps bytes that a [`Scanner`] has walked over as one value.
+    /// Wraps bytes that are known to be one value, because a [`Scanner`] has walked over them.
+    /// Nothing is checked.
     pub fn from_checked(bytes: &'a [u8]) -> Self {
         Raw(bytes)
     }
 
-    /// Checks that a document is one JSON value, and drops the white space around it.
+    /// Checks that a document is one JSON value. The white space around the value is dropped.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, super::Malformed> {
         let mut scanner = Scanner::document(bytes);
         let value = scanner.read_value()?;
@@ -103,7 +104,7 @@ impl<'a> Raw<'a> {
         std::str::from_utf8(self.0).ok()?.parse().ok()
     }
 
-    /// Returns the number, if it is a whole one that is not negative and below 9e15.
+    /// Returns the number as an index. `None` unless it is a whole number from 0 to below 9e15.
     pub fn as_index(self) -> Option<usize> {
         let number = self.number()?;
         if number.fract() != 0.0 || !(0.0..INDEX_LIMIT).contains(&number) {
@@ -136,7 +137,8 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the member `key` of an object; if the key repeats, the last, as `JSON.parse` does.
+    /// Returns the value of the member `key` of an object; `None` if it has no such member. If the
+    /// key repeats, the last value counts, as in `JSON.parse`.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
         self.members()
             .filter(|(name, _)| name.is(key))
@@ -149,7 +151,7 @@ impl<'a> Raw<'a> {
         self.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns the string member `key`.
+    /// Returns the member `key`, if it is a string.
     pub fn get_text(self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
@@ -170,15 +172,16 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// The most digits of an integer that is exact as a float, whichever digits they are.
+/// The number of digits up to which every integer is exact as a float.
 const MOST_EXACT_DIGITS: usize = 15;
 
-/// What limits the numbers that [`Raw::as_index`] returns. It is below 2^53, up to which all whole
+/// The limit of the numbers that [`Raw::as_index`] returns. It is below 2^53, up to which all whole
 /// numbers are exact as floats.
 const INDEX_LIMIT: f64 = 9e15;
 
-/// Iterates over the members of an object or the items of an array, which `read` reads. Yields
-/// nothing unless the value begins with the bracket `open`, and ends where `read` returns `None`.
+/// Iterates over the members of an object or the items of an array. `read` reads one of them, and
+/// returns `None` to end the iteration. Yields nothing if the value does not begin with the bracket
+/// `open`.
 fn walk_children<'a, T>(
     value: Raw<'a>,
     open: u8,

@@ -1,8 +1,8 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
-//! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in
-//! one pass. Strings are skipped 16 or 64 bytes at a time; their escapes are checked, their UTF-8
-//! is not (agents read invalid UTF-8 as U+FFFD).
+//! A newline ends the walk, except in [`Scanner::document`]: so lines are found and checked in one
+//! pass. Strings are skipped 16 or 64 bytes at a time. Their escapes are checked, but not their
+//! UTF-8, because agents read invalid UTF-8 as U+FFFD.
 
 mod blocks;
 mod keys;
@@ -29,7 +29,8 @@ impl From<Malformed> for std::io::Error {
     }
 }
 
-/// A string as stored between its quotes. Two are equal if they are stored alike.
+/// A string as it is stored between its quotes. Two are equal if they are stored in the same way:
+/// `"a"` and `"\u0061"` are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawString<'a> {
     /// The bytes between the quotes.
@@ -58,8 +59,8 @@ impl<'a> RawString<'a> {
     }
 }
 
-/// Iterates over the tokens of a checked value: marks and scalars, each with its first byte,
-/// without white space.
+/// Iterates over the tokens of a checked value, each with its first byte: brackets, commas, colons,
+/// strings (keys included), numbers and literals. White space is skipped.
 pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut scanner = Scanner::document(value);
     std::iter::from_fn(move || {
@@ -74,7 +75,8 @@ pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// An empty range. Adding a position by `min` and `max` gives the range of that position.
+/// An empty range, to which positions are added: the minimum of the starts and the maximum of the
+/// ends give the range of all positions.
 const EMPTY_RANGE: Range<usize> = Range {
     start: usize::MAX,
     end: 0,
@@ -131,9 +133,11 @@ impl<'a> Scanner<'a> {
         self.pos = pos;
     }
 
-    /// Returns a range that contains all bytes above 0x7f in the strings since the last call: only
-    /// there can be invalid UTF-8. It is empty (`usize::MAX..0`, not an index) if there are none.
-    /// It starts between characters; it may end after the last string, even in the next line.
+    /// Returns a range that contains all bytes above 0x7f in the strings walked over since the last
+    /// call. Invalid UTF-8 can only be in this range.
+    ///
+    /// Without such bytes, the range is empty: `usize::MAX..0`, which must not be used as an index.
+    /// It starts between characters. It may end after the last string, even in the next line.
     pub fn take_non_ascii(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.non_ascii, EMPTY_RANGE)
     }
@@ -148,8 +152,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Does the same as [`Scanner::peek`] if white space may come first. It is apart, so that the
-    /// usual case is small enough to be inlined.
+    /// Does the rest of [`Scanner::peek`] if white space may come first. It is a function of its
+    /// own, so that the usual case is small enough to be inlined.
     #[inline(never)]
     fn peek_after_space(&mut self) -> u8 {
         loop {
@@ -174,7 +178,7 @@ impl<'a> Scanner<'a> {
         self.read_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
-    /// Like [`Scanner::read_value`], with a cache of keys.
+    /// Walks over one value as [`Scanner::read_value`] does, with a cache of keys.
     #[inline]
     pub fn read_value_with<N: Copy>(
         &mut self,
@@ -201,7 +205,8 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Walks over an object; `member` is called at each value and must walk over it.
+    /// Walks over an object. `member` is called at the value of each member, with its key, and must
+    /// walk over the value.
     #[inline]
     pub fn walk_object(
         &mut self,
@@ -214,7 +219,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Walks over an array; `item` is called at each value and must walk over it.
+    /// Walks over an array. `item` is called at each item, and must walk over it.
     #[inline]
     pub fn walk_array(
         &mut self,
@@ -223,8 +228,8 @@ impl<'a> Scanner<'a> {
         self.walk_container(b'[', b']', item)
     }
 
-    /// Passes over an array or an object, with a call of `item` for each element or member, which
-    /// must consume it. A comma before `close` is refused, because `item` finds nothing there.
+    /// Walks over an array or an object. `item` is called at each item or member, and must walk
+    /// over it. A comma before `close` is refused, because `item` finds no value there.
     #[inline]
     fn walk_container(
         &mut self,
@@ -256,7 +261,7 @@ impl<'a> Scanner<'a> {
         self.skip_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
-    /// Like [`Scanner::skip_value`], with a cache of keys.
+    /// Walks over one value as [`Scanner::skip_value`] does, with a cache of keys.
     #[inline]
     pub fn skip_value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         match self.peek() {
@@ -277,12 +282,13 @@ impl<'a> Scanner<'a> {
         walked
     }
 
-    /// Walks over the value at the current position, and to the end of all containers in `open`,
-    /// the innermost last. A loop instead of a recursion: a line may be nested more deeply than the
-    /// stack allows.
+    /// Walks over the value at the current position, and to the end of all containers in `open`, of
+    /// which the last is the innermost. This is a loop and not a recursion, because a line may be
+    /// nested more deeply than the stack allows.
     ///
-    /// The link of an object is the place after its last key (`is_next`), that of an array the place
-    /// below the key of the array.
+    /// `open` has a link for each container. The link of an object is where the key after its
+    /// current one is cached (`is_next`). The link of an array is where the first keys of its items
+    /// are cached.
     fn skip_open_containers<N: Copy>(
         &mut self,
         open: &mut Vec<Link>,
@@ -344,7 +350,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over a value that is neither a string, an array nor an object.
+    /// Walks over a number, `true`, `false` or `null`.
     fn skip_scalar(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             b't' => self.skip_literal(b"true"),
@@ -363,8 +369,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over a number, by the grammar of RFC 8259: no zero before other digits, and a digit
-    /// on each side of a point.
+    /// Walks over a number, by the grammar of RFC 8259: no zero before other digits, and a digit on
+    /// each side of a point.
     fn skip_number(&mut self) -> Result<(), Malformed> {
         if self.bytes[self.pos] == b'-' {
             self.pos += 1;
@@ -388,7 +394,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over digits, at least one.
+    /// Walks over one or more digits.
     fn skip_digits(&mut self) -> Result<(), Malformed> {
         let digits = self.bytes[self.pos..]
             .iter()

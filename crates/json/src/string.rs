@@ -1,14 +1,15 @@
 //! Converts JSON strings to [`Text`] and back.
 //!
-//! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in
-//! both agents' decoders (one for each maximal part of a sequence).
+//! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD, one for
+//! each maximal part of a sequence, as in the decoders of both agents.
 
 use super::lanes::{SpecialBytes, plain_len};
 use crate::text::{self, Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
-/// Decodes the bytes between the quotes. Without escapes and invalid UTF-8, the text borrows them.
+/// Decodes the bytes between the quotes of a string. If they have neither escapes nor invalid
+/// UTF-8, the text borrows them.
 pub fn decode(raw: &[u8]) -> Text<'_> {
     // A call of `memchr` takes longer than a loop over few bytes.
     let has_escape = if raw.len() < SHORT {
@@ -45,8 +46,8 @@ struct Escape {
     code_point: u32,
 }
 
-/// Iterates over the escapes in the bytes between the quotes. They are often close to each other,
-/// which makes a search for each of them slow.
+/// Iterates over the escapes in the bytes between the quotes. Escapes are often close to each
+/// other, so a search by `memchr` for each of them would be slow.
 struct Escapes<'a> {
     raw: &'a [u8],
     special_bytes: SpecialBytes<'a>,
@@ -98,9 +99,11 @@ pub fn decode_plain(raw: &[u8]) -> Text<'_> {
     Text::from_wtf8(repair_utf8(raw))
 }
 
-/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of
-/// units left. Reads no more of a long string than needed. A cut inside a surrogate pair keeps the
-/// high surrogate.
+/// Appends the first `units` UTF-16 units of the decoded string to `out`. Returns how many units
+/// are missing, because the string is shorter: 0 if it is not.
+///
+/// Reads no more of a long string than needed. A cut inside a surrogate pair keeps the high
+/// surrogate.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     out.reserve(raw.len().min(units));
     let mut left = units;
@@ -129,8 +132,8 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
             }
             (Cow::Owned(wtf8_bytes(code_point)), width)
         } else {
-            // A UTF-16 unit takes at most three bytes. With four more, only characters that are not
-            // needed can be cut off at the end.
+            // A UTF-16 unit takes at most three bytes. With four more bytes, only a character that
+            // is not needed can be cut off at the end of the window.
             let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
             // The first byte is above 0x7f in accepted strings; `max` excludes an endless loop for
             // others.
@@ -156,7 +159,8 @@ pub fn utf16_len(raw: &[u8]) -> usize {
     sum_units(raw, |code_point| if code_point > 0xffff { 2 } else { 1 })
 }
 
-/// Returns the length of the string in UTF-16 units as [`encode`] writes it, with its quotes.
+/// Returns the length in UTF-16 units of the string as [`encode`] would write it, including the
+/// quotes. `raw` has the bytes between the quotes of the stored string.
 pub fn encoded_utf16_len(raw: &[u8]) -> usize {
     if !is_utf8(raw) {
         return Text::from_wtf8(encode_to_vec(&decode(raw))).utf16_len();
@@ -164,7 +168,8 @@ pub fn encoded_utf16_len(raw: &[u8]) -> usize {
     2 + sum_units(raw, encoded_units)
 }
 
-/// Returns the number of UTF-16 units in which [`encode`] writes a code point that was escaped.
+/// Returns the number of UTF-16 units in which [`encode`] writes a code point that was stored as an
+/// escape: 2 for `\n`, 6 for `\u0001`, 1 for an `é` that was stored as `\u00e9`.
 fn encoded_units(code_point: u32) -> usize {
     match code_point {
         0x08 | 0x09 | 0x0a | 0x0c | 0x0d | 0x22 | 0x5c => 2,
@@ -174,8 +179,8 @@ fn encoded_units(code_point: u32) -> usize {
     }
 }
 
-/// Returns the sum of the UTF-16 units of the characters of a string in valid UTF-8, where an
-/// escape counts as `escape_units` of its code point.
+/// Returns the length of a string in UTF-16 units. Its bytes must be valid UTF-8. An escape counts
+/// as many units as `escape_units` returns for its code point.
 fn sum_units(raw: &[u8], escape_units: impl Fn(u32) -> usize) -> usize {
     let mut units = text::utf16_len(raw);
     for escape in Escapes::new(raw) {
@@ -185,9 +190,9 @@ fn sum_units(raw: &[u8], escape_units: impl Fn(u32) -> usize) -> usize {
     units
 }
 
-/// Divides the bytes between the quotes into parts of about `most` bytes, which decoded one by one
-/// are the decoded string: no escape, character or pair of surrogates is divided. A part ends after
-/// a line break if it has one.
+/// Divides the bytes between the quotes into parts of about `most` bytes. The decoded parts
+/// together are the decoded string: no escape, character or pair of surrogates is divided. If a
+/// part has a line break, it ends after one.
 pub fn split_parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     let mut rest = raw;
     std::iter::from_fn(move || {
@@ -200,9 +205,9 @@ pub fn split_parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the length of the first part of some bytes, for [`split_parts`]: up to the last escaped
-/// line break that begins in the first `most` bytes, or else to the end of the escape or character
-/// there.
+/// Returns the length of the first part of `raw`, for [`split_parts`]. The part ends after the last
+/// line break (`\n`) that begins in the first `most` bytes. Without one, it ends after the escape
+/// or character in which these bytes end.
 fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
@@ -225,7 +230,8 @@ fn part_len(raw: &[u8], most: usize) -> usize {
         return line_end;
     }
 
-    // The rest of a character. An escape ends where it ends.
+    // If a character is cut, the part includes the rest of it. An escape was walked over as a
+    // whole.
     while raw.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
         at += 1;
     }
@@ -237,8 +243,8 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
     simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// Whether nothing remains of the decoded string after JavaScript's `trim`. Reads only as far as
-/// necessary: it decodes heads of the string that grow by a factor of four.
+/// Whether nothing remains of the decoded string after JavaScript's `trim`. Only as much of the
+/// string is decoded as necessary: first 256 UTF-16 units, then four times as many each time.
 pub fn is_blank(raw: &[u8]) -> bool {
     // A visible character at the start decides.
     if let Some(&first) = raw.first()
@@ -262,8 +268,8 @@ pub fn is_blank(raw: &[u8]) -> bool {
     }
 }
 
-/// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control
-/// characters and lone surrogates escaped.
+/// Appends a text as a JSON string with its quotes, as `JSON.stringify` writes it. Control
+/// characters and lone surrogates are escaped. Other characters outside ASCII are not.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + 2);
@@ -320,7 +326,7 @@ fn push_unit(unit: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
 }
 
-/// Returns the string with its quotes.
+/// Returns a text as a JSON string with its quotes, as [`encode`] writes it.
 pub fn encode_to_vec(text: &Text) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.as_bytes().len() + 2);
     encode(text, &mut out);
@@ -350,8 +356,9 @@ fn replace_invalid_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the code point of the escape that `raw` starts with, and its length in bytes, as
-/// [`decode_escape`] does; for anything else after a backslash, that byte.
+/// Returns the code point of the escape with which `raw` starts, and the length of the escape in
+/// bytes, as [`decode_escape`] does. If a backslash begins no valid escape, the byte after it is
+/// the code point.
 #[inline]
 fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
     if let Some(found) = decode_escape(raw) {
@@ -364,8 +371,9 @@ fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
     }
 }
 
-/// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of
-/// surrogate escapes is one code point. `None` for a backslash that does not begin an escape.
+/// Returns the code point of the escape with which `raw` starts, and the length of the escape in
+/// bytes. Two escapes that form a surrogate pair are one code point, with a length of 12. `None` if
+/// the backslash does not begin a valid escape.
 pub fn decode_escape(raw: &[u8]) -> Option<(u32, usize)> {
     let simple = match raw.get(1)? {
         b'b' => 0x08,

@@ -1,7 +1,7 @@
-//! Every string of a value, including keys, with its path.
+//! Iterates over every string of a value, including keys, with its path.
 //!
-//! For redaction and other readers that must not miss a string, whatever the shape of the value.
-//! Does not recurse.
+//! This is for redaction and other readers that must not miss a string, whatever the shape of the
+//! value. The walk is not recursive.
 
 use super::scan::{Malformed, RawString, Scanner};
 use super::string;
@@ -19,9 +19,9 @@ pub struct Strings<'a> {
 /// A step from a container to a value in it.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// Of an object: its key, as it is between its quotes.
+    /// To a member of an object: its key, as it is stored between its quotes.
     Key(&'a [u8]),
-    /// Of an array.
+    /// To an item of an array: its index.
     Index(usize),
 }
 
@@ -30,9 +30,9 @@ pub enum Step<'a> {
 enum Next {
     /// The key of a member.
     Key,
-    /// A value: that of a member, an item, or the whole value.
+    /// A value: the value of a member, an item, or the whole value.
     Value,
-    /// What follows a value: a comma, a closing bracket, or the end.
+    /// The byte after a value: a comma or a closing bracket. Or the end.
     AfterValue,
 }
 
@@ -58,8 +58,10 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Walks on until a value ends behind an offset of the line, and returns the path of that
-    /// value: the one that ends first behind the offset. Empty if there is none.
+    /// Returns the path of the value at an offset of the line: of the first value that ends behind
+    /// the offset. Empty if there is none, or if the line is not JSON up to there.
+    ///
+    /// The iterator is behind that value afterwards.
     pub fn path_at(&mut self, offset: usize) -> String {
         while self.next != Next::AfterValue || self.scanner.pos() <= offset {
             if self.walk_token().is_err() {
@@ -114,8 +116,9 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token, and returns it if it is a string. A scalar counts as one token; a
-    /// container has a token for each bracket and comma, and an empty one a single token.
+    /// Walks over the next token, and returns it if it is a string. A scalar is one token. Each
+    /// bracket and each comma of a container is one token, but an empty container is a single
+    /// token.
     fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         let byte = self.scanner.peek();
         match self.next {
@@ -157,8 +160,9 @@ impl<'a> Strings<'a> {
         Ok(())
     }
 
-    /// Walks over the bracket that begins a container; if it is empty, over both brackets.
-    /// Otherwise `first_step` leads to its first value, and `next` comes next in it.
+    /// Walks over the bracket that begins a container. If the container is empty, walks over its
+    /// closing bracket as well. Otherwise adds `first_step`, the step to its first value, to the
+    /// path, and expects `next`.
     fn open_container(&mut self, first_step: Step<'a>, next: Next, closing_bracket: u8) {
         self.skip_byte();
         if self.scanner.peek() == closing_bracket {
@@ -170,9 +174,9 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Walks over a string that is a key or a value. A key replaces the last step of the path,
-    /// which is the key before it in the object or, for the first key, empty. Its colon is walked
-    /// over, too.
+    /// Walks over a string that is a key or a value; for a key, also over its colon. A key replaces
+    /// the last step of the path: this is the key before it in the object, or an empty key before
+    /// the first one.
     fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let is_key = self.next == Next::Key;
         let raw = self.scanner.read_string()?;

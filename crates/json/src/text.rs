@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A string of a session, borrowed from its line if it needs no decoding.
+/// A string of a session. It borrows its bytes from the line of the session if they need no
+/// decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text<'a>(Cow<'a, [u8]>);
 
@@ -33,7 +34,7 @@ impl<'a> Text<'a> {
         self.0.into_owned()
     }
 
-    /// Returns a part, given by byte offsets between characters.
+    /// Returns the part in a range of bytes. The range must begin and end between characters.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Text<'a> {
         match &self.0 {
             Cow::Borrowed(bytes) => Text(Cow::Borrowed(&bytes[range])),
@@ -91,8 +92,8 @@ impl<'a> Text<'a> {
         drop_high_surrogate(self.0.to_mut());
     }
 
-    /// Appends a text, joining a high surrogate at the end with a low one that follows, as
-    /// concatenation in JavaScript does.
+    /// Appends a text. A high surrogate at the end of this text and a low one at the start of
+    /// `other` become one character, as in JavaScript.
     pub fn push(&mut self, other: &Text) {
         let bytes = self.0.to_mut();
         push_wtf8(bytes, &other.0);
@@ -210,8 +211,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Returns a key that sorts code points as their UTF-16 units: the first unit decides, and among
-/// those with the same high surrogate the code point itself.
+/// Returns a key that sorts code points in the order of their UTF-16 units. The first unit decides.
+/// For the same high surrogate, the code point decides.
 fn utf16_sort_key(code_point: u32) -> (u32, u32) {
     if code_point >= 0x1_0000 {
         (high_surrogate(code_point), code_point)
@@ -223,8 +224,8 @@ fn utf16_sort_key(code_point: u32) -> (u32, u32) {
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
     let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
-    // The sum over 96 bytes fits in a `u8`, so the compiler can count many bytes at a time. The
-    // length is a multiple of that of vectors, so no byte of a chunk is counted on its own.
+    // The sum over 96 bytes fits in a `u8`, so the compiler can count many bytes at a time. 96 is a
+    // multiple of the length of vectors, so no byte of a chunk is counted on its own.
     bytes
         .chunks(96)
         .map(|part| usize::from(part.iter().map(units).sum::<u8>()))
@@ -272,7 +273,7 @@ pub fn trim_end(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// What [`is_js_space`] accepts, as a class of a regular expression.
+/// A class of a regular expression that matches the characters for which [`is_js_space`] is true.
 pub const JS_SPACE: &str =
     r"(?u:[\t-\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}])";
 
@@ -303,15 +304,15 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     at
 }
 
-/// Does what [`Text::drop_high_surrogate`] does.
+/// Removes a high surrogate at the end of WTF-8 bytes, as [`Text::drop_high_surrogate`] does.
 pub fn drop_high_surrogate(bytes: &mut Vec<u8>) {
     if let [.., 0xed, 0xa0..=0xaf, _] = bytes[..] {
         bytes.truncate(bytes.len() - 3);
     }
 }
 
-/// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there
-/// would split.
+/// Returns the offset in bytes after the first `units` UTF-16 units. If that would split a
+/// character into its surrogates, returns the offset before the character, and its code point.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     // A unit takes at least one byte.
     if bytes.len() <= units {
@@ -338,8 +339,9 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     (offset, None)
 }
 
-/// Returns the first code point and its length in bytes; U+FFFD and 1 for a byte that begins no
-/// sequence. Surrogates are accepted, as WTF-8 stores lone ones.
+/// Returns the first code point and its length in bytes; `None` if there are no bytes. For a byte
+/// that begins no valid sequence, returns U+FFFD and 1. Surrogates are accepted, because WTF-8
+/// stores lone ones.
 fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
     let replaced = Some((0xfffd, 1));
     let lead = *bytes.first()?;

@@ -1,9 +1,11 @@
 //! Times as JavaScript reads and writes them.
 //!
-//! A time is a number of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only
-//! the ISO forms of `Date.parse` are read, also with a space in place of the `T`; other forms that
-//! engines accept (`Nov 21 2026`, `2026-1-1`) are not times here. A date and time without a zone is
-//! local time in JavaScript; here it is UTC, so that every machine gives the same result.
+//! A time is a number of milliseconds since 1970 in UTC, from -[`LIMIT_MS`] to [`LIMIT_MS`]. Only
+//! the ISO forms of `Date.parse` are read, also with a space in place of the `T`. Other forms that
+//! engines accept (`Nov 21 2026`, `2026-1-1`) are not times here.
+//!
+//! A date and time without a zone is local time in JavaScript. Here it is UTC, so that every
+//! machine gives the same result.
 
 use super::Raw;
 
@@ -12,8 +14,8 @@ pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as
-/// in V8: 31 February is 3 March.
+/// Returns `Date.parse(text)` in milliseconds since 1970; `None` if it is `NaN`. Every month may
+/// have 31 days, as in V8: 31 February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let rest = &mut { text };
     let year = take_year(rest)?;
@@ -35,7 +37,7 @@ pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     Some(ms)
 }
 
-/// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
+/// Returns `new Date(value).getTime()` for a value of a session; `None` if it is `NaN`.
 pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
     let value = value?;
     if let Some(number) = value.number() {
@@ -54,8 +56,9 @@ pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
     value.is_null().then_some(0)
 }
 
-/// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for
-/// years outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
+/// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`. A year outside 0 to 9999 has a
+/// sign and six digits. Times beyond [`LIMIT_MS`], for which JavaScript throws, are formatted as
+/// well.
 pub fn iso_string(ms: i64) -> String {
     let (year, month, day) = civil_from_days(ms.div_euclid(DAY_MS));
     let year = match year {
@@ -72,8 +75,8 @@ pub fn iso_string(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Removes one of these bytes from the start of `rest`, which is still to be read. Returns whether
-/// one was there.
+/// Removes the first byte of `rest`, the unread text, if it is one of these bytes. Returns whether
+/// it was.
 fn take_byte(rest: &mut &[u8], any_of: &[u8]) -> bool {
     let found = rest.first().is_some_and(|byte| any_of.contains(byte));
     *rest = &rest[usize::from(found)..];
@@ -95,7 +98,8 @@ fn take_year(rest: &mut &[u8]) -> Option<i64> {
     take_digits(rest, count)
 }
 
-/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds. The latest time is `24:00`.
+/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, and returns it in milliseconds. The latest time is
+/// `24:00`.
 fn take_clock(rest: &mut &[u8]) -> Option<i64> {
     let hour = take_digits(rest, 2)?;
     if !take_byte(rest, b":") {
@@ -129,8 +133,8 @@ fn take_fraction(rest: &mut &[u8]) -> Option<i64> {
     }
 }
 
-/// Reads a zone, and returns its offset from UTC in milliseconds. Only a time may have a zone other
-/// than UTC; without a zone, it is UTC.
+/// Reads a zone, such as `Z` or `+01:00`, and returns its offset from UTC in milliseconds. Without
+/// a zone, this is 0. A date without a clock may have no other zone than `Z`.
 fn take_zone_offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
     if take_byte(rest, b"Zz") || !has_clock || rest.is_empty() {
         return Some(0);
@@ -167,9 +171,11 @@ const DAYS_PER_ERA: i64 = 146_097;
 /// The days from March 1 of the year 0 to 1970-01-01.
 const EPOCH_FROM_MARCH_0: i64 = 719_468;
 
-/// Returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar. Internally the
-/// year starts in March, so that the leap day is its last, and an era is 400 years: after it, the
-/// calendar repeats (Howard Hinnant's `days_from_civil`).
+/// Returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar. `None` if the
+/// month or the day is out of range.
+///
+/// The algorithm is Howard Hinnant's `days_from_civil`. A year starts in March, so that the leap
+/// day is its last day. An era has 400 years, after which the calendar repeats.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -185,8 +191,8 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * DAYS_PER_ERA + day_of_era - EPOCH_FROM_MARCH_0)
 }
 
-/// Returns year, month (1 to 12) and day of a number of days since 1970-01-01; the inverse of
-/// `days_since_epoch`.
+/// Returns the year, the month (1 to 12) and the day for a number of days since 1970-01-01. This is
+/// the inverse of `days_since_epoch`.
 pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let from_march_0 = days + EPOCH_FROM_MARCH_0;
     let era = from_march_0.div_euclid(DAYS_PER_ERA);

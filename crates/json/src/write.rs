@@ -41,7 +41,7 @@ impl Object {
         self.0.push(b':');
     }
 
-    /// Adds a value of a session unchanged.
+    /// Adds a member whose value is a value of a session, unchanged.
     pub fn raw(self, key: &str, value: Raw) -> Self {
         self.json(key, value.bytes())
     }
@@ -91,7 +91,8 @@ impl Object {
         self.number(key, value.unwrap_or(f64::NAN))
     }
 
-    /// Adds the members that `add` adds, if there is a value.
+    /// If there is a value, calls `add` with it, to add members. Otherwise returns the object as it
+    /// is.
     pub fn with<T>(self, value: Option<T>, add: impl FnOnce(Self, T) -> Self) -> Self {
         match value {
             Some(value) => add(self, value),
@@ -99,7 +100,7 @@ impl Object {
         }
     }
 
-    /// Copies those of these members that `object` has.
+    /// Copies the members of `object` with these keys, as far as `object` has them.
     pub fn copy_members(self, object: Raw, keys: &[&str]) -> Self {
         keys.iter().fold(self, |copy, key| {
             copy.with(object.get(key), |copy, value| copy.raw(key, value))
@@ -140,14 +141,14 @@ pub fn text_array<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> 
     array(items.into_iter().map(string::encode_to_vec))
 }
 
-/// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD,
-/// which is how its agent reads them.
+/// Appends bytes as valid UTF-8, which new JSON must be. Invalid bytes of a session become U+FFFD,
+/// as when its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(&string::repair_utf8(value));
 }
 
-/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading,
-/// and is not checked.
+/// Writes what [`push_valid`] would append. If `known` is true, the value was found to be valid
+/// UTF-8 while loading, and is not checked again.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
     if known {
         out.write_all(value)

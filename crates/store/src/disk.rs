@@ -69,7 +69,7 @@ pub fn own_files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError
 /// Whether a regular file is at a path; `false` if nothing is there.
 ///
 /// # Errors
-/// If the system refuses to say, or if something else is there, such as a symbolic link.
+/// If the path cannot be examined, or if something else is there, such as a symbolic link.
 pub fn own_file(path: &Path) -> Result<bool, StoreError> {
     match own_type(path)? {
         None => Ok(false),
@@ -82,7 +82,7 @@ pub fn own_file(path: &Path) -> Result<bool, StoreError> {
 /// Whether nothing is at a path, not even a symbolic link that leads nowhere.
 ///
 /// # Errors
-/// If the system refuses to say.
+/// If the path cannot be examined.
 pub fn is_free(path: &Path) -> Result<bool, StoreError> {
     Ok(own_type(path)?.is_none())
 }

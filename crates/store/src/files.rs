@@ -178,8 +178,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         processes::is_being_written(file)
     }
 
-    /// Whether [`Files::writer_of`] sees every process that has an old file open for writing. If
-    /// so, `None` from it means that no agent works on the file (rule 5).
+    /// Whether `None` from [`Files::writer_of`] shows that no agent works on an old file (rule 5).
+    /// This requires that processes can be inspected, and that the creation time of a file is
+    /// reliable.
     fn sees_writers(&self) -> bool {
         processes::sees_writers()
     }

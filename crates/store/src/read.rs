@@ -103,8 +103,8 @@ const PAGE: usize = 4096;
 /// The number of bytes that are allocated in excess, so that a little more need not be allocated
 /// soon.
 const SPARE: usize = 3 * PAGE;
-/// The length above which the bytes in a buffer are moved only if there is no space after them:
-/// moving them would take longer than an unaligned copy.
+/// The length above which the bytes in a buffer are moved only if there is no space after them.
+/// Moving so many takes longer than an unaligned copy of the new bytes.
 const LONG: usize = 256 * 1024;
 
 /// A buffer for bytes of a file, in which the offset of a byte within a page of memory equals its
@@ -129,7 +129,7 @@ impl PageBuffer {
 
     /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. The
     /// bytes in the buffer are moved so that the new bytes are aligned, unless there are more than
-    /// [`LONG`].
+    /// 256 KiB.
     pub fn extend(&mut self, offset: u64, more: usize) -> io::Result<&mut [u8]> {
         let had = self.used.len();
         if had <= LONG || self.used.end + more > self.buffer.len() {

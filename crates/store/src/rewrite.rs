@@ -276,7 +276,7 @@ impl Locked {
         problem: &str,
         take_change: &mut dyn FnMut(&Locked) -> io::Result<bool>,
     ) -> io::Result<()> {
-        // Closes our own handle for writing, so that only those of other processes are found.
+        // Closes our own handle for writing, so that only handles of other processes are found.
         self.file = self.reading()?;
         let mut pause = Pause::new(CLOSED_WITHIN);
         // If the last change is old, nobody is expected to be about to open the file.

@@ -131,7 +131,7 @@ impl Snapshot {
         if !file.snapshot.stat.is_same_inode(&self.stat) {
             return Ok(false);
         }
-        // A change of the mode, say, keeps the content.
+        // Compared as for a reader, because a change of the mode, for example, keeps the content.
         let compared = self.compare_for_reading(&DISK, &file.file);
         let change = compared.map_err(|error| StoreError::io(Action::Read, &file.path, error))?;
         Ok(matches!(change, None | Some(FileChange::Grown)))

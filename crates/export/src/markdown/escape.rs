@@ -11,8 +11,8 @@ pub fn inline_code(text: &str) -> String {
         return String::new();
     }
     let delimiter = "`".repeat(longest_backtick_run(&line) + 1);
-    // A backtick at either end would lengthen the delimiter, and Markdown removes one space from
-    // both ends. A further space on both sides is the one that is removed.
+    // A backtick at either end would lengthen the delimiter. Markdown removes one space from both
+    // ends, so a space is added on both sides, which is the one removed.
     let needs_padding = line.starts_with(['`', ' ']) || line.ends_with(['`', ' ']);
     let padding = if needs_padding { " " } else { "" };
     format!("{delimiter}{padding}{line}{padding}{delimiter}")

@@ -1,4 +1,4 @@
-//! Blocks of Claude Code's messages, converted to those of pi.
+//! Converts blocks of Claude Code's messages to blocks of pi.
 
 use crate::parts::{image_block, non_empty_text, type_and_text};
 use pisess_core::session::content::{is_block, text_block, text_content};
@@ -151,7 +151,7 @@ fn convert_call(block: Raw) -> Option<Vec<u8>> {
     Some(converted.finish())
 }
 
-/// Anthropic's reasons to end a response, and those of pi.
+/// Anthropic's reasons to end a response, each with pi's reason.
 const STOP_REASONS: [(&str, &str); 5] = [
     ("tool_use", "toolUse"),
     ("max_tokens", "length"),

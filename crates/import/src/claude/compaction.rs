@@ -11,7 +11,7 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// What the line before a summary says about the compaction.
+/// The data on a compaction in the line that announces it. The line with the summary follows later.
 #[derive(Clone, Copy, Default)]
 pub(super) struct AnnouncedCompaction {
     /// The tokens in the context before it.

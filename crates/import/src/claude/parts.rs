@@ -47,7 +47,7 @@ enum LineContent {
 /// The response whose parts are being read.
 #[derive(Default)]
 pub(super) struct OpenResponse {
-    /// Its first line, and those that were read since; none if no response is open.
+    /// Its first line, and the lines that were read since; none if no response is open.
     lines: Vec<WaitingLine>,
     /// The total size of `lines`.
     byte_count: usize,
@@ -262,7 +262,7 @@ impl ClaudeReader<'_> {
                 others.push_back(line);
             }
         }
-        // The lines between the parts come before those that were not compared yet.
+        // The lines between the parts come before the lines that were not read yet.
         others.extend(unread);
         self.open_response.unread = others;
 

@@ -94,7 +94,7 @@ fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// Returns the texts of a reasoning item: first those of its summary, then those of its content.
+/// Returns the texts of a reasoning item: first the texts of its summary, then of its content.
 pub fn list_reasoning_texts(item: Raw) -> Vec<Text<'static>> {
     let mut texts = Vec::new();
     for key in ["summary", "content"] {

@@ -130,7 +130,7 @@ fn is_session(value: Raw) -> bool {
     has_time && id.to_string_lossy().starts_with("ses")
 }
 
-/// Returns the line of a session. Its time is that of the session or of the first message,
+/// Returns the line of a session. Its time is the time of the session or of the first message,
 /// whichever is earlier: a fork is newer than the messages that were copied to it.
 fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
     let mut constant = Object::new();

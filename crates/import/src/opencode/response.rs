@@ -26,7 +26,7 @@ const APIS: [(&str, &str); 4] = [
     ("amazon-bedrock", "bedrock-converse-stream"),
 ];
 
-/// OpenCode's reasons to end a response, and those of pi.
+/// OpenCode's reasons to end a response, each with pi's reason.
 const STOP_REASONS: [(&str, &str); 4] = [
     ("stop", "stop"),
     ("tool-calls", "toolUse"),
@@ -42,7 +42,7 @@ pub(super) struct CompactionRequest {
 /// A response of the model: a step of a message.
 #[derive(Default)]
 struct Response<'a> {
-    /// Its parts, without those that begin and end it.
+    /// Its parts, without the part that begins it and the part that ends it.
     parts: Vec<Raw<'a>>,
     /// The part that begins it.
     start: Option<Raw<'a>>,

@@ -8,9 +8,10 @@ use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
 impl Scanner<'_> {
-    /// Walks over a string and its closing quote, from after the opening quote on. Returns whether
-    /// the string has an escape. The error is at a control character, at an invalid escape, or at
-    /// the end of the bytes.
+    /// Walks over the rest of a string after its opening quote, and over its closing quote. Returns
+    /// whether the string has an escape.
+    ///
+    /// It is an error if the string has a control character or an invalid escape, or does not end.
     #[inline]
     pub(super) fn skip_string_rest(&mut self) -> Result<bool, Malformed> {
         // Keys, ids and most other strings are short and without escapes, so the first special byte
@@ -21,7 +22,7 @@ impl Scanner<'_> {
             .and_then(|unread| unread.first_chunk::<LANE>())
         {
             let (special, high) = special_masks(lane);
-            // It is out of bounds of the lane if no byte is special.
+            // If no byte is special, this is out of bounds, and `get` returns `None`.
             let first_special = special.trailing_zeros() as usize;
             if lane.get(first_special) == Some(&b'"') {
                 if high != 0 {

@@ -1,8 +1,8 @@
 //! A cache of keys. Most objects have the keys of an earlier object, in the same order.
 //!
-//! The next key is compared with those that followed the same key before. If it is one of them, its
-//! length and name are known: the processor predicts that and continues, instead of waiting for a
-//! search.
+//! The next key is compared with the keys that followed the same key before. If it is one of them,
+//! its length and name are known without a search. The processor predicts this, and continues
+//! without waiting.
 //!
 //! ```text
 //! {"id":1,"usage":{"in":2,"out":3}}
@@ -28,12 +28,13 @@ const MAX_ESCAPE_LEN: usize = 6;
 /// A cache of the keys of objects, each with a name given by the caller.
 #[derive(Debug)]
 pub struct KeyCache<N> {
-    /// The first one is the outside of all objects. Empty if the cache is off.
+    /// The cached keys. The first one is not a key, but stands for the outside of all objects.
+    /// Empty if the cache is off.
     nodes: Vec<CachedKey<N>>,
     /// Returns the name for a decoded key.
     name_of: fn(&[u8]) -> N,
-    /// The key whose value is being walked. An object that begins there looks for its first key
-    /// among those that began an object in the value of this key before.
+    /// The key whose value is being walked over. The first key of an object in this value is
+    /// compared with the keys that began an object in the value of the same key before.
     pub(super) current: KeyIx,
 }
 
@@ -57,29 +58,32 @@ struct CachedKey<N> {
     /// The number of bytes of the text.
     len: usize,
     name: N,
-    /// The newest key that followed it in an object.
+    /// Of the keys that followed it in an object, the one that was cached last.
     next: KeyIx,
-    /// The newest key that began an object in its value.
+    /// Of the keys that began an object in its value, the one that was cached last.
     inner: KeyIx,
-    /// The key that was cached before it in the same place.
+    /// The key that was cached before this one in the same place: the next one in the list that
+    /// `next` or `inner` of another key begins.
     older: KeyIx,
 }
 
-/// Where a key can be: after another one in an object, or at the beginning of an object in the
-/// value of another one. For an open object, it is where the key after the current one can be; for
-/// an open array, where the first key of an item can be.
+/// A place where a key can be: after another key in the same object, or at the beginning of an
+/// object in the value of another key.
+///
+/// The scanner keeps a link for each open container. For an object, it is the place of the key
+/// after the current one; for an array, the place of the first key of an item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link(u16);
 
 impl Link {
     const NEXT: u16 = 1 << 15;
 
-    /// The key follows another one in the same object.
+    /// Returns the place after `key` in the same object.
     pub fn next(key: KeyIx) -> Self {
         Link(Self::NEXT | key.0)
     }
 
-    /// The key begins an object in the value of another one.
+    /// Returns the place at the beginning of an object in the value of `key`.
     pub fn inner(key: KeyIx) -> Self {
         Link(key.0)
     }
@@ -88,15 +92,16 @@ impl Link {
         self.0 & Self::NEXT != 0
     }
 
-    /// Returns the other key.
+    /// Returns the key from which the place is reached.
     pub fn key(self) -> KeyIx {
         KeyIx(self.0 & !Self::NEXT)
     }
 }
 
 impl<N: Copy> KeyCache<N> {
-    /// Returns an empty cache. `name_of` returns the name for a decoded key; keys of more than 24
-    /// bytes, which are not always decoded, must have the name of the empty key.
+    /// Returns an empty cache. `name_of` returns the name for a decoded key. For keys of more than
+    /// 24 bytes, it must return the name of the empty key, because such keys are not always
+    /// decoded.
     pub fn new(name_of: fn(&[u8]) -> N) -> Self {
         let mut keys = Self::disabled(name_of);
         keys.nodes
@@ -113,7 +118,8 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Returns to the outside of all objects. Needed after an error.
+    /// Sets the current place to the outside of all objects. Must be called after an error of a
+    /// walk.
     pub fn restart(&mut self) {
         self.current = KeyIx::OUTSIDE;
     }
@@ -122,8 +128,8 @@ impl<N: Copy> KeyCache<N> {
         self.nodes.get(usize::from(key.0))
     }
 
-    /// Returns the key that was cached last at this place, which leads to the older ones;
-    /// [`KeyIx::NONE`] if there is none.
+    /// Returns the key that was cached last at this place, which begins the list of the keys cached
+    /// there. [`KeyIx::NONE`] if there is none.
     #[inline(always)]
     fn newest_key(&self, link: Link) -> KeyIx {
         match self.get(link.key()) {
@@ -133,8 +139,8 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Returns the key cached at this place that the bytes begin with. `None` if there is none, or
-    /// if there are fewer than [`MAX_TEXT_LEN`] bytes to compare.
+    /// Returns the key, of those cached at this place, with which `bytes` begins. `None` if there
+    /// is none, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes, with which keys are compared.
     #[inline(always)]
     fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
         let read_words = to_words(bytes.first_chunk()?);
@@ -162,8 +168,8 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Caches a key at this place, and returns its index; [`KeyIx::NONE`] if there is no room, if
-    /// the text is too long, or if the key that leads to this place is not cached itself.
+    /// Caches a key at this place, and returns its index. Returns [`KeyIx::NONE`] if there is no
+    /// room, if the text is too long, or if the key from which the place is reached is not cached.
     fn insert(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
         if self.get(link.key()).is_none() || text.len() > MAX_TEXT_LEN {
             return KeyIx::NONE;
@@ -224,11 +230,11 @@ fn to_words(bytes: &[u8; MAX_TEXT_LEN]) -> [u64; MAX_TEXT_LEN / 8] {
 
 impl Scanner<'_> {
     /// Walks over the members of an object with a cache of keys. Calls `walk_value` at the value of
-    /// each member, with the name of its key; it must walk over the value.
+    /// each member, with the name of its key. `walk_value` must walk over the value.
     ///
-    /// While `walk_value` runs, `keys.current` is the key of the value, where objects in the value
-    /// look for their keys. At the end of the object, `keys.current` is what it was before. After
-    /// an error it is not: see [`KeyCache::restart`].
+    /// While `walk_value` runs, `keys.current` is the key of the value, so that objects in the
+    /// value find their keys. At the end of the object, `keys.current` is restored. After an error
+    /// it is not: see [`KeyCache::restart`].
     #[inline]
     pub fn walk_members<N: Copy>(
         &mut self,
@@ -274,8 +280,8 @@ impl Scanner<'_> {
         self.read_uncached_first_key(keys, link)
     }
 
-    /// Does the work of [`Scanner::read_first_key`] for an object whose first key is not cached, or
-    /// that has none. It is not inlined, as it runs rarely.
+    /// Does the rest of [`Scanner::read_first_key`] for an object that is empty, or whose first key
+    /// is not cached. It is not inlined, because it runs rarely.
     #[inline(never)]
     fn read_uncached_first_key<N: Copy>(
         &mut self,
@@ -290,8 +296,8 @@ impl Scanner<'_> {
         self.read_uncached_key(keys, link).map(Some)
     }
 
-    /// Walks from the comma after a member to the value of the next one, and returns the key of
-    /// that value and its name. `previous_key` is the key of the member before the comma.
+    /// Walks from the comma after a member to the value of the next member, and returns the key of
+    /// the latter and its name. `previous_key` is the key of the member before the comma.
     #[inline(always)]
     pub(super) fn read_next_key<N: Copy>(
         &mut self,
@@ -307,8 +313,8 @@ impl Scanner<'_> {
         self.read_uncached_key(keys, link)
     }
 
-    /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
-    /// Returns the key, or [`KeyIx::NONE`], and its name.
+    /// Walks over a key and its colon, after a brace or comma, and caches the key if possible.
+    /// Returns its index, or [`KeyIx::NONE`] if it is not cached, and its name.
     #[inline(never)]
     fn read_uncached_key<N: Copy>(
         &mut self,

@@ -101,7 +101,8 @@ impl MarkdownWriter {
         fence.pending_breaks = from_first_line.len() - lines.len();
         self.break_lines(breaks_before);
         if self.line_prefixes.is_empty() {
-            // Without prefixes, the breaks between these lines are those of the text.
+            // Without prefixes, the lines are written as they are, with the line breaks of the
+            // text.
             return self.push(lines);
         }
         for (index, line) in lines.split('\n').enumerate() {

@@ -11,8 +11,8 @@ use std::arch::x86_64::{
 /// The number of bytes of a string that are examined together.
 const BLOCK: usize = 64;
 
-/// Whether the processor has AVX2, and BMI, which all processors with AVX2 have; the standard
-/// library caches it.
+/// Whether the processor has AVX2 and BMI. All processors with AVX2 have BMI, too. The standard
+/// library caches the result.
 pub fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1")
 }
@@ -21,9 +21,9 @@ impl Scanner<'_> {
     /// Walks to the end of a string in blocks. Returns whether the string has an escape; `None` if
     /// it is malformed, at the current position.
     ///
-    /// The positions of quotes and backslashes are unpredictable, so this branches only where one
-    /// backslash follows another, and at the end of the string, a `\u` escape and malformed bytes.
-    /// The position and the range of bytes above 0x7f stay in registers.
+    /// The positions of quotes and backslashes are unpredictable, so there are few branches: where
+    /// one backslash follows another, at the end of the string, at a `\u` escape and at malformed
+    /// bytes. The position and the range of bytes above 0x7f stay in registers.
     #[target_feature(enable = "avx2,bmi1")]
     pub(super) fn skip_string_rest_avx2(&mut self) -> Option<bool> {
         let bytes = self.bytes;
@@ -44,8 +44,8 @@ impl Scanner<'_> {
             };
             let masks = block_masks(block);
             let (escaped, next_carry) = escaped_mask(masks.backslash, carry);
-            // The walk stops at bytes that end the string, at escapes of more than two bytes, and at
-            // invalid ones.
+            // The walk stops at bytes that end the string, at escapes of more than two bytes, and
+            // at invalid ones.
             let stop = (masks.end & !escaped) | (escaped & !masks.letter);
             // Selected, not branched on.
             let (high_start, high_end) = if masks.high == 0 {
@@ -100,7 +100,7 @@ struct Masks {
     high: u64,
 }
 
-/// Computes the masks of a block from those of its halves, each of which fits in a register.
+/// Computes the masks of a block from the masks of its halves, because a half fits in a register.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn block_masks(block: &[u8; BLOCK]) -> Masks {
@@ -153,9 +153,11 @@ fn half_masks(bytes: __m256i) -> HalfMasks {
     }
 }
 
-/// Returns a table of the letters that form an escape: 22 2f 5c 62 66 6e 72 74. It maps each low
-/// hexadecimal digit to a letter that ends in it, or to a byte that does not. Three letters end in
-/// 2, of which the table has 72; the caller compares the other two, `"` and `b`, separately.
+/// Returns a table of the letters that form an escape, in hexadecimal: 22 2f 5c 62 66 6e 72 74. For
+/// each low digit, the table has the letter that ends in this digit, or if there is none, a byte
+/// that ends in another digit.
+///
+/// Three letters end in 2. The table has 72, and the caller compares the other two, `"` and `b`.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn escape_letters() -> __m128i {

@@ -112,7 +112,7 @@ pub struct SessionsBeingWritten {
 }
 
 impl SessionsBeingWritten {
-    /// Looks through all processes, except those that `writer_of` skips.
+    /// Searches all processes that `writer_of` searches.
     pub fn find() -> SessionsBeingWritten {
         let mut found = SessionsBeingWritten::default();
         for pid in other_processes() {
@@ -214,7 +214,7 @@ fn runs_this_program(pid: u32) -> bool {
 
 /// Whether a process has the file open for writing.
 fn has_open_for_writing(pid: u32, path: &Path, stat: &Stat) -> bool {
-    // Only the user's own processes can be looked at.
+    // Only the user's own processes can be inspected.
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
     };
