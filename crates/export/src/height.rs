@@ -78,6 +78,8 @@ impl HiddenSections {
         }
     }
 
+    /// Enters a section. It is hidden if it is in a hidden one, if it belongs to a fold, or if it
+    /// is not the first one of its element.
     fn begin_section(&mut self) {
         if self.depth > 0 || self.follows_section {
             self.depth += 1;

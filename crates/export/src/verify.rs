@@ -241,6 +241,9 @@ impl Spelling {
             .collect()
     }
 
+    /// Whether this spelling keeps a byte. `Plain` and the spellings after it omit backslashes,
+    /// `Squeezed` also signs of Markdown, and `Block` also white space and the margins of
+    /// quotations.
     fn keeps_byte(self, byte: u8) -> bool {
         match byte {
             b'\\' => self == Spelling::Marked,

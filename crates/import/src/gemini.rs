@@ -211,6 +211,8 @@ impl<'o> GeminiReader<'o> {
         self.keep_line(offset, &kind.to_string_lossy(), raw.bytes())
     }
 
+    /// Adds a message of the type `user`. Results of calls in it become messages of their own, and
+    /// context that Gemini CLI or a hook added becomes a custom message.
     fn add_user_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
         let kind = UserMessage::of_parts(&parts);

@@ -294,6 +294,8 @@ impl<'a> Walk<'a> {
         state.unwrap_or_default()
     }
 
+    /// Writes an entry, whose parent must have been written. Keeps the state after the entry if it
+    /// has children that were not written yet.
     fn write_entry(&mut self, ix: EntryIx) -> io::Result<()> {
         let session = self.reader.session();
         let line = self.reader.read_line(ix)?;

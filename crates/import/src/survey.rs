@@ -134,6 +134,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
     })
 }
 
+/// Derives the id of a session from the id of its source, so that a later import finds the session.
 fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
     let name = format!(
         "{}:{id}:{}:{copy}",

@@ -140,6 +140,7 @@ pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     }
 }
 
+/// Returns `String(value)` of a value that is not an array.
 fn scalar_to_string(value: Raw<'_>) -> Text<'_> {
     match (value.text(), value.number()) {
         (Some(text), _) => text,

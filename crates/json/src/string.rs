@@ -337,6 +337,7 @@ pub fn encode_to_vec(text: &Text) -> Vec<u8> {
 /// SIMD, and calling `memchr` takes longer than a loop.
 const SHORT: usize = 64;
 
+/// Replaces invalid UTF-8 by U+FFFD. Valid bytes are borrowed.
 #[inline]
 pub(super) fn repair_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For short strings, the ASCII check is faster than the UTF-8 check.

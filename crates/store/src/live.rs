@@ -154,6 +154,8 @@ struct LastEntry<'a> {
 }
 
 impl LastEntry<'_> {
+    /// Whether a working agent may write such an entry last (see the module for those that it does
+    /// not).
     fn is_of_a_turn(&self) -> bool {
         let custom_type = self.custom_type.as_deref().unwrap_or_default();
         match &*self.kind {

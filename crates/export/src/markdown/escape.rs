@@ -189,6 +189,8 @@ fn is_separator(c: char) -> bool {
 /// spaces would be read again for each `@` and `#` in it.
 const LONGEST_WORD: usize = 256;
 
+/// Returns the word with which a text begins, up to [`LONGEST_WORD`] bytes; empty if it begins with
+/// a space or a bracket.
 fn first_word(text: &str) -> &str {
     let mut end = LONGEST_WORD.min(text.len());
     while !text.is_char_boundary(end) {
@@ -198,6 +200,7 @@ fn first_word(text: &str) -> &str {
     text.split(ends_word).next().unwrap_or_default()
 }
 
+/// Returns the word with which a text ends, at most its last [`LONGEST_WORD`] bytes.
 fn last_word(text: &str) -> &str {
     let mut start = text.len().saturating_sub(LONGEST_WORD);
     while !text.is_char_boundary(start) {

@@ -361,6 +361,7 @@ fn user_content(content: Raw) -> Vec<u8> {
     array(content.items().filter_map(user_block))
 }
 
+/// Returns the block for a text that is not blank, or for an image. `None` for any other block.
 fn user_block(block: Raw) -> Option<Vec<u8>> {
     if is_text(block) {
         return block.get_text("text").map(|text| text_block(&text));
@@ -438,6 +439,8 @@ fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
         .finish()
 }
 
+/// Returns the blocks of a response. `calls` are the calls among them, in the same order. Thinking
+/// is kept only with a valid signature, because the API refuses it otherwise.
 fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     if let Some(text) = content.text() {

@@ -118,6 +118,8 @@ impl<'a> CodexWriter<'a> {
         Ok(writer)
     }
 
+    /// Writes a line. `payload` and `returned` are JSON; `returned` is the member `pisess` of the
+    /// line.
     fn write_line(
         &mut self,
         time_ms: i64,
@@ -167,6 +169,8 @@ impl<'a> CodexWriter<'a> {
         self.write_line(place.time_ms, "event_msg", &payload, b"{}")
     }
 
+    /// Writes a response: its texts and calls as items, and then an event for each text, with which
+    /// Codex shows the text. `calls` are the calls among its blocks, in the same order.
     fn write_response(
         &mut self,
         place: &Place,
@@ -244,6 +248,7 @@ impl<'a> CodexWriter<'a> {
         item.text("call_id", &call.id).finish()
     }
 
+    /// Returns the result of a call as an item, whose type depends on the type of the call's item.
     fn result_item(&self, call: &OpenCall, output: &[u8]) -> Vec<u8> {
         let kind = if self.custom_call_ids.contains(&call.id) {
             "custom_tool_call_output"
@@ -493,6 +498,7 @@ fn input_text(text: &Text) -> Vec<u8> {
         .finish()
 }
 
+/// Returns the part for a text that is not blank, or for an image. `None` for any other block.
 fn input_part(block: Raw) -> Option<Vec<u8>> {
     if is_text(block) {
         return block.get_text("text").map(|text| input_text(&text));

@@ -91,6 +91,7 @@ pub fn is_optional(message: Raw) -> bool {
     }
 }
 
+/// Joins the texts among the parts of a message without a separator.
 fn join_part_texts(parts: &[Part]) -> Text<'static> {
     let mut texts = Vec::new();
     for part in parts {
@@ -197,6 +198,8 @@ impl GeminiReader<'_> {
         }
     }
 
+    /// Compares a new list with `path`, message by message from the start. Optional messages are
+    /// skipped in both.
     fn compare_lists(&self, new: &[NewMessage]) -> ComparedLists {
         let mut lists = ComparedLists {
             present: Vec::new(),

@@ -67,6 +67,8 @@ pub fn read_parts(content: Raw<'_>) -> Vec<Part<'_>> {
     vec![read_part(content)]
 }
 
+/// Reads a part of content, which is a string or an object. The members of the object show its
+/// kind.
 fn read_part(part: Raw<'_>) -> Part<'_> {
     if let Some(text) = part.text() {
         return Part::Text {
@@ -493,6 +495,7 @@ impl Response {
     }
 }
 
+/// Adds a signature to a block, as the member `key`. Without a signature, the block stays as it is.
 fn with_signature(block: Vec<u8>, key: &str, signature: &Option<Text>) -> Vec<u8> {
     let Some(signature) = signature else {
         return block;

@@ -113,6 +113,8 @@ impl LayoutFinder {
         true
     }
 
+    /// Takes a byte of a string, up to its closing quote, and collects it if the string is the name
+    /// of a member.
     fn take_in_string(&mut self, byte: u8) {
         if self.is_escaped {
             self.is_escaped = false;
@@ -131,6 +133,8 @@ impl LayoutFinder {
         self.depth == 1 && self.expects_name
     }
 
+    /// Opens an object or array, whose bracket is at `offset`. Records where a value to be found
+    /// begins.
     fn open(&mut self, offset: u64, byte: u8) {
         self.depth += 1;
         if self.depth == 1 {

@@ -359,6 +359,7 @@ impl<'a> ResponsePlace<'a> {
     }
 }
 
+/// Returns the API of a provider, as pi names it.
 fn api_of_provider(provider: &Text) -> &'static str {
     for (name, api) in APIS {
         if *provider == *name {

@@ -114,6 +114,9 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options.mode(0o600)
 }
 
+/// Gives the file at `new` the name `old` by a rename, which replaces the old file. A second hard
+/// link keeps the old file, and then gets the name `new`. Returns `false` if there could be no such
+/// link, so that the old file is gone.
 fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     let aside = new.with_extension("old");
     // A killed process may have left it.

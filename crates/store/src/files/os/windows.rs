@@ -3,10 +3,9 @@
 //! - **Locks** are mandatory here: nobody else could read or append to a locked range. So one byte
 //!   far behind the end of any file is locked, which makes the lock advisory.
 //! - **Replacing a file** that a process has open needs a rename with POSIX semantics, which NTFS
-//!   has since
-//!   2018. On other file systems (FAT, some network shares, and under Wine), the old file is
-//!         renamed aside first, with all its handles and locks. A crash in between leaves it there,
-//!         and opening the session renames it back.
+//!   has since 2018. On other file systems (FAT, some network shares, and under Wine), the old file
+//!   is renamed aside first, with all its handles and locks. A crash in between leaves it there,
+//!   and opening the session renames it back.
 //! - **Directories** cannot be synced; NTFS writes their changes in order.
 
 #![expect(
@@ -96,8 +95,7 @@ impl Files for OnDisk {
         }
     }
 
-    /// Windows has no exchange: the old file is moved aside first, and back if the new one cannot
-    /// take its place.
+    /// Windows has no exchange, so this is a rename: afterwards, the old file is gone.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         self.rename(new, old).map(|()| false)
     }
@@ -213,6 +211,8 @@ fn is_open_elsewhere(error: &io::Error) -> bool {
     error.raw_os_error() == Some(ERROR_ACCESS_DENIED as i32) || is_in_use(error)
 }
 
+/// Replaces a file that a process has open, and that cannot be replaced by one rename: moves it
+/// aside first. If the new file cannot take its place, moves it back.
 fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
     let aside = (0..MOST_ASIDE)
         .map(|number| aside(to, number))
@@ -231,7 +231,8 @@ fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
 /// The maximum number of old files of one path that crashes may leave.
 const MOST_ASIDE: u32 = 100;
 
-/// Returns the name of a file while it is replaced.
+/// Returns the path of an old file while it is replaced. `number` distinguishes the files that
+/// several crashes may leave.
 fn aside(path: &Path, number: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
