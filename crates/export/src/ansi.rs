@@ -119,6 +119,7 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
             90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
             38 => {
                 if let Some(colour) = read_extended_colour(&mut codes) {
+                    // The colours from 8 on are bright.
                     *word_kind = Some(WordKind::from_colour(colour % 8));
                 }
             }

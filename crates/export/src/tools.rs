@@ -204,8 +204,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends the head lines of the calls that a tool made itself, folded under their number. They
-    /// are in the member `nestedCalls` of its result.
+    /// Appends the calls that a tool made itself: a head line for each, folded under the number of
+    /// calls. The calls are in the member `nestedCalls` of `message`, the result of the tool.
     fn push_nested_calls(&mut self, message: Raw) {
         let nested = message.get("nestedCalls").unwrap_or(Raw::NULL);
         let calls = nested.get("calls").unwrap_or(Raw::NULL);

@@ -303,8 +303,8 @@ impl<'o> ClaudeReader<'o> {
         if let Some(uuid) = &line.uuid {
             self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
         } else if self.nodes_by_uuid.is_empty() {
-            // Lines without a `uuid` before the first with one, such as the summaries that old
-            // versions wrote at the start of a file.
+            // No line with a `uuid` was read yet. Old versions wrote summaries without a `uuid` at
+            // the start of a file.
             self.last_before_tree = self.main_leaf;
         }
         // The parts are in the message of their first line, so they have its entries.

@@ -62,7 +62,7 @@ impl ImportRecord {
         }
         let merged_from = match merged_from {
             Some(offset) => offset.as_index()? as u64,
-            // That version has not merged the lines that it read.
+            // A record without this member is from a version that did not merge lines.
             None => ends.last().copied().unwrap_or(0),
         };
 

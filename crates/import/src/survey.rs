@@ -99,6 +99,7 @@ pub struct SubAgent {
 pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
     let layout = &source.layout;
     let mut identity = SourceIdentity::of_path(path, origin);
+    // The default writer only lays out entries. It finds the name, and counts the messages.
     let mut reader = origin.format().new_reader(
         source,
         layout,
@@ -108,6 +109,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
     let extent = for_each_object(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
             identity.add_time(raw, origin);
+            // Lines before this were written for another session, so they do not show this one.
             if line.span.start >= layout.own_start {
                 identity.add_line(raw, origin);
             }

@@ -205,6 +205,7 @@ impl<'a> Edit<'a> {
             return self.splices;
         }
 
+        // Only a removal has an empty replacement.
         let mut removed_count = 0;
         for splice in &self.splices {
             if splice.replacement.is_empty() {

@@ -260,7 +260,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
         if !Text::from_wtf8(head).is_blank() {
             return false;
         }
-        // If units are left, the head is the whole string.
+        // If units are missing, the head is the whole string.
         if left > 0 {
             return true;
         }

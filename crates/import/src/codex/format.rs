@@ -61,7 +61,7 @@ impl SourceFormat for CodexFormat {
         Some(owner.unwrap_or(id).into_string_lossy())
     }
 
-    /// The line with the id of the session shows the author.
+    /// Only the line with the id of the session shows the author.
     fn author(&self, line: Raw) -> SourceAuthor {
         if self.session_id(line).is_none() {
             return SourceAuthor::Unknown;

@@ -296,8 +296,9 @@ impl Scanner<'_> {
         self.read_uncached_key(keys, link).map(Some)
     }
 
-    /// Walks from the comma after a member to the value of the next member, and returns the key of
-    /// the latter and its name. `previous_key` is the key of the member before the comma.
+    /// Walks from the comma after a member to the value of the next member. Returns the key of the
+    /// next member, and the name of that key. `previous_key` is the key of the member before the
+    /// comma.
     #[inline(always)]
     pub(super) fn read_next_key<N: Copy>(
         &mut self,

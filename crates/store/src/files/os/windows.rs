@@ -243,6 +243,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
 
 /// Undoes a replacement that was interrupted: renames the old file back. Returns whether it did.
 fn restore(path: &Path) -> bool {
+    // Numbers are given in ascending order, so the highest one is the newest file.
     let Some(aside) = (0..MOST_ASIDE)
         .rev()
         .map(|number| aside(path, number))
