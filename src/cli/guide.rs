@@ -356,9 +356,10 @@ pub const TOPICS: [Section; 10] = [
              extract a summary from the conversation itself. To extract it, they use neither a \
              model nor the network, and the result is always the same.",
             "A summarizer is any command that reads a prompt on standard input and prints the summary \
-             on standard output. The prompt is what the file's agent would send; `--prompt` prints \
-             it. An example is `llm -m MODEL`, where `llm` is a separate program for sending prompts \
-             to models (https://llm.datasette.io).",
+             on standard output. The prompt has the transcript as the file's agent would send it, \
+             a request for a summary in pisess's own words, and facts from the extracted summary; \
+             `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a separate program \
+             for sending prompts to models (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content \
              is passed to them on standard input only, never in an argument or the environment. \
              It is an error (exit 2) if a summarizer prints nothing, or if a summarizer or hook \

@@ -36,7 +36,7 @@ pub struct SummaryArgs {
     /// What the summary should focus on
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Replace the agent's own instructions with --instructions
+    /// Replace pisess's own request and the facts in the prompt with --instructions
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
     /// Print what would be summarized, as JSON, and write nothing
