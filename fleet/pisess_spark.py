@@ -19,8 +19,8 @@ from pyspark.sql import Row, SparkSession, functions as F
 # A row of `pisess stats --by entry --json`, and one of `pisess grep --json`.
 ENTRY = """array<struct<path: string, sessionId: string, id: string, parentId: string, line: bigint, role: string,
     provider: string, model: string, tool: string, timestamp: string, tokens: struct<input: double, output: double,
-    cacheRead: double, cacheWrite: double, total: double>, cost: double, subAgents: boolean,
-    agentSessions: array<string>>>"""
+    cacheRead: double, cacheWrite: double, total: double>, cost: double, estimated: boolean, pricesOf: string,
+    subAgents: boolean, agentSessions: array<string>>>"""
 HIT = """array<struct<path: string, sessionId: string, cwd: string, id: string, line: bigint, role: string, field: string,
     start: bigint, `end`: bigint, snippet: string, timestamp: string, failed: boolean, context: boolean>>"""
 # What a task returns of one session. `failed` names the commands that failed, `notes` is what they reported.
