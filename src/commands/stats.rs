@@ -71,15 +71,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// marks sums that include estimates. If the price of a model is not known, its requests are counted
 /// as unpriced. Reasoning counts as output.
 ///
-/// `--by file` lists each file that the tools `read`, `write` and `edit` name, with the number of
-/// calls and of sessions. Similar tools of imported sessions count, too. `--by file,session` has a
-/// row for each file and session.
+/// `--by file` lists each file that is named in a call of the tools `read`, `write` and `edit`,
+/// with the number of calls and of sessions. Similar tools of imported sessions count, too. `--by
+/// file,session` has a row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
-/// responses with the same response id, as in two imports of a session. If a response counts once,
-/// the entries between it and the response before it also count once. `--by entry` prints every
-/// copy, and also each tool result that reports the usage of sub-agents. Messages copied by `pisess
-/// pick` cost nothing.
+/// responses with the same response id, as in two imports of a session. If several files have
+/// copies of a response, the copies of the entries between it and the response before it also count
+/// once. `--by entry` prints every copy, and also each tool result that reports the usage of
+/// sub-agents. Messages copied by `pisess pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. The number of files includes files that
