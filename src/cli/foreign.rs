@@ -677,8 +677,8 @@ fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<P
     require_one_title(words, &sessions, failure, ui)
 }
 
-/// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is the
-/// session of a sub-agent.
+/// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is
+/// the session of a sub-agent.
 fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
     let (survey, copy) = convert_file(path, rollouts).ok()??;
     if survey.sub_agent.is_some() {

@@ -62,9 +62,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// remains to be done. Prints the id of the new entry. The size of the context before and after is
 /// reported on standard error, also with -n.
 ///
-/// --keep-recent-tokens sets approximately how much is kept, as the agent estimates the size of messages.
-/// oh-my-pi scales its estimate to the provider's count of the context. If the provider counted
-/// five times as many tokens as oh-my-pi estimated, 20k keeps text that is estimated at 4k.
+/// --keep-recent-tokens sets approximately how much is kept, as the agent estimates the size of
+/// messages. oh-my-pi scales its estimate to the provider's count of the context. If the provider
+/// counted five times as many tokens as oh-my-pi estimated, 20k keeps text that is estimated at 4k.
 ///
 /// --if-over compares TOKENS with the size that the provider reported, which includes system prompt
 /// and tools. If the provider reported none, TOKENS is compared with the agent's estimate. After

@@ -247,9 +247,9 @@ impl RelocationReport<'_> {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
 
-    /// Reports the parts of the stores that could not be read. A part is reported as a failure if it
-    /// may hold sessions that were to be moved. Otherwise it is a warning: only forks in it may still
-    /// name an old path.
+    /// Reports the parts of the stores that could not be read. A part is reported as a failure if
+    /// it may hold sessions that were to be moved. Otherwise it is a warning: only forks in it may
+    /// still name an old path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
         let mut stores = Vec::new();
         if let Some(old) = &self.args.moved_from {

@@ -39,8 +39,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
 ///
-/// Given a session of another agent, such as Codex, the command is for that agent. If the session was
-/// imported, a note names the import, which pi or oh-my-pi can continue.
+/// Given a session of another agent, such as Codex, the command is for that agent. If the session
+/// was imported, a note names the import, which pi or oh-my-pi can continue.
 ///
 /// The conversation continues at the leaf. To continue elsewhere, move the leaf first, with
 /// `pisess switch`.

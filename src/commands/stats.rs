@@ -68,8 +68,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Tokens and cost are recorded in assistant messages, tool results, summaries and usage entries.
 /// Failed requests are included. The cost of requests without a recorded cost is estimated, and `~`
-/// marks sums that include estimates. If the price of a model is not known, its requests are counted
-/// as unpriced. Reasoning counts as output.
+/// marks sums that include estimates. If the price of a model is not known, its requests are
+/// counted as unpriced. Reasoning counts as output.
 ///
 /// `--by file` lists each file that is named in a call of the tools `read`, `write` and `edit`,
 /// with the number of calls and of sessions. Similar tools of imported sessions count, too. `--by

@@ -271,8 +271,8 @@ impl SummaryBuilder {
 
     /// If request and answer of the current turn are like those of an earlier one, drops the
     /// current turn, and counts it as a repeat of the earlier one. The earlier one becomes the
-    /// oldest turn after the first, because it is not what is being worked on. The newest of the earlier turns
-    /// becomes the current one again.
+    /// oldest turn after the first, because it is not what is being worked on. The newest of the
+    /// earlier turns becomes the current one again.
     ///
     /// If only the request is the same, as after a failure, drops the earlier turn, and counts it
     /// as a repeat of the current one.

@@ -64,8 +64,8 @@ struct QuotedElsewhere<'p> {
 }
 
 impl QuotedElsewhere<'_> {
-    /// Whether the start of a request is quoted as the purpose, a wish or a decision, or a wish or a
-    /// decision is quoted from its first line.
+    /// Whether the start of a request is quoted as the purpose, a wish or a decision, or a wish or
+    /// a decision is quoted from its first line.
     fn has_request(&self, request: &str) -> bool {
         if self.purpose.is_start_of(request) {
             return true;
@@ -123,9 +123,9 @@ const SHORTEST_SERIES: usize = 4;
 
 /// Describes turns, those that are alike but for numbers by the first and the last of a series. The
 /// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
-/// `share`, and [`FINDING`] if they have a weight. Requests get `share`, or [`REMINDER`] if they are
-/// quoted elsewhere. Answers that a decision quotes are replaced by a pointer. The two turns of a
-/// long series get [`OLDEST`].
+/// `share`, and [`FINDING`] if they have a weight. Requests get `share`, or [`REMINDER`] if they
+/// are quoted elsewhere. Answers that a decision quotes are replaced by a pointer. The two turns of
+/// a long series get [`OLDEST`].
 fn describe_series<'t>(
     turns: &'t [Turn],
     weights: &[usize],
@@ -214,7 +214,8 @@ fn is_nod(request: &str) -> bool {
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
-/// out are nods, questions, which were answered and ask for nothing more, and what is quoted elsewhere.
+/// out are nods, questions, which were answered and ask for nothing more, and what is quoted
+/// elsewhere.
 fn list_without_answers(turns: &[&Turn], quoted: &QuotedElsewhere, room: usize) -> String {
     let mut requests = Vec::new();
     for turn in turns {

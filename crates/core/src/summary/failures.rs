@@ -96,9 +96,9 @@ impl ToolHistory {
     /// Describes a failed step of a run, given the turn of the run and the runs after it.
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
-    /// the last words of its turn mention it, or the user remarked on it, or its turn is the current
-    /// one and has no answer yet, or no other work followed. Any other failure may be over, and is described without its
-    /// output.
+    /// the last words of its turn mention it, or the user remarked on it, or its turn is the
+    /// current one and has no answer yet, or no other work followed. Any other failure may be over,
+    /// and is described without its output.
     fn describe_failure(
         &self,
         run: &ToolRun,

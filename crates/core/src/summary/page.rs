@@ -65,7 +65,8 @@ impl SummaryBuilder {
         })
     }
 
-    /// Returns the facts for a prompt, without those of a previous summary, which the prompt quotes.
+    /// Returns the facts for a prompt, without those of a previous summary, which the prompt
+    /// quotes.
     pub(super) fn write_facts(&self) -> String {
         let mut facts = Sections::default();
         *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();

@@ -95,8 +95,8 @@ impl<'r> Proposal<'r> {
     /// Whether a message decides on the proposal, and is not simply what came next. A question
     /// decides nothing.
     ///
-    /// - After a question or a choice, the message is short, begins as an answer does, names an item
-    ///   of a list, or has a word of the last sentences.
+    /// - After a question or a choice, the message is short, begins as an answer does, names an
+    ///   item of a list, or has a word of the last sentences.
     /// - After an offer, it is short, and begins as an answer does or has such a word.
     /// - After advice, it is short, and has such a word.
     pub fn is_answered_by(&self, message: &str) -> bool {

@@ -97,8 +97,8 @@ impl ToolHistory {
         });
     }
 
-    /// Describes the last calls of the current turn, in order, with their outcomes and what commands
-    /// found. A series of similar calls counts as one of the [`LAST_CALLS`].
+    /// Describes the last calls of the current turn, in order, with their outcomes and what
+    /// commands found. A series of similar calls counts as one of the [`LAST_CALLS`].
     pub fn last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         for run in self.runs.iter().rev() {

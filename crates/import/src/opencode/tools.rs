@@ -75,8 +75,8 @@ impl<'a> ToolPart<'a> {
         Some(array(blocks))
     }
 
-    /// Returns the attachments that are no block of the result, as an array: files other than images,
-    /// and all files of a failed call. `None` if there are none.
+    /// Returns the attachments that are no block of the result, as an array: files other than
+    /// images, and all files of a failed call. `None` if there are none.
     fn unconverted_attachments(&self) -> Option<Vec<u8>> {
         let [status, attachments] = find_members(self.state, ["status", "attachments"]);
         let has_failed = status.is_some_and(|status| status.is("error"));
