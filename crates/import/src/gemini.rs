@@ -300,7 +300,7 @@ impl<'o> GeminiReader<'o> {
             self.context_tokens = finite_or_zero(tokens.get("total"));
         }
         let time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
-        let own_tokens = tokens.filter(|_| !is_copy);
+        let own_tokens = if is_copy { None } else { tokens };
         let leaf_before = self.leaf;
         self.add_below_leaf(EntryDraft {
             offset,

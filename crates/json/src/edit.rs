@@ -32,6 +32,7 @@ struct Member<'a> {
     /// From the key's opening quote to the end of the value.
     whole: Range<usize>,
     value: Range<usize>,
+    is_removed: bool,
 }
 
 /// Returns an object in which the member `key` has this value, which is JSON. A member that exists
@@ -71,6 +72,7 @@ impl<'a> Edit<'a> {
                 key: string::decode(key.bytes),
                 whole: key_start..end,
                 value: value_start..end,
+                is_removed: false,
             });
             Ok(())
         })?;
@@ -129,9 +131,10 @@ impl<'a> Edit<'a> {
     /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
         for index in 0..self.members.len() {
-            if self.members[index].key == key {
+            if self.members[index].key == key && !self.members[index].is_removed {
                 let range = self.range_to_remove(index);
                 self.add_splice(range, Vec::new());
+                self.members[index].is_removed = true;
             }
         }
     }
@@ -205,15 +208,8 @@ impl<'a> Edit<'a> {
             return self.splices;
         }
 
-        // Only a removal has an empty replacement.
-        let mut removed_count = 0;
-        for splice in &self.splices {
-            if splice.replacement.is_empty() {
-                removed_count += 1;
-            }
-        }
         let mut tail = Vec::new();
-        if removed_count != self.members.len() {
+        if self.members.iter().any(|member| !member.is_removed) {
             tail.push(b',');
         }
         tail.append(&mut self.appended);
@@ -275,6 +271,26 @@ mod tests {
             "{ \"a\" : 1e5 , \"a\":2 }\r"
         );
         assert_eq!(edited("{}", |e| e.set("c", b"3")), "{\"c\":3}");
+    }
+
+    /// Members that are removed from an inner object are not members of the outer one.
+    #[test]
+    fn a_member_is_appended_after_a_removal_from_an_inner_object() {
+        let line = br#"{"a":{"x":1}}"#;
+        let mut outer = Edit::new(line).unwrap();
+        let mut inner = Edit::new(&line[5..12]).unwrap();
+        inner.remove("x");
+        outer.merge(inner);
+        outer.set("b", b"2");
+        assert_eq!(outer.finish(), br#"{"a":{},"b":2}"#);
+        assert_eq!(
+            edited(r#"{"a":1,"b":2}"#, |e| {
+                e.remove("a");
+                e.remove("a");
+                e.set("c", b"3");
+            }),
+            r#"{"b":2,"c":3}"#
+        );
     }
 
     #[test]

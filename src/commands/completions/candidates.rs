@@ -416,12 +416,16 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
     // `pick` copies entries from `--from-session`; only `--at` is an entry of the session it
     // appends to.
     let is_destination = words_before.last().is_some_and(|word| word == "--at");
-    let other_session = subcommand
+    let from_session = subcommand
         .get_arguments()
         .find(|arg| arg.get_id() == "from_session");
-    let other_session = other_session
-        .filter(|_| !is_destination)
-        .and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
+    let mut other_session = None;
+    if let Some(arg) = from_session
+        && !is_destination
+        && let Some(mut values) = matches.get_raw(arg.get_id().as_str())
+    {
+        other_session = values.next();
+    }
     let session = subcommand
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;

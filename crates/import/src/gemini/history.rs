@@ -286,7 +286,8 @@ impl GeminiReader<'_> {
             && pairs.all(|(&index, message)| self.path[index].is_same(message));
 
         let leaf_before = self.leaf;
-        self.add_summary(offset, summary, kept.first().copied().filter(|_| is_kept))?;
+        let first_kept = if is_kept { kept.first().copied() } else { None };
+        self.add_summary(offset, summary, first_kept)?;
 
         let mut kept_messages = Vec::new();
         let entry_of_summary = self.leaf;
