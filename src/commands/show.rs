@@ -21,7 +21,7 @@ use crate::export::markdown::entry_markdown;
 use crate::export::source::{Contents, ContentsReader, Display, ExportedPart};
 use crate::load::LoadOptions;
 use crate::ops::grep::entries_around_matches;
-use crate::ops::show::{ShownPart, Surroundings, compaction_facts, read_entry};
+use crate::ops::show::{ShownEntry, ShownPart, Surroundings, compaction_facts, read_entry};
 use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::content::blocks_of_type;
@@ -406,6 +406,23 @@ fn require_shown(
     })
 }
 
+/// Reads what is shown of an entry. Its line, which may be long, is freed before it is painted.
+fn read_shown(reader: &EntryReader, ix: EntryIx, folders: Folders) -> io::Result<ShownEntry> {
+    let entry = reader.session().entry(ix);
+    let line = reader.read_line(ix)?;
+    let line = Raw::from_checked(line.trim_ascii());
+    let call = find_answered_call(reader, ix, line)?;
+    let around = Surroundings {
+        call: call.as_deref().map(Raw::from_checked),
+        folders,
+    };
+    let mut shown = read_entry(line, entry.kind, entry.role, around);
+    if entry.kind == Kind::Compaction {
+        shown.facts.extend(compaction_facts(reader, ix)?);
+    }
+    Ok(shown)
+}
+
 /// Prints entries in full, with an empty line between two. A text that a renderer made of an entry
 /// replaces the entry's own text.
 fn print_in_full(
@@ -435,21 +452,9 @@ fn print_in_full(
         shows_all_fields: args.all_fields,
     };
     for (index, &ix) in entries.iter().enumerate() {
-        let entry = session.entry(ix);
-        let line = open.input.map_read_error(reader.read_line(ix))?;
-        let line = Raw::from_checked(line.trim_ascii());
-        let call = open
+        let mut shown = open
             .input
-            .map_read_error(find_answered_call(&reader, ix, line))?;
-        let around = Surroundings {
-            call: call.as_deref().map(Raw::from_checked),
-            folders,
-        };
-        let mut shown = read_entry(line, entry.kind, entry.role, around);
-        if entry.kind == Kind::Compaction {
-            let facts = compaction_facts(&reader, ix);
-            shown.facts.extend(open.input.map_read_error(facts)?);
-        }
+            .map_read_error(read_shown(&reader, ix, folders))?;
         if let Some(markdown) = rendered.get(&ix) {
             shown.body = vec![ShownPart::Prose(Text::from(markdown.clone()))];
         }

@@ -387,12 +387,17 @@ pub fn concat_texts(parts: &[&dyn AsRef<[u8]>]) -> Text<'static> {
 
 /// Returns texts with a separator between them.
 pub fn join_with<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
-    let mut out = Text::default();
-    for (at, text) in texts.into_iter().enumerate() {
-        out.push_str(if at == 0 { "" } else { separator });
-        out.push(&text);
+    let mut texts = texts.into_iter();
+    let Some(first) = texts.next() else {
+        return Text::default();
+    };
+    // Most often there is only one, which may be long and need not be copied.
+    let mut joined = first.into_owned();
+    for text in texts {
+        joined.push_str(separator);
+        joined.push(&text);
     }
-    out
+    joined
 }
 
 #[cfg(test)]
