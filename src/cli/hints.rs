@@ -1,11 +1,12 @@
 //! Hints for invalid command lines.
 
 use crate::cli::guide::takes_reference;
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, to_visible};
 use crate::cli::redaction::REPLACE_SESSION_HINT;
 use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use std::ffi::OsString;
+use pisess_store as store;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Returns the failure for an invalid command line, on one line. It has clap's message; the hint
@@ -555,6 +556,37 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
 /// The end of the usual hint for a session that does not exist. A better hint replaces it.
 const SEVERAL_WORDS: &str = "several words need quotes";
 
+/// The maximum number of edits (insert, delete, replace, swap two neighbours) between the name of a
+/// missing file and a name that is suggested.
+const MOST_FILE_EDITS: usize = 2;
+
+/// Returns the path of the file beside a missing one whose name is most similar: of equals the first
+/// by name. `None` if no name is similar, or if the missing path has no extension, and may be the
+/// name of a session.
+fn find_similar_file(missing: &Path) -> Option<String> {
+    missing.extension()?;
+    let wanted = missing.file_name()?.to_str()?;
+    let parent = missing.parent()?;
+    let folder = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    let mut fewest_edits = MOST_FILE_EDITS + 1;
+    let mut similar = None;
+    for path in store::paths_in(folder).ok()? {
+        let Some(name) = path.file_name().and_then(OsStr::to_str) else {
+            continue;
+        };
+        let edits = strsim::osa_distance(wanted, name);
+        if edits < fewest_edits && path.is_file() {
+            fewest_edits = edits;
+            similar = Some(to_visible(&parent.join(name).to_string_lossy()));
+        }
+    }
+    similar
+}
+
 /// Adds a hint if the first argument is not a session. Either a later argument is one; or the
 /// command also takes an entry, and only the entry was given.
 pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::Command) -> Failure {
@@ -582,6 +614,14 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         return failure.with_hint(format!(
             "the session comes first: pisess {verb} {session} {first}"
         ));
+    }
+
+    // If it exists, the failure is about another argument.
+    let path = Path::new(&*first);
+    if !path.exists()
+        && let Some(similar) = find_similar_file(path)
+    {
+        return failure.with_hint(format!("did you mean {similar}?"));
     }
 
     let takes_entry = command
