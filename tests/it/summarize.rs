@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Without REF, the whole conversation is summarized, and nothing is written.
@@ -49,6 +49,37 @@ fn prints_the_summary_of_the_conversation() {
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @^ --print -o ./x").fails(2), @"the argument '--print' cannot be used with '--output <PATH>' (hint: see `pisess summarize --help`)");
     s.put("empty.jsonl", fixture("hazards/header-only.jsonl"));
     assert_snapshot!(s.unchanged("summarize ./empty.jsonl").fails(1), @"./empty.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+}
+
+/// Results are read in the newest 1,000 messages only. Here these are the results of one reply, which
+/// itself is older.
+#[test]
+fn summarize_describes_the_calls_of_a_reply_before_the_newest_messages() {
+    let mut lines = vec![
+        json!({"type": "session", "version": 3, "id": "7c1d", "timestamp": "2026-05-04T10:00:00.000Z", "cwd": "/kites"}),
+    ];
+    let mut add = |message: Value| {
+        let number = lines.len();
+        let parent = (number > 1).then(|| format!("{:08x}", number - 1));
+        lines.push(json!({"type": "message", "id": format!("{number:08x}"), "parentId": parent, "timestamp": "2026-05-04T10:00:00.000Z", "message": message}));
+    };
+    let mut calls = Vec::new();
+    for number in 0..1_000 {
+        calls.push(json!({"type": "toolCall", "id": format!("c{number}"), "name": "bash", "arguments": {"command": format!("measure sail-{number}")}}));
+    }
+    add(json!({"role": "user", "content": "Measure all sails."}));
+    add(json!({"role": "assistant", "content": calls, "stopReason": "toolUse"}));
+    for number in 0..1_000 {
+        add(
+            json!({"role": "toolResult", "toolCallId": format!("c{number}"), "toolName": "bash", "isError": false, "content": "0.5 m"}),
+        );
+    }
+
+    let s = Sandbox::new();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    s.put("sails.jsonl", text);
+    let summary = s.run("summarize ./sails.jsonl");
+    assert!(summary.contains("measure sail-999"), "{summary}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Parallel work on many items, with results in order.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::iter::Fuse;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, ThreadId};
 
 /// The number of items per worker that may be begun before the next result is taken. It is large
 /// enough that one slow item does not block the other workers, and limits the results in memory.
@@ -215,9 +215,51 @@ impl<B, F: Fn() -> B> Pool<B, F> {
     }
 }
 
+/// Results that are no longer needed. Each is dropped by the thread that made it.
+///
+/// Memory that one thread frees while the thread that allocated it allocates more makes both wait
+/// for the same lock of the allocator.
+#[derive(Debug)]
+pub struct Spent<T> {
+    by_maker: Mutex<HashMap<ThreadId, Vec<T>>>,
+}
+
+impl<T> Spent<T> {
+    /// Returns an empty collection.
+    pub fn new() -> Self {
+        Spent {
+            by_maker: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Keeps a result until `maker` calls [`drop_own`](Spent::drop_own), or the collection is
+    /// dropped.
+    pub fn put(&self, maker: ThreadId, result: T) {
+        self.lock().entry(maker).or_default().push(result);
+    }
+
+    /// Drops the results that this thread made.
+    pub fn drop_own(&self) {
+        let own = self.lock().remove(&thread::current().id());
+        // The lock is free again, so other threads do not wait meanwhile.
+        drop(own);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, Vec<T>>> {
+        self.by_maker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Spent<T> {
+    fn default() -> Self {
+        Spent::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
@@ -311,5 +353,20 @@ mod tests {
         let pool = Pool::new(Vec::new);
         pool.with(|value| value.push(1));
         assert_eq!((pool.get(), pool.get()), (vec![1], vec![]));
+    }
+
+    #[test]
+    fn spent_results_are_dropped_by_their_maker() {
+        let (own, other) = (Arc::new(()), Arc::new(()));
+        let spent = Spent::new();
+        spent.put(thread::current().id(), Arc::clone(&own));
+        thread::scope(|scope| {
+            let maker = scope.spawn(|| thread::current().id()).join().unwrap();
+            spent.put(maker, Arc::clone(&other));
+        });
+
+        spent.drop_own();
+        assert_eq!(Arc::strong_count(&own), 1);
+        assert_eq!(Arc::strong_count(&other), 2);
     }
 }

@@ -73,7 +73,7 @@ pub fn measure_parts<'a>(
             &messages,
             workers,
             reader,
-            |json| reading.measure_message(json),
+            |_, json| reading.measure_message(json),
             |_, measured| adder.add_message(measured),
         )?;
     }
@@ -215,16 +215,18 @@ enum PartIdentity {
 
 impl PartAdder {
     /// Adds the next message of the context.
-    fn add_message(&mut self, message: MeasuredMessage) {
+    fn add_message(&mut self, message: &mut MeasuredMessage) {
         match message {
             MeasuredMessage::Whole { name, tokens } => {
-                self.add_tokens(PartIdentity::Name(name), tokens)
+                self.add_tokens(PartIdentity::Name(name.take()), *tokens)
             }
-            MeasuredMessage::Reply { calls, tokens } => self.add_reply(calls, tokens),
+            MeasuredMessage::Reply { calls, tokens } => {
+                self.add_reply(std::mem::take(calls), *tokens)
+            }
             MeasuredMessage::Result { call_id, tokens } => {
                 // The call was added before: it precedes its result in the context.
-                let name = self.names_by_call.get(&call_id).cloned().flatten();
-                self.add_tokens(PartIdentity::Name(name), tokens);
+                let name = self.names_by_call.get(call_id).cloned().flatten();
+                self.add_tokens(PartIdentity::Name(name), *tokens);
             }
         }
     }

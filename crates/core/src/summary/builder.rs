@@ -52,52 +52,56 @@ pub(super) struct SummaryBuilder {
 
 impl SummaryBuilder {
     /// Adds the next message without its secrets, with the id of its entry.
-    pub fn add_searched(&mut self, entry: &str, searched: SearchedMessage) {
-        let mut message = searched.message;
+    pub fn add_searched(&mut self, entry: &str, searched: &mut SearchedMessage) {
         if searched.has_secrets {
-            for text in message.redacted_texts_mut() {
+            for text in searched.message.redacted_texts_mut() {
                 self.redactor.redact_text(text);
             }
         }
-        self.add(entry, message);
+        self.add(entry, &searched.message);
     }
 
     /// Adds the next message, in which no secrets are left, with the id of its entry.
-    pub fn add(&mut self, entry: &str, message: SummaryMessage) {
+    pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
             SummaryMessage::User(text) => {
-                if is_agent_command(&text) {
+                if is_agent_command(text) {
                     self.is_aside = !self.turn.request.is_empty();
                 } else if !text.trim().is_empty() {
                     self.is_aside = false;
                     self.add_request(entry, text.trim());
                 }
             }
-            SummaryMessage::Reply { text, stop, calls } => {
+            SummaryMessage::Reply {
+                text,
+                stop,
+                call_count,
+                calls,
+            } => {
                 if !self.is_aside {
                     self.turn.add_reply(text, stop);
-                    self.turn.call_count += calls.len();
+                    self.turn.call_count += call_count;
                 }
-                self.tool_history.pending = calls;
+                self.tool_history.pending.clone_from(calls);
             }
             SummaryMessage::Result {
                 call: named_call,
                 outcome,
                 output,
             } => {
-                let call = self.tool_history.take_pending(named_call);
+                let call = self.tool_history.take_pending(named_call.clone());
                 if let Some(question) = Proposal::find("", &call.question) {
                     self.decisions
-                        .add_answer(&question, &output, self.turn.number);
+                        .add_answer(&question, output, self.turn.number);
                 }
-                self.tool_history.record_run(call, outcome, &output);
+                self.tool_history.record_run(call, outcome.clone(), output);
             }
             SummaryMessage::Extension { kind, text } => {
-                self.add_note(&format!("Message of {kind}"), &text);
+                self.add_note(&format!("Message of {kind}"), text);
             }
-            SummaryMessage::CompactionSummary(text) => self.continue_from(&text),
+            SummaryMessage::CompactionSummary(text) => self.continue_from(text),
             SummaryMessage::BranchSummary(text) => {
-                let summary = Sections::parse(strip_preamble(&text));
+                let summary = Sections::parse(strip_preamble(text));
                 for branch in summary.into_branch_points() {
                     self.points.add(Section::Context, branch);
                 }

@@ -1,7 +1,7 @@
 //! What the summary takes from one message.
 
-use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT};
-use super::quote::{cut_message, quote_line};
+use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT, REMARK};
+use super::quote::{cut_message, is_narrower, quote_line, strip_transitions};
 use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
@@ -26,6 +26,9 @@ pub(super) enum SummaryMessage {
     Reply {
         text: String,
         stop: ReplyEnd,
+        /// The number of its calls.
+        call_count: usize,
+        /// Its calls, unless they are dropped.
         calls: Vec<SummaryCall>,
     },
     /// The result of a call, as far as the result names it, or of a command or code that the user
@@ -48,27 +51,42 @@ pub(super) enum SummaryMessage {
 impl SummaryMessage {
     /// Returns the texts of the message in which secrets are looked for, in the order in which
     /// their placeholders are numbered.
-    pub fn redacted_texts_mut(&mut self) -> Vec<&mut String> {
-        match self {
+    pub fn redacted_texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let (text, calls): (Option<&mut String>, &mut [SummaryCall]) = match self {
             SummaryMessage::User(text)
             | SummaryMessage::Extension { text, .. }
             | SummaryMessage::CompactionSummary(text)
-            | SummaryMessage::BranchSummary(text) => vec![text],
-            SummaryMessage::Reply { text, calls, .. } => {
-                let mut texts = vec![text];
-                for call in calls {
-                    texts.extend(call.redacted_texts_mut());
-                }
-                texts
-            }
+            | SummaryMessage::BranchSummary(text) => (Some(text), &mut []),
+            SummaryMessage::Reply { text, calls, .. } => (Some(text), calls),
             SummaryMessage::Result { call, output, .. } => {
-                let mut texts = vec![output];
-                texts.extend(call.redacted_texts_mut());
-                texts
+                (Some(output), std::slice::from_mut(call))
             }
-            SummaryMessage::Other => Vec::new(),
+            SummaryMessage::Other => (None, &mut []),
+        };
+        let call_texts = calls.iter_mut().flat_map(SummaryCall::redacted_texts_mut);
+        text.into_iter().chain(call_texts)
+    }
+
+    /// Drops the text of a reply that only leads over to the next call.
+    pub fn drop_transition(&mut self) {
+        if let SummaryMessage::Reply { text, stop, .. } = self
+            && only_leads_over(text, stop)
+        {
+            *text = String::new();
         }
     }
+
+    /// Drops the calls of a reply. Their number is kept.
+    pub fn drop_calls(&mut self) {
+        if let SummaryMessage::Reply { calls, .. } = self {
+            *calls = Vec::new();
+        }
+    }
+}
+
+/// Whether the text of a reply only leads over to the next call. Summaries leave it out.
+pub(super) fn only_leads_over(text: &str, stop: &ReplyEnd) -> bool {
+    *stop == ReplyEnd::ToolUse && is_narrower(strip_transitions(text), REMARK)
 }
 
 /// How far the assistant's reply to a request went.
@@ -147,7 +165,12 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
                 }
             }
             let stop = read_reply_end(&facts, !calls.is_empty());
-            SummaryMessage::Reply { text, stop, calls }
+            SummaryMessage::Reply {
+                text,
+                stop,
+                call_count: calls.len(),
+                calls,
+            }
         }
         "toolResult" => SummaryMessage::Result {
             call: SummaryCall {

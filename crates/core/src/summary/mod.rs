@@ -141,6 +141,12 @@ pub fn extract_summary<'b>(
     let mut messages: Vec<_> = input.messages.iter().chain(input.turn_prefix).collect();
     let recent = messages.split_off(messages.len().saturating_sub(RECENT));
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
+    // A call is shown with its result, so the calls of the older replies matter only if their
+    // results can be among the newest messages: those of the last reply.
+    let last_older_reply = messages
+        .iter()
+        .rposition(|message| session.is_message(message.entry, Role::Assistant));
+    let first_with_calls = last_older_reply.unwrap_or(messages.len());
     messages.extend(recent);
 
     // The search for secrets takes most of the time, so the threads that read messages also search
@@ -150,7 +156,14 @@ pub fn extract_summary<'b>(
         &messages,
         workers,
         reader,
-        |json| SearchedMessage::new(message::read_message(json, folders), &rules),
+        |index, json| {
+            let calls = if index < first_with_calls {
+                CallUse::Count
+            } else {
+                CallUse::Show
+            };
+            SearchedMessage::new(message::read_message(json, folders), calls, &rules)
+        },
         |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
     )?;
 
@@ -165,10 +178,33 @@ struct SearchedMessage {
     has_secrets: bool,
 }
 
+/// What the summary needs of the calls of a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallUse {
+    /// Their number alone.
+    Count,
+    /// What was called, too.
+    Show,
+}
+
 impl SearchedMessage {
-    fn new(mut message: SummaryMessage, rules: &SecretSearch) -> SearchedMessage {
-        let mut texts = message.redacted_texts_mut().into_iter();
-        let has_secrets = texts.any(|text| rules.search_text(text).is_some());
+    /// Searches a message for secrets. What the summary does not need of one without secrets is
+    /// dropped here: on the thread that read it, because memory that another thread frees makes
+    /// both wait for the allocator.
+    fn new(
+        mut message: SummaryMessage,
+        call_use: CallUse,
+        rules: &SecretSearch,
+    ) -> SearchedMessage {
+        let has_secrets = message
+            .redacted_texts_mut()
+            .any(|text| rules.search_text(text).is_some());
+        if !has_secrets {
+            message.drop_transition();
+            if call_use == CallUse::Count {
+                message.drop_calls();
+            }
+        }
         SearchedMessage {
             message,
             has_secrets,

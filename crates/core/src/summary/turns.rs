@@ -1,7 +1,7 @@
 //! Turns: a request and the replies to it.
 
 use super::budget::*;
-use super::message::ReplyEnd;
+use super::message::{ReplyEnd, only_leads_over};
 use super::proposals::{Proposal, is_question};
 use super::quote::{
     count_utf16, cut_middle, is_narrower, one_line, quote_line, strip_digits, strip_transitions,
@@ -80,14 +80,13 @@ impl Turn {
 
     /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
     /// to the next call are left out.
-    pub fn add_reply(&mut self, text: String, stop: ReplyEnd) {
-        let only_leads_over =
-            stop == ReplyEnd::ToolUse && is_narrower(strip_transitions(&text), REMARK);
-        self.reply_end = stop;
-        if text.trim().is_empty() || only_leads_over {
+    pub fn add_reply(&mut self, text: &str, stop: &ReplyEnd) {
+        let is_left_out = text.trim().is_empty() || only_leads_over(text, stop);
+        self.reply_end.clone_from(stop);
+        if is_left_out {
             return;
         }
-        self.remarks.push(text);
+        self.remarks.push(text.to_owned());
         self.calls_before_words = self.call_count;
         let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
         self.remarks.drain(1..newest_start);

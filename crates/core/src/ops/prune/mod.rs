@@ -400,8 +400,8 @@ fn sum_context_tokens<'a>(
         &not_estimated,
         workers,
         reader,
-        |json| agent.estimate_message(json),
-        |_, tokens: u64| sum += tokens,
+        |_, json| agent.estimate_message(json),
+        |_, tokens: &mut u64| sum += *tokens,
     )?;
     Ok(sum)
 }

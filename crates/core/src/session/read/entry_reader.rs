@@ -5,11 +5,12 @@ use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::read::batches::{BatchSize, split_batches};
 use pisess_json::Raw;
-use pisess_store::workers::{Pool, in_order};
+use pisess_store::workers::{Pool, Spent, in_order};
 use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
+use std::thread;
 
 /// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file
 /// that the session was loaded from. Memory does not grow with the number of lines read. Request
@@ -311,15 +312,16 @@ impl ContextMessage {
     }
 }
 
-/// Reads messages on up to `workers` threads. `read` is called with the JSON of each, on any
-/// thread. `take` is called with the results on this thread, in the order of `messages`. `reader`
+/// Reads messages on up to `workers` threads. `read` is called on any thread with the index of each
+/// message in `messages` and its JSON. `take` is called with the results on this thread, in the
+/// order of `messages`; what it leaves of a result is dropped on the thread that made it. `reader`
 /// makes a reader for each thread that needs one.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&ContextMessage],
     workers: usize,
     reader: impl Fn() -> EntryReader<'b> + Sync,
-    read: impl Fn(Raw) -> T + Sync,
-    mut take: impl FnMut(EntryIx, T),
+    read: impl Fn(usize, Raw) -> T + Sync,
+    mut take: impl FnMut(EntryIx, &mut T),
 ) -> io::Result<()> {
     let session = reader().session();
     let batches = split_batches(
@@ -329,19 +331,25 @@ pub fn read_in_order<'b, T: Send>(
     );
     // A reader keeps the bytes that it read last, so each thread needs one of its own.
     let readers = Pool::new(reader);
+    let spent = Spent::new();
     let read_batch = |batch: Range<usize>| {
+        spent.drop_own();
         readers.with(|reader| {
             let mut results = Vec::with_capacity(batch.len());
-            for message in &messages[batch] {
-                results.push((message.entry, message.with_json(reader, &read)?));
+            for index in batch {
+                let message = messages[index];
+                let result = message.with_json(reader, |json| read(index, json))?;
+                results.push((message.entry, result));
             }
-            Ok::<_, io::Error>(results)
+            Ok::<_, io::Error>((thread::current().id(), results))
         })
     };
-    in_order(batches, workers, read_batch, |results| {
-        for (entry, result) in results? {
-            take(entry, result);
+    in_order(batches, workers, read_batch, |batch| {
+        let (maker, mut results) = batch?;
+        for (entry, result) in &mut results {
+            take(*entry, result);
         }
+        spent.put(maker, results);
         Ok(())
     })
 }

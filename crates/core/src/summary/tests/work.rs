@@ -289,8 +289,8 @@ fn ids_in_commands_stay_and_secrets_go() {
             Raw::parse(message.as_bytes()).unwrap(),
             Folders::default(),
         );
-        let searched = SearchedMessage::new(message, &SecretSearch::default());
-        builder.add_searched("e1", searched);
+        let mut searched = SearchedMessage::new(message, CallUse::Show, &SecretSearch::default());
+        builder.add_searched("e1", &mut searched);
     }
     let text = builder.finish().text;
     assert!(text.contains(&format!("doc_token={id}")), "{text}");
