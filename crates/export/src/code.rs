@@ -39,8 +39,15 @@ pub fn push_numbered_lines(
     language: Option<&'static Language>,
     markup: &mut Markup,
 ) {
-    let name = language.map_or("", Language::name);
-    push_code_block(text, &format!("{name} {first_line}"), language, markup);
+    let name = numbered_block_name(first_line, language);
+    push_code_block(text, &name, language, markup);
+}
+
+/// Returns the value of [`Tag::Block`] for lines of a file: its language and the number of the
+/// first line.
+fn numbered_block_name(first_line: u64, language: Option<&'static Language>) -> String {
+    let language_name = language.map_or("", Language::name);
+    format!("{language_name} {first_line}")
 }
 
 /// Appends a block of code in sections. `name` is the value of [`Tag::Block`]. The code is coloured
@@ -103,28 +110,59 @@ pub fn push_output(text: &str, markup: &mut Markup) {
 /// The number of bytes of a long string that are decoded at a time.
 const PART_LEN: usize = 1 << 20;
 
+/// Divides a JSON string, given by the bytes between its quotes, into parts of about [`PART_LEN`]
+/// bytes. Only a line that is longer than that is divided.
+pub fn string_parts(string: &[u8]) -> impl Iterator<Item = &[u8]> {
+    split_parts(string, PART_LEN)
+}
+
+/// Iterates over the decoded [`string_parts`], so that a long string is not in memory twice.
+pub fn decoded_parts(string: &[u8]) -> impl Iterator<Item = String> {
+    string_parts(string).map(|part| decode(part).into_string_lossy())
+}
+
 /// Appends a JSON string, given by the bytes between its quotes, as terminal output. It is decoded
-/// in parts of [`PART_LEN`] bytes, so that a long string is not in memory twice.
+/// in parts.
 pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     markup.push_element(Tag::Output, |markup| {
         let mut writer = SectionWriter::new(markup);
         let mut style = ansi::Style::default();
-        let mut parts = split_parts(string, PART_LEN).peekable();
-        while let Some(part) = parts.next() {
-            let decoded = decode(part);
-            let decoded = decoded.to_string_lossy();
-            // The line break at the end of the output begins no further line.
-            let is_last = parts.peek().is_none();
-            let text = match decoded.strip_suffix('\n') {
-                Some(text) if is_last => text,
-                _ => &decoded,
-            };
+        each_shown_part(string, |text| {
             ansi::each_styled_piece_of_part(text, &mut style, &mut |style, text| {
                 writer.write_styled(style, text)
             });
-        }
+        });
         writer.finish();
     });
+}
+
+/// Appends a JSON string, given by the bytes between its quotes, as lines of a file, like
+/// [`push_numbered_lines`]. It is decoded in parts, and not coloured.
+pub fn push_json_numbered_lines(
+    string: &[u8],
+    first_line: u64,
+    language: Option<&'static Language>,
+    markup: &mut Markup,
+) {
+    let name = numbered_block_name(first_line, language);
+    markup.push_element_with(Tag::Block, &name, |markup| {
+        let mut writer = SectionWriter::new(markup);
+        each_shown_part(string, |text| writer.write(None, text));
+        writer.finish();
+    });
+}
+
+/// Calls `write` with each decoded part of a JSON string, without the line break at its end, which
+/// begins no further line.
+fn each_shown_part(string: &[u8], mut write: impl FnMut(&str)) {
+    let mut parts = decoded_parts(string).peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        match part.strip_suffix('\n') {
+            Some(text) if is_last => write(text),
+            _ => write(&part),
+        }
+    }
 }
 
 /// Writes the text of an element in sections. A full section ends only when more text follows, so
@@ -262,6 +300,24 @@ mod tests {
                 .all(|section| section.len() <= LATER_SECTION.bytes + LONGEST_CHAR)
         );
         assert_eq!(sections(""), [""]);
+    }
+
+    #[test]
+    fn a_string_in_parts_is_written_like_its_text() {
+        let line = r"a line \u00e9 of a long output\n";
+        let string = line.repeat(2 * PART_LEN / line.len() + 1);
+        let text = decode(string.as_bytes()).into_string_lossy();
+        let rust = Language::from_path("a.rs");
+
+        let in_parts =
+            Markup::from_fn(|m| push_json_numbered_lines(string.as_bytes(), 7, rust, m)).finish();
+        let name = numbered_block_name(7, rust);
+        let whole = Markup::from_fn(|m| push_code_block(&text, &name, None, m)).finish();
+        assert!(in_parts == whole, "numbered lines");
+
+        let in_parts = Markup::from_fn(|m| push_json_output(string.as_bytes(), m)).finish();
+        let whole = Markup::from_fn(|m| push_output(&text, m)).finish();
+        assert!(in_parts == whole, "terminal output");
     }
 
     #[test]

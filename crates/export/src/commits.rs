@@ -24,15 +24,23 @@ pub struct Commit {
 }
 
 /// Returns the commits that the output of a call reports. `arguments` are the arguments of the
-/// call. There are no commits if the command in them does not run `git`.
-pub fn find_commits(arguments: Raw, output: &str) -> Vec<Commit> {
+/// call. There are no commits if the command in them does not run `git`: the output is then not
+/// read. It is given in parts, of which each ends at the end of a line.
+pub fn find_commits<T: AsRef<str>>(
+    arguments: Raw,
+    output: impl IntoIterator<Item = T>,
+) -> Vec<Commit> {
     let command = arguments.get("command").or_else(|| arguments.get("cmd"));
     let command = command.and_then(|command| command_head(command, COMMAND_UNITS));
     let runs_git = command.is_some_and(|command| command.to_string_lossy().contains("git "));
     if !runs_git {
         return Vec::new();
     }
-    output.lines().filter_map(parse_commit).collect()
+    let mut commits = Vec::new();
+    for part in output {
+        commits.extend(part.as_ref().lines().filter_map(parse_commit));
+    }
+    commits
 }
 
 /// Parses the line that `git commit` prints: `[BRANCH HASH] SUBJECT`. The branch can be several
@@ -62,7 +70,7 @@ mod tests {
     fn found(arguments: &str, output: &str) -> Vec<(String, String)> {
         let arguments = Raw::parse(arguments.as_bytes()).unwrap();
         let mut commits = Vec::new();
-        for commit in find_commits(arguments, output) {
+        for commit in find_commits(arguments, [output]) {
             commits.push((commit.hash, commit.subject));
         }
         commits

@@ -4,11 +4,11 @@
 //! only has a link there. A call without a result is drawn at its own entry.
 
 use super::code::{self, Language};
-use super::commits::find_commits;
+use super::commits::{Commit, find_commits};
 use super::diff::{self, DiffSource, DiffStyle};
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
-use super::view_parts::{ChangedLines, EntryView};
+use super::view_parts::{ChangedLines, EntryView, LONGEST_TEXT};
 use pisess_core::agents::readable::{self, execution_tool};
 use pisess_core::format::changes::{self, DiffSign, classify_diff_line};
 use pisess_core::format::format_count;
@@ -17,6 +17,8 @@ use pisess_core::session::file_calls::{TextReplacement, read_replacements};
 use pisess_core::session::outcome::Outcome;
 use pisess_core::session::paths::strip_folder;
 use pisess_json::Raw;
+use pisess_json::string::decode;
+use std::borrow::Cow;
 use std::io;
 
 /// The maximum number of characters of a tool's name in a head line.
@@ -120,10 +122,10 @@ impl EntryView<'_> {
         let name = name.unwrap_or("tool".into());
         let arguments = arguments.unwrap_or(Raw::NULL);
         let details = details.unwrap_or(Raw::NULL);
-        let output = ToolOutput::new(content);
+        let output = ToolOutput::new(content, self.source.contents.cuts.max_lines);
         let failed = is_error.is_some_and(Raw::is_truthy);
 
-        let outcome = Outcome::from_result(message, &output.text);
+        let outcome = Outcome::from_result(message, &output.text.ends());
         let failure_text = match outcome.exit_code() {
             Some(code) => format!("exit {code}"),
             None => "failed".to_owned(),
@@ -143,15 +145,15 @@ impl EntryView<'_> {
 
             let drawn = view.push_call_details(&name, arguments, details);
             let shows_change = drawn == DrawnDetails::FileChange;
-            let text = output.text.trim();
-            if text.is_empty() {
+            if output.text.is_blank() {
                 // A drawn change or an image is enough.
                 if output.other_blocks.is_empty() && !shows_change {
                     view.markup.push_text_element(Tag::Note, "no output");
                 }
             } else if shows_change && !failed && is_edit_tool(&name) {
                 // The output of a successful edit only confirms the change that was drawn.
-                let confirmation = cut(&first_line(text), LONGEST_REMARK);
+                let text = output.text.ends();
+                let confirmation = cut(&first_line(text.trim()), LONGEST_REMARK);
                 view.markup.push_text_element(Tag::Note, &confirmation);
             } else {
                 view.push_output(&name, arguments, &output.text, failed);
@@ -167,7 +169,7 @@ impl EntryView<'_> {
             }
         });
 
-        self.facts.commits = find_commits(arguments, &output.text);
+        self.facts.commits = output.text.find_commits(arguments);
         if failed {
             self.facts.exit_code = outcome.exit_code().map(str::to_owned);
             self.facts.changed_lines = ChangedLines::default();
@@ -187,12 +189,16 @@ impl EntryView<'_> {
     ///
     /// The lines that a `read` returns are numbered as in the file. If the `read` failed, the text
     /// is a message, and has no numbers.
-    fn push_output(&mut self, name: &str, arguments: Raw, text: &str, has_failed: bool) {
+    fn push_output(&mut self, name: &str, arguments: Raw, text: &OutputText, has_failed: bool) {
+        let text = match text {
+            OutputText::Whole(text) => text,
+            OutputText::Long(string) => {
+                return self.push_long_output(name, arguments, string, has_failed);
+            }
+        };
         match name {
             "read" if !has_failed => {
-                // The number of the first line that was read, from 1. 0 means the same.
-                let offset = arguments.get("offset").and_then(Raw::as_index);
-                let first_line = offset.unwrap_or(1).max(1) as u64;
+                let first_line = first_line_number(arguments);
                 let path = self.path_argument(arguments);
                 let language = path.as_deref().and_then(Language::from_path);
                 self.push_first_lines(text, |text, m| {
@@ -202,6 +208,18 @@ impl EntryView<'_> {
             "bash" | "Bash" => self.push_last_lines(text),
             _ => self.push_first_lines(text, code::push_output),
         }
+    }
+
+    /// Appends a long output like [`push_output`](Self::push_output), decoded in parts. `string` is
+    /// the bytes between its quotes. The export must not limit the lines.
+    fn push_long_output(&mut self, name: &str, arguments: Raw, string: &[u8], has_failed: bool) {
+        if name != "read" || has_failed {
+            return code::push_json_output(string, &mut self.markup);
+        }
+        let first_line = first_line_number(arguments);
+        let path = self.path_argument(arguments);
+        let language = path.as_deref().and_then(Language::from_path);
+        code::push_json_numbered_lines(string, first_line, language, &mut self.markup);
     }
 
     /// Appends the calls that a tool made itself: a head line for each, folded under the number of
@@ -631,28 +649,121 @@ fn is_edit_tool(name: &str) -> bool {
     matches!(name, "edit" | "write" | "Edit" | "MultiEdit" | "Write")
 }
 
+/// Returns the number of the first line that a call of `read` asked for, from 1. An offset of 0
+/// means the same.
+fn first_line_number(arguments: Raw) -> u64 {
+    let offset = arguments.get("offset").and_then(Raw::as_index);
+    offset.unwrap_or(1).max(1) as u64
+}
+
 /// The content of a result.
 struct ToolOutput<'t> {
     /// Its texts, joined without a separator.
-    text: String,
+    text: OutputText<'t>,
     /// Its blocks that are not text.
     other_blocks: Vec<Raw<'t>>,
 }
 
 impl<'t> ToolOutput<'t> {
     /// Divides the content of a result, which is a string or blocks, into text and other blocks. A
-    /// block of the type `text` that has no text is one of the other blocks.
-    fn new(content: Option<Raw<'t>>) -> Self {
+    /// block of the type `text` that has no text is one of the other blocks. `max_lines` is how
+    /// many lines the export shows, if it limits them.
+    fn new(content: Option<Raw<'t>>, max_lines: Option<usize>) -> Self {
+        let mut texts = Vec::new();
         let mut other_blocks = Vec::new();
         for block in content.unwrap_or(Raw::NULL).items() {
-            let is_text = is_block(block, "text") && block.get("text").is_some();
-            if !is_text {
-                other_blocks.push(block);
+            match block.get("text") {
+                Some(text) if is_block(block, "text") => texts.push(text),
+                _ => other_blocks.push(block),
             }
         }
-        ToolOutput {
-            text: join_text(content, "").into_string_lossy(),
-            other_blocks,
+
+        let only_string = match *texts {
+            [] => content.and_then(Raw::raw_string),
+            [text] => text.raw_string(),
+            _ => None,
+        };
+        let text = match only_string {
+            Some(string) if string.len() > LONGEST_TEXT && max_lines.is_none() => {
+                OutputText::Long(string)
+            }
+            _ => OutputText::Whole(join_text(content, "").into_string_lossy()),
+        };
+        ToolOutput { text, other_blocks }
+    }
+}
+
+/// The text of a result.
+enum OutputText<'t> {
+    /// All of it.
+    Whole(String),
+    /// The bytes between the quotes of a string of more than [`LONGEST_TEXT`] bytes. Decoded as a
+    /// whole, it would be in memory three times: as a line, as text and as markup.
+    Long(&'t [u8]),
+}
+
+impl OutputText<'_> {
+    /// Returns the text; of a long one, its first part and its last two, where agents report how a
+    /// call ended. The very last part may be a single line.
+    fn ends(&self) -> Cow<'_, str> {
+        let string = match self {
+            OutputText::Whole(text) => return Cow::Borrowed(text),
+            OutputText::Long(string) => string,
+        };
+        let parts: Vec<&[u8]> = code::string_parts(string).collect();
+        let mut ends = String::new();
+        for (index, part) in parts.iter().enumerate() {
+            if index == 0 || index + 2 >= parts.len() {
+                ends.push_str(&decode(part).to_string_lossy());
+            }
         }
+        Cow::Owned(ends)
+    }
+
+    /// Whether it has nothing but whitespace. A long text counts as shown.
+    fn is_blank(&self) -> bool {
+        match self {
+            OutputText::Whole(text) => text.trim().is_empty(),
+            OutputText::Long(_) => false,
+        }
+    }
+
+    /// Returns the commits that the call made, as [`find_commits`] reads them from the output.
+    fn find_commits(&self, arguments: Raw) -> Vec<Commit> {
+        match self {
+            OutputText::Whole(text) => find_commits(arguments, [text]),
+            OutputText::Long(string) => find_commits(arguments, code::decoded_parts(string)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_output_has_its_ends_and_all_its_commits() {
+        let filler = r"nothing to see here\n".repeat(LONGEST_TEXT / 20);
+        let commit = r"[main 1a2b3c4] sails: sew the hem\n";
+        let json = format!(
+            r#"[{{"type":"text","text":"begun\n{filler}{commit}{filler}Command exited with code 3"}}]"#
+        );
+        let content = Raw::parse(json.as_bytes()).unwrap();
+        let arguments = Raw::parse(br#"{"command":"git commit -m x"}"#).unwrap();
+
+        let text = ToolOutput::new(Some(content), None).text;
+        assert!(matches!(text, OutputText::Long(_)));
+        let ends = text.ends();
+        assert!(ends.starts_with("begun\n"));
+        assert!(ends.ends_with("\nCommand exited with code 3"));
+        assert!(ends.len() < LONGEST_TEXT, "{}", ends.len());
+        assert_eq!(text.find_commits(arguments).len(), 1);
+
+        let limited = ToolOutput::new(Some(content), Some(10)).text;
+        assert!(matches!(limited, OutputText::Whole(_)));
+        assert_eq!(
+            limited.find_commits(arguments),
+            text.find_commits(arguments)
+        );
     }
 }

@@ -18,7 +18,7 @@ use pisess_json::scan::RawString;
 
 /// The length in bytes above which a text is long: it is decoded in parts, and no source of it is
 /// kept for copying.
-const LONGEST_TEXT: usize = 8 << 20;
+pub(super) const LONGEST_TEXT: usize = 8 << 20;
 
 /// The maximum number of characters of the title of a fold.
 const LONGEST_TITLE: usize = 200;
