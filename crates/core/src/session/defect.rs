@@ -25,15 +25,7 @@ impl Severity {
     }
 }
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
-        /// The kinds of defects.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum FindingKind {
-            $($(#[$doc])* $kind,)*
-        }
-
-        /// Lines of a file that cannot be read.
+/// Lines of a file that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedLines {
     /// Their number, at least 1.
@@ -42,7 +34,17 @@ pub struct DamagedLines {
     pub first: LineNo,
 }
 
-impl FindingKind {
+/// Defines the enum [`FindingKind`], and its names, from lines of the form `Kind = "name"`. So a new
+/// kind is one line, and cannot be missing from `ALL` or lack a name.
+macro_rules! define_finding_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
+        /// The kinds of defects. Findings on the same line are reported in this order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl FindingKind {
             /// All kinds.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
 
@@ -56,7 +58,7 @@ impl FindingKind {
     };
 }
 
-kinds! {
+define_finding_kinds! {
     /// A byte order mark before the first line.
     ByteOrderMark = "byte-order-mark",
     /// oh-my-pi's title line is not 256 bytes wide.
