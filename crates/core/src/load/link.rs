@@ -382,45 +382,55 @@ fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
 }
 
 /// Cuts each cycle of parents at the entry of it that is first in the file, which becomes a root.
-/// Marks all entries of the cycle.
-///
-/// Walks from each entry towards its root, over entries that no walk has visited. If a walk comes
-/// back to an entry that it visited itself, it has found a cycle.
+/// Marks all entries of the cycle. The links that were cut are stored as dangling.
 fn cut_cycles(session: &mut Session) {
-    let entries = &mut session.entries;
-    if all_parents_precede(entries) {
+    if all_parents_precede(&session.entries) {
         return; // There can be no cycle.
     }
-    // For each entry, the number of the walk that visited it: the index of the walk's start, plus
-    // 1. 0 if no walk has visited it.
-    let mut visited_in = vec![0_u32; entries.len()];
-    for start in 0..entries.len() {
-        let walk = start as u32 + 1;
-        let mut current = EntryIx::new(start);
-        while visited_in[current.index()] == 0 {
-            visited_in[current.index()] = walk;
-            match entries[current.index()].parent {
-                Some(parent) => current = parent,
-                None => break,
-            }
-        }
-        let end = &entries[current.index()];
-        let is_in_cycle = end.parent.is_some()
-            && visited_in[current.index()] == walk
-            && !end.flags.contains(Flags::IN_CYCLE);
-        if !is_in_cycle {
+
+    // For each entry, the start of the walk that visited it; `None` if no walk has.
+    let mut visited_from = vec![None; session.entries.len()];
+    for start in session.entry_indexes() {
+        let Some(member) = walk_to_new_cycle(&session.entries, start, &mut visited_from) else {
             continue;
-        }
-        let cut_link = cut_cycle(entries, current, &mut session.problems);
+        };
+        let cut_link = cut_cycle(&mut session.entries, member, &mut session.problems);
         // Links of the draft tree format are record numbers, so they cannot be dangling ids.
         if session.format != Format::Draft {
             session.dangling.extend(cut_link);
         }
     }
-    session.dangling.sort_by_key(|parent| parent.entry);
+    session.dangling.sort_by_key(|parent_id| parent_id.entry);
 }
 
-/// Whether each parent is before its child in the file. Then there can be no cycle.
+/// Walks from `start` to its parent, from there to the parent's parent, and so on, until it comes
+/// to a root, or to an entry that was visited before. Returns that entry if this walk visited it
+/// itself: then it is in a cycle, which no walk before has found.
+///
+/// `visited_from` has, for each entry, the start of the walk that visited it. As each entry is
+/// visited once, all walks together take one step per entry.
+fn walk_to_new_cycle(
+    entries: &[Entry],
+    start: EntryIx,
+    visited_from: &mut [Option<EntryIx>],
+) -> Option<EntryIx> {
+    let mut current = start;
+    while visited_from[current.index()].is_none() {
+        visited_from[current.index()] = Some(start);
+        // At a root, the walk has found no cycle.
+        current = entries[current.index()].parent?;
+    }
+
+    // What an earlier walk visited leads to a root, or into a cycle that was found then.
+    let was_visited_by_this_walk = visited_from[current.index()] == Some(start);
+    if was_visited_by_this_walk {
+        Some(current)
+    } else {
+        None
+    }
+}
+
+/// Whether each parent is before its child in the file.
 fn all_parents_precede(entries: &[Entry]) -> bool {
     entries
         .iter()
@@ -437,19 +447,19 @@ fn cut_cycle(
     member: EntryIx,
     problems: &mut Vec<Problem>,
 ) -> Option<EntryText> {
-    // One round through the cycle.
+    // One round through the cycle: from `member` over the parents, until `member` is next again.
     let mut first = member;
-    let mut ix = member;
+    let mut current = member;
     loop {
-        let entry = &mut entries[ix.index()];
+        let entry = &mut entries[current.index()];
         entry.flags.insert_if(Flags::IN_CYCLE, true);
         problems.push(Problem {
             line: entry.line,
             kind: FindingKind::ParentCycle,
         });
-        first = first.min(ix);
+        first = first.min(current);
         match entry.parent {
-            Some(parent) if parent != member => ix = parent,
+            Some(parent) if parent != member => current = parent,
             _ => break,
         }
     }
