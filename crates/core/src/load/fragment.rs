@@ -103,60 +103,66 @@ impl Fragment {
     ) {
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
-        let mut pos = 0;
-        while pos < bytes.len() {
-            scanner.seek(pos);
+        let mut line_start = 0;
+        while line_start < bytes.len() {
+            scanner.seek(line_start);
             let mut record = Record::default();
-            let is_blank = scanner.at_end();
-            let is_valid =
-                !is_blank && scan_record_into(&mut scanner, keys, &mut record, &mut blocks).is_ok();
-            let is_whole = scanner.at_end();
-            let scanned_end = scanner.pos().max(pos);
-            let newline = match bytes.get(scanned_end) {
-                // Usually, the scanner stopped at the newline.
-                Some(b'\n') => Some(scanned_end),
-                _ => memchr(b'\n', &bytes[scanned_end..]).map(|at| scanned_end + at),
-            };
-            let end = newline.unwrap_or(bytes.len());
+            let content = scan_line(&mut scanner, keys, &mut record, &mut blocks);
+            let newline = find_newline(bytes, scanner.pos());
             // Taken from every line, so that the range of a broken line does not count for the next
             // one.
             let non_ascii = scanner.take_non_ascii();
+
+            let line_end = newline.unwrap_or(bytes.len());
+            let line = &bytes[line_start..line_end];
             let span = Span {
-                start: start + pos as u64,
-                len: (end - pos) as u64,
+                start: start + line_start as u64,
+                len: line.len() as u64,
             };
 
             let problems_before = self.problems.len();
-            if is_valid && is_whole {
-                // All other bytes of the line are ASCII. The range may reach into the next line.
-                let is_utf8 = non_ascii.is_empty()
-                    || is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]);
-                if !is_utf8 {
-                    self.report(FindingKind::InvalidUtf8);
+            match content {
+                LineContent::Blank => {}
+                LineContent::Value => {
+                    // All other bytes of the line are ASCII. The range may reach into the next line.
+                    let has_invalid_utf8 = !non_ascii.is_empty()
+                        && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(line_end)]);
+                    if has_invalid_utf8 {
+                        self.report(FindingKind::InvalidUtf8);
+                    }
+                    self.push_record(&record, &blocks, span, reading);
+                    self.keep_message(line, &record, &blocks, reading);
                 }
-                self.push_record(&record, &blocks, span, reading);
-                self.keep_message(&bytes[pos..end], &record, &blocks, reading);
-            } else if is_valid {
-                self.report(FindingKind::FusedLine);
-            } else if !is_blank && newline.is_none() {
-                self.report(FindingKind::TornTail);
-            } else if !is_blank {
-                self.report(FindingKind::MalformedLine);
+                LineContent::ValueAndMore => self.report(FindingKind::FusedLine),
+                // Only a line that was not written to its end lacks a newline.
+                LineContent::Malformed if newline.is_none() => self.report(FindingKind::TornTail),
+                LineContent::Malformed => self.report(FindingKind::MalformedLine),
             }
 
             if let Some(is_plain) = reading.options.is_plain_line {
-                let has_no_problem = self.problems.len() == problems_before;
-                let is_read = is_valid && is_whole && newline.is_some() && has_no_problem;
-                if is_read && is_plain(&record, &blocks) {
-                    let has_carriage_return = bytes[..end].ends_with(b"\r");
-                    self.collected.plain_lines[usize::from(has_carriage_return)] += 1;
+                let is_sound = content == LineContent::Value
+                    && newline.is_some()
+                    && self.problems.len() == problems_before;
+                // Without a value, there is no record to ask about.
+                if is_sound && is_plain(&record, &blocks) {
+                    self.count_plain_line(line);
                 } else {
                     let line = LineNo(self.line_count);
                     self.collected.odd_lines.push(OddLine { line, span });
                 }
             }
             self.line_count += 1;
-            pos = end + 1;
+            line_start = line_end + 1;
+        }
+    }
+
+    /// Counts a plain line by its end, which the carriage return before the newline decides.
+    fn count_plain_line(&mut self, line: &[u8]) {
+        let [lf_count, crlf_count] = &mut self.collected.plain_lines;
+        if line.ends_with(b"\r") {
+            *crlf_count += 1;
+        } else {
+            *lf_count += 1;
         }
     }
 
@@ -206,25 +212,28 @@ impl Fragment {
         if !record.is_object {
             self.report(FindingKind::NotAnEntry);
             // Only a value that JavaScript treats as true has a record number.
-            self.record_count += u32::from(Raw::from_checked(record.bytes).is_truthy());
+            if Raw::from_checked(record.bytes).is_truthy() {
+                self.record_count += 1;
+            }
             return;
         }
-        let number = self.record_count;
+        let record_number = self.record_count;
         self.record_count += 1;
         if record.kind.is_some_and(|kind| kind.is("session")) {
             self.report(FindingKind::SecondHeader);
             return;
         }
 
+        // The index that the entry has when it is added below.
         let ix = EntryIx::new(self.entries.len());
-        let kind = Kind::from_string(record.kind);
-        let role = message_role(kind, record, reading.format);
+        let stored_kind = Kind::from_string(record.kind);
+        let role = message_role(stored_kind, record, reading.format);
         if self.dialect.is_none() {
-            self.dialect = dialect_evidence(kind, role, record);
+            self.dialect = dialect_evidence(stored_kind, role, record);
         }
-        self.collect_draft_link(kind, ix, record);
+        self.collect_draft_link(stored_kind, ix, record);
         let parsed = ParsedEntry {
-            kind: migrated_kind(kind, record),
+            kind: migrated_kind(stored_kind, record),
             role,
             record,
             blocks,
@@ -239,6 +248,7 @@ impl Fragment {
             self.report(FindingKind::MissingId);
         }
         let parent = self.find_or_queue_parent(ix, record.get(Member::ParentId));
+
         if let Some(rows) = &reading.options.rows {
             self.keep_row(ix, &parsed, rows, reading);
         } else if reading.options.tool_calls {
@@ -258,7 +268,7 @@ impl Fragment {
             id,
             parent,
             line: LineNo(self.line_count),
-            record: number,
+            record: record_number,
             kind: parsed.kind,
             role,
             flags,
@@ -550,6 +560,49 @@ impl Fragment {
     pub fn keep_text(&mut self, text: &Text) -> Slice {
         Slice::append(text.as_bytes(), &mut self.arena)
     }
+}
+
+/// What a line contains.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineContent {
+    /// Nothing, or only white space.
+    Blank,
+    /// One JSON value.
+    Value,
+    /// A JSON value, and something after it.
+    ValueAndMore,
+    /// Something that does not begin with a JSON value.
+    Malformed,
+}
+
+/// Scans the line at the scanner's position. Its value is stored in `record`, which must be empty,
+/// and in `blocks`. The scanner stops in the line, or at its end.
+#[inline]
+fn scan_line<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    record: &mut Record<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> LineContent {
+    if scanner.at_end() {
+        LineContent::Blank
+    } else if scan_record_into(scanner, keys, record, blocks).is_err() {
+        LineContent::Malformed
+    } else if scanner.at_end() {
+        LineContent::Value
+    } else {
+        LineContent::ValueAndMore
+    }
+}
+
+/// Returns the offset of the first newline at or after `from`; `None` if there is none.
+#[inline]
+fn find_newline(bytes: &[u8], from: usize) -> Option<usize> {
+    // Usually, the scanner stopped at the newline.
+    if bytes.get(from) == Some(&b'\n') {
+        return Some(from);
+    }
+    memchr(b'\n', &bytes[from..]).map(|distance| from + distance)
 }
 
 /// Returns the kind that migration gives an entry. In the draft tree format, summaries and pops
