@@ -35,23 +35,22 @@ impl ListStats {
         time_ms: Option<i64>,
         period: Period,
     ) {
-        let ParsedEntry {
-            kind,
-            role,
-            record,
-            blocks,
-        } = *parsed;
-        self.is_in_period |= time_ms.is_some_and(|time| period.contains(time));
-        if kind != Kind::Message {
+        if let Some(time_ms) = time_ms {
+            self.is_in_period |= period.contains(time_ms);
+        }
+        if parsed.kind != Kind::Message {
             return;
         }
+        let role = parsed.role;
         self.message_count += 1;
-        self.user_message_count += u32::from(role == Role::User);
-        let Some(message) = &record.message else {
+        if role == Role::User {
+            self.user_message_count += 1;
+        }
+        let Some(message) = &parsed.record.message else {
             return;
         };
 
-        self.improve_opening(role, message, blocks);
+        self.improve_opening(role, message, parsed.blocks);
         if role == Role::Assistant {
             self.add_model(message);
         }
@@ -63,18 +62,22 @@ impl ListStats {
         }
         // The time in the message takes precedence over that of its entry.
         let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
-        let active_ms = time_in_message.or(time_ms.map(|time| time as f64));
-        if let Some(active_ms) = active_ms {
-            let latest_ms = match self.last_activity_ms {
-                Some(before_ms) => before_ms.max(active_ms),
-                None => active_ms,
-            };
-            self.last_activity_ms = Some(latest_ms);
-            self.is_in_period |= period.contains(active_ms as i64);
+        if let Some(active_ms) = time_in_message.or(time_ms.map(|time| time as f64)) {
+            self.add_activity(active_ms, period);
         }
         if role == Role::User && self.question.is_none() {
-            self.question = message_question(entry, message, blocks);
+            self.question = message_question(entry, message, parsed.blocks);
         }
+    }
+
+    /// Adds the time of a message, which need not be later than that of the message before.
+    fn add_activity(&mut self, active_ms: f64, period: Period) {
+        let latest_ms = match self.last_activity_ms {
+            Some(before_ms) => before_ms.max(active_ms),
+            None => active_ms,
+        };
+        self.last_activity_ms = Some(latest_ms);
+        self.is_in_period |= period.contains(active_ms as i64);
     }
 
     /// Replaces the opening by a part of a message that is a better title, if the message has one.

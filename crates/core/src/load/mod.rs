@@ -159,8 +159,8 @@ fn guess_dialect(
         return Ok(Dialect::OhMyPi);
     }
     // Both agents write the current model first, in different forms, so the first kilobyte usually
-    // suffices. Without rows, little depends on the agent, and reading bytes twice is slow for many
-    // small files.
+    // suffices. If not, more is read. Without rows, little depends on the agent, and reading bytes
+    // twice is slow for many small files.
     let first_length = 1024;
     let second_length = if options.rows.is_some() {
         64 * 1024
@@ -173,7 +173,8 @@ fn guess_dialect(
         let is_whole_file = end == source.len();
         if !is_whole_file {
             // The last line may be cut off, so it does not count.
-            bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
+            let last_newline = memchr::memrchr(b'\n', &bytes);
+            bytes.truncate(last_newline.map_or(0, |newline| newline + 1));
         }
         if let Some(dialect) = find_dialect_evidence(&bytes, preamble) {
             return Ok(dialect);
@@ -200,9 +201,18 @@ fn find_dialect_evidence(lines: &[u8], preamble: &Preamble) -> Option<Dialect> {
     fragment.dialect
 }
 
+/// What a thread needs to read lines. It is kept, because a thread often reads one file after
+/// another.
+struct ThreadReader {
+    buffer: PageBuffer,
+    keys: KeyCache<Member>,
+}
+
 thread_local! {
-    /// The buffer and the cache of keys of a thread, which often reads one file after another.
-    static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::new_key_cache()));
+    static READER: RefCell<ThreadReader> = RefCell::new(ThreadReader {
+        buffer: PageBuffer::default(),
+        keys: record::new_key_cache(),
+    });
 }
 
 /// Reads the lines after the header in one pass, by the rules of an agent. If the file is large,
@@ -223,7 +233,7 @@ fn read_all_lines(
     let empty_fragments = Pool::new(Fragment::default);
     let read_fragment = |range| {
         let mut fragment = empty_fragments.get();
-        let _: ControlFlow<()> = READER.with_borrow_mut(|(buffer, keys)| {
+        let _: ControlFlow<()> = READER.with_borrow_mut(|ThreadReader { buffer, keys }| {
             read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
                 fragment.read_lines(bytes, start, &reading, keys);
                 ControlFlow::Continue(())
@@ -251,7 +261,7 @@ fn read_all_lines(
     })?;
     // A line that needed a larger buffer is rare, and what is done with the session next may need
     // as much memory.
-    READER.with_borrow_mut(|(buffer, _)| buffer.release(MAX_KEPT_LEN));
+    READER.with_borrow_mut(|reader| reader.buffer.release(MAX_KEPT_LEN));
     Ok(whole)
 }
 
