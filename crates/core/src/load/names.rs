@@ -68,25 +68,34 @@ impl NameError {
             NameError::NoLast { sessions: 0, .. } => {
                 "`pisess list --all` lists the sessions of all directories".to_owned()
             }
-            NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
-            NameError::Unknown { similar: near, .. } if !near.is_empty() => {
-                format!("did you mean {}?", near.join(" or "))
+            NameError::NoLast { .. } => {
+                "`pisess list` lists the sessions for this directory".to_owned()
             }
-            NameError::Unknown { name, .. } if is_reference(name) => {
-                let reference =
-                    suffix_of_head(name).map_or_else(|| name.clone(), |suffix| format!("@{suffix}"));
-                format!("an entry is given after its session, as in `last {reference}`")
-            }
-            NameError::Unknown { name, .. } if is_like_last(name) => {
-                "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
-                    .to_owned()
-            }
-            NameError::Unknown { .. } => {
-                "`pisess list --all` lists all sessions; several words need quotes".to_owned()
-            }
+            NameError::Unknown { name, similar } => hint_for_unknown(name, similar),
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
     }
+}
+
+/// Returns the hint for a name that no session has. `similar` are the names of sessions that it
+/// resembles.
+fn hint_for_unknown(name: &str, similar: &[String]) -> String {
+    if !similar.is_empty() {
+        return format!("did you mean {}?", similar.join(" or "));
+    }
+    if is_reference(name) {
+        let reference = match suffix_of_head(name) {
+            Some(suffix) => format!("@{suffix}"),
+            None => name.to_owned(),
+        };
+        return format!("an entry is given after its session, as in `last {reference}`");
+    }
+    let hint = if is_like_last(name) {
+        "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
+    } else {
+        "`pisess list --all` lists all sessions; several words need quotes"
+    };
+    hint.to_owned()
 }
 
 /// Whether a name looks like `last` with a suffix that pisess does not accept: the suffix of a
@@ -220,15 +229,8 @@ fn filter_sessions(
 /// Returns the path of the session that a name identifies in the stores of both agents.
 ///
 /// `last` and `last~2` count back from the newest session of the current project. Any other name is
-/// searched for in four lists, each of which is made only if no list before has a match:
-///
-/// 1. as an id, among the sessions of the project;
-/// 2. as an id, among all sessions;
-/// 3. as an id or a name, among the sessions of the project;
-/// 4. as an id or a name, among all sessions.
-///
-/// For the first two lists, files whose names contain another id are not opened. For the others,
-/// all files are read by up to `workers` threads.
+/// searched for in the lists of [`SEARCH_STEPS`], each of which is made only if no list before has
+/// a match. Up to `workers` threads read files for a list.
 pub fn find_session(
     name: &str,
     stores: &[Store],
@@ -238,16 +240,67 @@ pub fn find_session(
     if let Some(back) = parse_steps_back(name) {
         return nth_newest(back, newest_sessions(stores, here));
     }
-
-    let project_files = || newest_sessions(stores, here).collect::<Vec<_>>();
     // The iterator is lazy: a list is made when `choose_session` asks for it.
-    let lists = (1..=4).map(|number| match number {
-        1 => read_sessions_with_id(name, &project_files()),
-        2 => read_sessions_with_id(name, &all_session_files(stores)),
-        3 => read_sessions(&project_files(), workers),
-        _ => read_sessions(&all_session_files(stores), workers),
-    });
+    let lists = SEARCH_STEPS
+        .iter()
+        .map(|step| list_candidates(name, *step, stores, here, workers));
     choose_session(name, lists)
+}
+
+/// A list of sessions in which a name is searched for.
+#[derive(Clone, Copy)]
+struct SearchStep {
+    range: SearchRange,
+    name_reading: NameReading,
+}
+
+/// Which sessions are in a list.
+#[derive(Clone, Copy)]
+enum SearchRange {
+    /// Those of the current project.
+    Project,
+    /// All in the stores, including those of sub-agents.
+    AllProjects,
+}
+
+/// The lists in which [`find_session`] searches, one after the other. Ids are in the names of most
+/// files, but for names all files must be read, so ids come first.
+const SEARCH_STEPS: [SearchStep; 4] = [
+    SearchStep {
+        range: SearchRange::Project,
+        name_reading: NameReading::Skip,
+    },
+    SearchStep {
+        range: SearchRange::AllProjects,
+        name_reading: NameReading::Skip,
+    },
+    SearchStep {
+        range: SearchRange::Project,
+        name_reading: NameReading::Read,
+    },
+    SearchStep {
+        range: SearchRange::AllProjects,
+        name_reading: NameReading::Read,
+    },
+];
+
+/// Makes the list for one step. If names are not read, files whose names contain another id than
+/// the wanted one are not opened.
+fn list_candidates(
+    wanted: &str,
+    step: SearchStep,
+    stores: &[Store],
+    here: BaseDirs,
+    workers: usize,
+) -> Vec<SessionCandidate> {
+    let files = match step.range {
+        SearchRange::Project => newest_sessions(stores, here).collect(),
+        SearchRange::AllProjects => all_session_files(stores),
+    };
+    match step.name_reading {
+        NameReading::Skip => read_sessions_with_id(wanted, &files),
+        NameReading::Read => read_sessions(&files, workers),
+    }
 }
 
 /// Returns the paths of the sessions of the current project in the stores of both agents, the most
@@ -388,9 +441,9 @@ fn matches_short_id(wanted: &str, id: &str) -> bool {
 }
 
 /// Returns the sessions whose id is exactly the wanted one; if there are none, all of them.
-fn prefer_exact_id(wanted: &str, sessions: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
-    let mut sessions = sessions;
-    if sessions.iter().any(|session| session.id == wanted) {
+fn prefer_exact_id(wanted: &str, mut sessions: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
+    let has_exact_match = sessions.iter().any(|session| session.id == wanted);
+    if has_exact_match {
         sessions.retain(|session| session.id == wanted);
     }
     sessions
@@ -482,6 +535,7 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
     let length = wanted.chars().count();
     let max_name_distance = 1 + length / 4;
     let max_id_distance = 1 + length / 8;
+
     let mut similar = Vec::new();
     for session in sessions {
         if let Some(name) = session.name.as_deref() {
@@ -491,6 +545,7 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
             }
         }
         // The user may have given only the start of an id, so only as much of each id is compared.
+        // Ids are ASCII, so the number of characters is that of bytes.
         if length >= MIN_ID_PART_LEN
             && let Some(start) = session.id.get(..length)
         {
