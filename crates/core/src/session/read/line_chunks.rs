@@ -102,11 +102,6 @@ pub fn for_each_line<E: From<io::Error>>(
     }
 }
 
-/// The number of bytes to read first behind a range, to complete its last line; doubled each time,
-/// up to [`MAX_READ_BEHIND`].
-const FIRST_READ_BEHIND: usize = 8 * 1024;
-const MAX_READ_BEHIND: usize = 4 * CHUNK_LEN;
-
 /// Calls `take` with the lines that begin in a range, in chunks, until `take` breaks. The lines are
 /// read into `buffer`.
 ///
@@ -118,51 +113,131 @@ pub fn read_chunks<B>(
     range: Range<u64>,
     mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
 ) -> io::Result<ControlFlow<B>> {
-    if buffer.capacity() > MAX_KEPT_CAPACITY {
-        *buffer = PageBuffer::default();
-    }
-    buffer.clear();
+    let mut reader = RangeReader::new(buffer, source, range);
+    while !reader.is_done() {
+        // What is buffered already is the start of a line, and has no newline.
+        let searched_len = reader.buffer.bytes().len();
+        reader.read_more()?;
 
-    // The offset of the buffer in the file. It begins with the byte before the range: if that is a
-    // newline, a line begins at the start of the range, and only the newline is skipped.
-    let mut buffer_start = range.start.saturating_sub(1);
-    let mut skips_first_line = range.start > 0;
-    let mut limit_behind = FIRST_READ_BEHIND;
-
-    while buffer_start < range.end {
-        // What is buffered is the start of a line, without a newline.
-        let buffered = buffer.bytes().len();
-        let read_offset = buffer_start + buffered as u64;
-        let left_in_range = to_usize(range.end.saturating_sub(read_offset));
-        let left_in_source = to_usize(source.len().saturating_sub(read_offset));
-        let limit = if left_in_range > 0 {
-            // One byte more than a chunk, for the byte before the range.
-            left_in_range.min(CHUNK_LEN + 1)
-        } else {
-            let limit = limit_behind;
-            limit_behind = limit.saturating_mul(2).min(MAX_READ_BEHIND);
-            limit
-        };
-        let read_len = limit.min(left_in_source);
-        // The read before ended at the end of the source.
-        let is_at_end = read_len == 0;
-        source.read_exact_at(buffer.extend(read_offset, read_len)?, read_offset)?;
-
-        let data = buffer.bytes();
-        let whole_len = if let Some(newline) = memrchr(b'\n', &data[buffered..]) {
-            buffered + newline + 1
-        } else if is_at_end {
+        let unsearched = &reader.buffer.bytes()[searched_len..];
+        let lines_len = if let Some(newline) = memrchr(b'\n', unsearched) {
+            searched_len + newline + 1
+        } else if reader.is_at_end {
             // The last line of the file lacks its newline.
-            buffered
-        } else if skips_first_line && read_offset + read_len as u64 >= range.end {
-            // All bytes of the range belong to the line that began before it.
+            searched_len
+        } else if reader.is_in_earlier_line() {
             break;
         } else {
+            // The line is longer than what was read of it.
             continue;
         };
 
-        let lines = &data[..whole_len];
-        let own_start = if skips_first_line {
+        let own_lines = reader.own_lines(lines_len);
+        if !own_lines.is_empty() {
+            let flow = take(LineChunk {
+                start: reader.buffer_start + own_lines.start as u64,
+                bytes: &reader.buffer.bytes()[own_lines],
+            });
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        reader.drop_lines(lines_len);
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// The number of bytes to read first behind a range, to complete its last line; doubled each time,
+/// up to [`MAX_READ_BEHIND`].
+const FIRST_READ_BEHIND: usize = 8 * 1024;
+const MAX_READ_BEHIND: usize = 4 * CHUNK_LEN;
+
+/// Reads the lines that begin in a range: in the picture, `bbbb` and `cccc`.
+///
+/// ```text
+///         ┌────── range ──────┐
+/// z z ⏎ a a a a ⏎ b b b b ⏎ c c c c ⏎ d d d ⏎
+///       └skipped┘ └────── own ──────┘
+/// ```
+struct RangeReader<'r> {
+    source: &'r dyn ReadAt,
+    range: Range<u64>,
+    /// The bytes that were read and not dropped.
+    buffer: &'r mut PageBuffer,
+    /// The offset of the buffer in the file.
+    buffer_start: u64,
+    /// Whether the buffer begins before the range, so that its first line is not the range's own.
+    skips_first_line: bool,
+    /// The number of bytes to read next behind the range.
+    next_len_behind: usize,
+    /// Whether there was nothing left to read.
+    is_at_end: bool,
+}
+
+impl<'r> RangeReader<'r> {
+    /// Begins with an empty buffer. A buffer that a long line made too large is replaced.
+    ///
+    /// The first byte that is read is the one before the range. If that is a newline, a line begins
+    /// at the start of the range, and only the newline is skipped.
+    fn new(buffer: &'r mut PageBuffer, source: &'r dyn ReadAt, range: Range<u64>) -> Self {
+        if buffer.capacity() > MAX_KEPT_CAPACITY {
+            *buffer = PageBuffer::default();
+        }
+        buffer.clear();
+        RangeReader {
+            source,
+            buffer,
+            buffer_start: range.start.saturating_sub(1),
+            skips_first_line: range.start > 0,
+            next_len_behind: FIRST_READ_BEHIND,
+            is_at_end: false,
+            range,
+        }
+    }
+
+    /// Whether no line can follow that begins in the range.
+    fn is_done(&self) -> bool {
+        self.is_at_end || self.buffer_start >= self.range.end
+    }
+
+    /// The offset in the file of the byte after the buffer.
+    fn buffer_end(&self) -> u64 {
+        self.buffer_start + self.buffer.bytes().len() as u64
+    }
+
+    /// Reads the next bytes of the range into the buffer, or, if all of these are there, bytes
+    /// behind the range.
+    fn read_more(&mut self) -> io::Result<()> {
+        let offset = self.buffer_end();
+        let left_in_range = to_usize(self.range.end.saturating_sub(offset));
+        let wanted_len = if left_in_range > 0 {
+            // One byte more than a chunk, for the byte before the range.
+            left_in_range.min(CHUNK_LEN + 1)
+        } else {
+            let len = self.next_len_behind;
+            self.next_len_behind = (len * 2).min(MAX_READ_BEHIND);
+            len
+        };
+        let left_in_source = to_usize(self.source.len().saturating_sub(offset));
+        let len = wanted_len.min(left_in_source);
+
+        let target = self.buffer.extend(offset, len)?;
+        self.source.read_exact_at(target, offset)?;
+        self.is_at_end = len == 0;
+        Ok(())
+    }
+
+    /// Whether the buffer, which contains no newline, is the part of a line that began before the
+    /// range, and reaches to the end of the range: then no line begins in the range.
+    fn is_in_earlier_line(&self) -> bool {
+        self.skips_first_line && self.buffer_end() >= self.range.end
+    }
+
+    /// Returns which bytes of the buffer are lines that begin in the range. The first `lines_len`
+    /// bytes of the buffer are whole lines.
+    fn own_lines(&self, lines_len: usize) -> Range<usize> {
+        let lines = &self.buffer.bytes()[..lines_len];
+        let start = if self.skips_first_line {
             after_newline(lines, 0)
         } else {
             0
@@ -171,26 +246,17 @@ pub fn read_chunks<B>(
         // byte of the range. A search from the end of the range on would take one line too many if
         // the range ends with a newline. In all chunks but the last, that byte is not buffered yet,
         // and all lines are taken.
-        let last_in_range = to_usize(range.end - buffer_start - 1);
-        let own_end = after_newline(lines, last_in_range);
-        if own_start < own_end {
-            let flow = take(LineChunk {
-                start: buffer_start + own_start as u64,
-                bytes: &lines[own_start..own_end],
-            });
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-
-        skips_first_line = false;
-        buffer_start += whole_len as u64;
-        buffer.drop_first(whole_len);
-        if is_at_end {
-            break;
-        }
+        let last_in_range = to_usize(self.range.end - self.buffer_start - 1);
+        let end = after_newline(lines, last_in_range);
+        start..end
     }
-    Ok(ControlFlow::Continue(()))
+
+    /// Drops the whole lines at the start of the buffer, whose length is `lines_len`.
+    fn drop_lines(&mut self, lines_len: usize) {
+        self.buffer_start += lines_len as u64;
+        self.buffer.drop_first(lines_len);
+        self.skips_first_line = false;
+    }
 }
 
 /// Returns the offset after the first newline at or after `from`; the length of `bytes` if there is
