@@ -123,8 +123,6 @@ fn is_identifier(key: &[u8]) -> bool {
 /// a key or value that does not parse.
 ///
 /// The loop takes one token at a time, because a line may be nested too deeply for a recursion.
-/// `path` has a step for each open object and array. `outer_regions` has the region of each of
-/// these, and `region` is the region of the next value.
 pub fn visit_fields<'a>(
     line: Raw<'a>,
     kind: Kind,
@@ -132,71 +130,142 @@ pub fn visit_fields<'a>(
     scope: FieldScope,
     visit: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut path = Vec::new();
-    let mut outer_regions = Vec::new();
-    let mut region = Region::Entry;
-    // Whether the next string is a key.
-    let mut is_at_key = false;
-    let mut scanner = Scanner::document(line.bytes());
+    let mut walk = FieldWalk {
+        scanner: Scanner::document(line.bytes()),
+        kind,
+        role,
+        scope,
+        path: Vec::new(),
+        container_regions: Vec::new(),
+        value_region: Region::Entry,
+        is_at_key: false,
+    };
     loop {
-        let first = scanner.peek();
-        match first {
+        match walk.scanner.peek() {
             // The end of the line.
             0 => return ControlFlow::Continue(()),
-            // Objects and arrays without fields are skipped as values below.
-            b'{' | b'[' if region != Region::Silent || scope == FieldScope::Everything => {
-                outer_regions.push(region);
-                // The step of an object is replaced by its first key.
-                path.push(Step::Index(0));
-                region = item_region(region);
-                is_at_key = first == b'{';
-            }
-            b'}' | b']' => {
-                outer_regions.pop();
-                path.pop();
-                is_at_key = false;
-            }
-            b',' => {
-                // In an array, an item follows; in an object, a key.
-                if let Some(Step::Index(at)) = path.last_mut() {
-                    *at += 1;
-                    region = match outer_regions.last() {
-                        Some(&array) => item_region(array),
-                        None => Region::Silent,
-                    };
-                } else {
-                    is_at_key = true;
-                }
-            }
-            b':' => {}
-            _ if is_at_key => {
-                let Ok(key) = scanner.read_string() else {
-                    return ControlFlow::Break(());
-                };
-                let object = outer_regions.last().copied().unwrap_or(Region::Silent);
-                region = member_region(object, kind, role, &key.text());
-                path.pop();
-                path.push(Step::Key(key.bytes));
-                is_at_key = false;
-                continue;
-            }
+            b'{' if walk.may_contain_fields() => walk.open_object(),
+            b'[' if walk.may_contain_fields() => walk.open_array(),
+            b'}' | b']' => walk.close_container(),
+            b',' => walk.pass_comma(),
+            b':' => walk.skip_byte(),
+            _ if walk.is_at_key => walk.read_key()?,
+            // A string, a number or a literal; or an object or array without fields, as a whole.
             _ => {
-                let Ok(value) = scanner.read_value().map(Raw::from_checked) else {
-                    return ControlFlow::Break(());
-                };
-                let is_meaningful = match region {
-                    Region::Content | Region::Strings => value.is_string(),
-                    Region::Arguments => value.is_string() || value.is_number(),
-                    _ => false,
-                };
-                let is_any_string = scope == FieldScope::Everything && value.is_string();
-                if is_meaningful || is_any_string {
-                    visit(&Field { value, path: &path })?;
+                let value = walk.read_value()?;
+                if walk.is_field(value) {
+                    visit(&Field {
+                        value,
+                        path: &walk.path,
+                    })?;
                 }
-                continue;
             }
         }
-        scanner.seek(scanner.pos() + 1);
+    }
+}
+
+/// A position in the line of an entry.
+struct FieldWalk<'a> {
+    scanner: Scanner<'a>,
+    /// The type of the entry.
+    kind: Kind,
+    /// The role of its message.
+    role: Role,
+    scope: FieldScope,
+    /// The path of the next value: a step for each open object and array.
+    path: Vec<Step<'a>>,
+    /// The region of each open object and array.
+    container_regions: Vec<Region>,
+    /// The region of the next value.
+    value_region: Region,
+    /// Whether a key comes next. At the start of an object, its end may come instead.
+    is_at_key: bool,
+}
+
+impl<'a> FieldWalk<'a> {
+    /// Whether the object or array that comes next may contain fields.
+    fn may_contain_fields(&self) -> bool {
+        self.value_region != Region::NoFields || self.scope == FieldScope::Everything
+    }
+
+    fn open_object(&mut self) {
+        self.container_regions.push(self.value_region);
+        // The first key takes the place of this step.
+        self.path.push(Step::Key(b""));
+        self.is_at_key = true;
+        self.skip_byte();
+    }
+
+    fn open_array(&mut self) {
+        self.container_regions.push(self.value_region);
+        self.path.push(Step::Index(0));
+        self.value_region = item_region(self.value_region);
+        self.skip_byte();
+    }
+
+    fn close_container(&mut self) {
+        self.container_regions.pop();
+        self.path.pop();
+        // The object may be empty.
+        self.is_at_key = false;
+        self.skip_byte();
+    }
+
+    /// Walks over a comma. In an array, an item follows; in an object, a key.
+    fn pass_comma(&mut self) {
+        if let Some(Step::Index(index)) = self.path.last_mut() {
+            *index += 1;
+            self.value_region = item_region(self.innermost_region());
+        } else {
+            self.is_at_key = true;
+        }
+        self.skip_byte();
+    }
+
+    /// Walks over a key, which becomes the last step of the path, and decides the region of its
+    /// value.
+    fn read_key(&mut self) -> ControlFlow<()> {
+        let Ok(key) = self.scanner.read_string() else {
+            return ControlFlow::Break(());
+        };
+        self.path.pop();
+        self.path.push(Step::Key(key.bytes));
+        let object = self.innermost_region();
+        self.value_region = member_region(object, self.kind, self.role, &key.text());
+        self.is_at_key = false;
+        ControlFlow::Continue(())
+    }
+
+    /// Walks over a value as a whole.
+    fn read_value(&mut self) -> ControlFlow<(), Raw<'a>> {
+        match self.scanner.read_value() {
+            Ok(value) => ControlFlow::Continue(Raw::from_checked(value)),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    /// Whether a value in the current region is a field.
+    fn is_field(&self, value: Raw) -> bool {
+        if value.is_string() && self.scope == FieldScope::Everything {
+            return true;
+        }
+        match self.value_region {
+            Region::Content | Region::Strings => value.is_string(),
+            Region::Arguments => value.is_string() || value.is_number(),
+            _ => false,
+        }
+    }
+
+    /// Returns the region of the innermost open object or array.
+    fn innermost_region(&self) -> Region {
+        match self.container_regions.last() {
+            Some(&region) => region,
+            None => Region::NoFields,
+        }
+    }
+
+    fn skip_byte(&mut self) {
+        self.scanner.seek(self.scanner.pos() + 1);
     }
 }
 
@@ -219,7 +288,7 @@ enum Region {
     /// All strings and numbers here and at deeper levels are fields.
     Arguments,
     /// Nothing here or at deeper levels is a field.
-    Silent,
+    NoFields,
 }
 
 /// Returns the region of a member, given the region of its object. Below [`Region::Strings`] and
@@ -234,7 +303,7 @@ fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
         (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
         (Region::Replacement, b"content") => Region::Content,
         (Region::Strings | Region::Arguments, _) => object,
-        _ => Region::Silent,
+        _ => Region::NoFields,
     }
 }
 
@@ -244,7 +313,7 @@ fn item_region(array: Region) -> Region {
         Region::Content => Region::Block,
         Region::Files => Region::File,
         Region::Strings | Region::Arguments => array,
-        _ => Region::Silent,
+        _ => Region::NoFields,
     }
 }
 
@@ -255,7 +324,7 @@ fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
         // In a type that is not known, everything but the envelope may be meaningful.
         let is_envelope = matches!(key, b"type" | b"id" | b"parentId" | b"timestamp");
         return if is_envelope {
-            Region::Silent
+            Region::NoFields
         } else {
             Region::Strings
         };
@@ -266,7 +335,7 @@ fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
         Some(&"content") => Region::Content,
         Some(&"replacement") => Region::Replacement,
         Some(_) => Region::Strings,
-        None => Region::Silent,
+        None => Region::NoFields,
     }
 }
 
@@ -277,7 +346,7 @@ fn message_member_region(role: Role, key: &[u8]) -> Region {
         b"files" if role == Role::FileMention => Region::Files,
         b"toolName" | b"errorMessage" | b"command" | b"code" | b"output" | b"customType"
         | b"summary" => Region::Strings,
-        _ => Region::Silent,
+        _ => Region::NoFields,
     }
 }
 
