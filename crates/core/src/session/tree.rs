@@ -18,6 +18,7 @@
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
+use std::ops::RangeInclusive;
 
 /// The roots, and the children of each entry, in the agents' order.
 #[derive(Debug)]
@@ -286,193 +287,207 @@ pub fn layout_rows(
         Layout::Trunk => {
             // The layout of the trunk decides itself which sibling is drawn last, so it takes
             // siblings in the order of time.
-            let rows = collect_visible_rows(session, tree, &[], is_visible);
-            layout_by_trunk(&rows, is_active)
+            let visible = VisibleTree::new(session, tree.walk_oldest_first(), is_visible);
+            layout_by_trunk(&visible, is_active)
         }
         Layout::Pi => {
-            let rows = collect_visible_rows(session, tree, is_active, is_visible);
-            layout_as_pi(rows)
+            let visible = VisibleTree::new(session, tree.walk(is_active), is_visible);
+            layout_as_pi(&visible)
         }
     }
 }
 
-/// The visible entries, before their layout.
-struct VisibleRows {
+/// The visible entries as a tree, before their layout. Its nodes are the visible entries and, above
+/// the roots, the top.
+///
+/// Nodes have numbers: the top is [`TOP`], and the entries follow in the order of a walk. So a
+/// parent has a lower number than its children.
+struct VisibleTree {
+    /// The entry of node `n` is `entries[n - 1]`, because the top has none.
     entries: Vec<EntryIx>,
-    /// For each entry, the row of its nearest visible ancestor, counted from 1; 0 if there is none.
-    parent_rows: Vec<u32>,
+    /// The parent of node `n` is `parents[n - 1]`, because the top has none.
+    parents: Vec<u32>,
 }
 
-/// Returns the visible entries in the order of `tree.walk(order)`, in which a parent precedes its
-/// children.
-fn collect_visible_rows(
-    session: &Session,
-    tree: Tree,
-    order: &[bool],
-    is_visible: &[bool],
-) -> VisibleRows {
-    // For each entry, its row or that of its nearest visible ancestor, counted from 1; 0 if there
-    // is none.
-    let mut row_numbers = vec![0_u32; session.entries.len()];
-    let count = is_visible.iter().filter(|&&visible| visible).count();
-    let mut rows = VisibleRows {
-        entries: Vec::with_capacity(count),
-        parent_rows: Vec::with_capacity(count),
-    };
-    for ix in tree.walk(order) {
-        // The walk visits the parent first, so that its row is known.
-        let parent_row = match session.entry(ix).parent {
-            Some(parent) => row_numbers[parent.index()],
-            None => 0,
+/// The node that is the parent of the roots.
+const TOP: usize = 0;
+
+impl VisibleTree {
+    /// Builds the tree of the visible entries. In `walk`, which has all entries, a parent precedes
+    /// its children.
+    fn new(
+        session: &Session,
+        walk: impl Iterator<Item = EntryIx>,
+        is_visible: &[bool],
+    ) -> VisibleTree {
+        // For each entry, its node or that of its nearest visible ancestor.
+        let mut nodes = vec![TOP as u32; session.entries.len()];
+        let visible_count = is_visible.iter().filter(|&&visible| visible).count();
+        let mut visible = VisibleTree {
+            entries: Vec::with_capacity(visible_count),
+            parents: Vec::with_capacity(visible_count),
         };
-        row_numbers[ix.index()] = parent_row;
-        if is_visible[ix.index()] {
-            rows.entries.push(ix);
-            rows.parent_rows.push(parent_row);
-            row_numbers[ix.index()] = rows.entries.len() as u32;
+        for ix in walk {
+            // The walk visits the parent first, so that its node is known.
+            let parent = match session.entry(ix).parent {
+                Some(parent) => nodes[parent.index()],
+                None => TOP as u32,
+            };
+            if is_visible[ix.index()] {
+                visible.entries.push(ix);
+                visible.parents.push(parent);
+                nodes[ix.index()] = visible.entries.len() as u32;
+            } else {
+                nodes[ix.index()] = parent;
+            }
         }
+        visible
     }
-    rows
+
+    /// Returns the number of nodes, the top included.
+    fn node_count(&self) -> usize {
+        self.entries.len() + 1
+    }
+
+    /// Iterates over the nodes without the top, parents before children.
+    fn nodes(&self) -> RangeInclusive<usize> {
+        TOP + 1..=self.entries.len()
+    }
+
+    /// Returns the entry of a node other than the top.
+    fn entry(&self, node: usize) -> EntryIx {
+        self.entries[node - 1]
+    }
+
+    /// Returns the parent of a node other than the top.
+    fn parent(&self, node: usize) -> usize {
+        self.parents[node - 1] as usize
+    }
 }
 
-/// Lays out visible rows as pi does. `rows` are in drawing order: the branch with the leaf is
-/// first.
+/// Lays out visible entries as pi does. The nodes of the tree are in drawing order: the branch with
+/// the leaf is first.
 ///
 /// A connector is drawn before a row that has visible siblings. Roots are siblings of each other.
-fn layout_as_pi(rows: VisibleRows) -> Vec<TreeRow> {
-    let VisibleRows {
-        entries,
-        parent_rows,
-    } = rows;
-    let mut tree_rows: Vec<TreeRow> = entries.into_iter().map(TreeRow::new).collect();
+fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
+    // The row of each node. The row of the top is not drawn, and has level 0, to which the roots
+    // add theirs.
+    let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.node_count()];
 
-    // For each row, counted from 1, the number of its children; for 0, the number of roots. Only
-    // whether there are several matters, so a byte suffices. Siblings are counted from the last to
-    // the first, so the last one finds a count of 0.
-    let mut child_counts = vec![0_u8; tree_rows.len() + 1];
-    for index in (0..tree_rows.len()).rev() {
-        let sibling_count = &mut child_counts[parent_rows[index] as usize];
-        tree_rows[index].is_last = *sibling_count == 0;
+    // The number of children of each node. Only whether there are several matters, so a byte
+    // suffices. Siblings are counted from the last to the first, so the last one finds a count of 0.
+    let mut child_counts = vec![0_u8; tree.node_count()];
+    for node in tree.nodes().rev() {
+        let sibling_count = &mut child_counts[tree.parent(node)];
+        rows[node].is_last = *sibling_count == 0;
         *sibling_count = sibling_count.saturating_add(1);
     }
 
     // Parents precede their children, so the level and the depth of a parent are final here.
-    for index in 0..tree_rows.len() {
-        let parent_number = parent_rows[index] as usize;
-        let has_connector = child_counts[parent_number] > 1;
-        let own_level = if has_connector { 1 } else { 0 };
-        tree_rows[index].has_connector = has_connector;
+    for node in tree.nodes() {
+        let parent = tree.parent(node);
+        let parent_row = rows[parent];
+        let has_connector = child_counts[parent] > 1;
+        let row = &mut rows[node];
+        row.entry = tree.entry(node);
+        row.has_connector = has_connector;
+        row.level = parent_row.level + u32::from(has_connector);
 
-        let Some(parent_index) = parent_number.checked_sub(1) else {
-            // In the agents, several roots are not indented.
-            tree_rows[index].level = own_level;
-            continue;
-        };
-        let parent = tree_rows[parent_index];
-        tree_rows[index].level = parent.level + own_level;
-        // An entry below a branch point is indented by one level, and its children by one more, to
-        // group them.
-        let is_indented = has_connector || parent.has_connector;
-        tree_rows[index].depth = parent.depth + u32::from(is_indented);
-    }
-    tree_rows
-}
-
-/// Lays out visible rows around the trunk, which is the path to the leaf. In `rows`, siblings are
-/// ordered by time.
-///
-/// One child of each row may continue it: that child is drawn last, at the level of its parent. All
-/// other children are drawn before it, oldest first, one level deeper and with a connector.
-///
-/// - A row of the trunk is continued by the next row of the trunk, and the last of them by none.
-/// - Any other row is continued by the child whose subtree contains the newest entry, because the
-///   conversation left the branch there.
-/// - If no row is on the trunk, one of the roots is at the left. It is chosen in the same way.
-fn layout_by_trunk(rows: &VisibleRows, is_active: &[bool]) -> Vec<TreeRow> {
-    let VisibleRows {
-        entries,
-        parent_rows,
-    } = rows;
-    let continuations = find_continuations(rows, is_active);
-    let row_count = entries.len();
-
-    // Rows are counted from 1; row 0 has the roots as its children. Backwards, so that the size of
-    // each subtree is complete before its parent adds it.
-    let mut subtree_sizes = vec![1_u32; row_count + 1];
-    for row in (1..=row_count).rev() {
-        subtree_sizes[parent_rows[row - 1] as usize] += subtree_sizes[row];
-    }
-
-    // The rows of a subtree are drawn one after the other. So the place of a row, counted from 1 as
-    // rows are, follows from the place of its parent and the sizes of the subtrees before it.
-    let mut places = vec![0_u32; row_count + 1];
-    let mut next_child_places = vec![1_u32; row_count + 1];
-    let mut tree_rows = vec![TreeRow::new(EntryIx::new(0)); row_count];
-    for row in 1..=row_count {
-        let parent = parent_rows[row - 1] as usize;
-        let parent_end = places[parent] + subtree_sizes[parent];
-        let parent_level = match parent {
-            0 => 0,
-            _ => tree_rows[places[parent] as usize - 1].level,
-        };
-        let mut tree_row = TreeRow::new(entries[row - 1]);
-        let place;
-        if continuations[parent] as usize == row {
-            place = parent_end - subtree_sizes[row];
-            tree_row.level = parent_level;
-            tree_row.is_last = true;
-        } else {
-            place = next_child_places[parent];
-            next_child_places[parent] += subtree_sizes[row];
-            tree_row.level = parent_level + 1;
-            tree_row.has_connector = true;
-            // Nothing follows in the subtree of the parent: no child continues the parent.
-            tree_row.is_last = next_child_places[parent] == parent_end;
+        // In the agents, several roots are not indented.
+        if parent != TOP {
+            // An entry below a branch point is indented by one level, and its children by one more,
+            // to group them.
+            let is_indented = has_connector || parent_row.has_connector;
+            row.depth = parent_row.depth + u32::from(is_indented);
         }
-        tree_row.depth = tree_row.level;
-        places[row] = place;
-        next_child_places[row] = place + 1;
-        tree_rows[place as usize - 1] = tree_row;
     }
-    tree_rows
+    rows.remove(TOP);
+    rows
 }
 
-/// Returns, for each row, the child that continues it; 0 if none does. Rows are counted from 1, and
-/// the children of row 0 are the roots. See [`layout_by_trunk`].
+/// Lays out visible entries around the trunk, which is the path to the leaf. In the tree, siblings
+/// are ordered by time.
 ///
-/// A row on the trunk is continued by its child on the trunk, and any other row by the child whose
-/// subtree contains the newest entry.
-fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
-    let VisibleRows {
-        entries,
-        parent_rows,
-    } = rows;
-    let has_trunk = entries.iter().any(|ix| is_active[ix.index()]);
-    let mut continuations = vec![0_u32; entries.len() + 1];
-    // For each row, the newest entry of its subtree so far, as its index plus 1; 0 for a row that
-    // was not visited.
-    let mut newest_entries = vec![0_u32; entries.len() + 1];
-    // Backwards, so that the newest entry below each row is known before the row is compared with
-    // its siblings.
-    for row in (1..=entries.len()).rev() {
-        let ix = entries[row - 1];
-        let parent_row = parent_rows[row - 1] as usize;
-        newest_entries[row] = newest_entries[row].max(ix.index() as u32 + 1);
+/// One child of each node may continue it: that child is drawn last, at the level of its parent.
+/// All other children are drawn before it, oldest first, one level deeper and with a connector. See
+/// [`find_continuations`] for which child it is. The root that continues the top is at the left.
+fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
+    let continuations = find_continuations(tree, is_active);
 
-        let is_parent_on_trunk = match parent_row {
-            0 => has_trunk,
-            _ => is_active[entries[parent_row - 1].index()],
+    // Backwards, so that the size of each subtree is complete before its parent adds it.
+    let mut subtree_sizes = vec![1_u32; tree.node_count()];
+    for node in tree.nodes().rev() {
+        subtree_sizes[tree.parent(node)] += subtree_sizes[node];
+    }
+
+    // A subtree is drawn in rows that follow each other: first the node itself, then the subtrees
+    // of its children. So the row of a node follows from the row of its parent and the sizes of the
+    // subtrees before it. The row of the top is row 0, which is not drawn in the end.
+    let mut row_of_node = vec![0_u32; tree.node_count()];
+    // For each node, the row of its next child that does not continue it.
+    let mut next_child_row = vec![1_u32; tree.node_count()];
+    let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.node_count()];
+    for node in tree.nodes() {
+        let parent = tree.parent(node);
+        let parent_level = rows[row_of_node[parent] as usize].level;
+        let parent_subtree_end = row_of_node[parent] + subtree_sizes[parent];
+
+        let mut row = TreeRow::new(tree.entry(node));
+        let row_number;
+        if continuations[parent] as usize == node {
+            row_number = parent_subtree_end - subtree_sizes[node];
+            row.level = parent_level;
+            row.is_last = true;
+        } else {
+            row_number = next_child_row[parent];
+            next_child_row[parent] += subtree_sizes[node];
+            row.level = parent_level + 1;
+            row.has_connector = true;
+            // If a child continues the parent, its rows are still to come.
+            row.is_last = next_child_row[parent] == parent_subtree_end;
+        }
+        row.depth = row.level;
+        rows[row_number as usize] = row;
+        row_of_node[node] = row_number;
+        next_child_row[node] = row_number + 1;
+    }
+    rows.remove(TOP);
+    rows
+}
+
+/// Returns, for each node of a tree, the child that continues it; [`TOP`], which is no child, if
+/// none does.
+///
+/// - A node on the trunk is continued by its child on the trunk, and the last of the trunk by none.
+/// - Any other node is continued by the child whose subtree contains the newest entry, because the
+///   conversation left the branch there.
+/// - The top is on the trunk, unless no visible entry is.
+fn find_continuations(tree: &VisibleTree, is_active: &[bool]) -> Vec<u32> {
+    let has_trunk = tree.entries.iter().any(|ix| is_active[ix.index()]);
+    let mut continuations = vec![TOP as u32; tree.node_count()];
+    // For each node, the newest entry below it, of the children that were visited so far.
+    let mut newest_below: Vec<Option<EntryIx>> = vec![None; tree.node_count()];
+    // Backwards, so that the newest entry below each node is known before the node is compared with
+    // its siblings.
+    for node in tree.nodes().rev() {
+        let entry = tree.entry(node);
+        let newest_in_subtree = newest_below[node].max(Some(entry));
+
+        let parent = tree.parent(node);
+        let is_parent_on_trunk = if parent == TOP {
+            has_trunk
+        } else {
+            is_active[tree.entry(parent).index()]
         };
         let continues_parent = if is_parent_on_trunk {
-            is_active[ix.index()]
+            is_active[entry.index()]
         } else {
-            // So far, the parent has the newest entry of the siblings that were visited.
-            newest_entries[row] > newest_entries[parent_row]
+            newest_in_subtree > newest_below[parent]
         };
         if continues_parent {
-            continuations[parent_row] = row as u32;
+            continuations[parent] = node as u32;
         }
-        newest_entries[parent_row] = newest_entries[parent_row].max(newest_entries[row]);
+        newest_below[parent] = newest_below[parent].max(newest_in_subtree);
     }
     continuations
 }
