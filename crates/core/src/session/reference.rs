@@ -97,9 +97,67 @@ pub fn resolve_reference(
     session: &Session,
     reference: &str,
 ) -> Result<ResolvedReference, ReferenceError> {
-    let labels = Labels::new(session);
+    let SplitReference {
+        base,
+        base_position,
+        suffixes,
+    } = split_reference(session, reference)?;
 
-    // Remove suffixes from the right, until what remains names a position.
+    let counts_conversation = base == CURRENT_REFERENCE;
+    let mut position = base_position;
+    let mut is_current = base == CURRENT_REFERENCE;
+    for AppliedSuffix { before, suffix } in suffixes {
+        position = match suffix {
+            Suffix::Up(steps) if counts_conversation => {
+                conversation_ancestor(session, position, steps)
+            }
+            Suffix::Up(steps) => session.ancestors(position.entry()).nth(steps).into(),
+            Suffix::Down(steps) => follow_down(session, position, before, steps)?,
+            Suffix::Nearest(kind) => {
+                let from = if is_current {
+                    session.leaf
+                } else {
+                    position.entry()
+                };
+                Position::Entry(find_nearest(session, from, before, kind)?)
+            }
+        };
+        let has_moved = !matches!(suffix, Suffix::Up(0) | Suffix::Down(0));
+        if has_moved {
+            is_current = false;
+        }
+    }
+    Ok(ResolvedReference {
+        position,
+        is_current,
+    })
+}
+
+/// A reference that was divided into a base, which names a position, and suffixes.
+struct SplitReference<'r> {
+    base: &'r str,
+    base_position: Position,
+    /// The suffixes in the order in which they are applied, from left to right.
+    suffixes: Vec<AppliedSuffix<'r>>,
+}
+
+/// A suffix of a reference, with what it is applied to.
+struct AppliedSuffix<'r> {
+    /// The part of the reference before the suffix, for errors.
+    before: &'r str,
+    suffix: Suffix<'r>,
+}
+
+/// Removes suffixes from the right, one by one, until what remains names a position. So the longest
+/// base counts: an id that ends like a suffix is found.
+///
+/// # Errors
+/// If nothing is left to remove, and what remains names no position.
+fn split_reference<'r>(
+    session: &Session,
+    reference: &'r str,
+) -> Result<SplitReference<'r>, ReferenceError> {
+    let labels = Labels::new(session);
     let mut base = reference;
     let mut suffixes = Vec::new();
     let base_position = loop {
@@ -109,40 +167,17 @@ pub fn resolve_reference(
         if let NamedPosition::Found(position) = resolve_name(session, &labels, base)? {
             break position;
         }
-        let Some((before_suffix, suffix)) = split_suffix(base) else {
+        let Some((before, suffix)) = split_suffix(base) else {
             return Err(unresolved_error(session, &labels, base));
         };
-        suffixes.push((before_suffix, suffix));
-        base = before_suffix;
+        suffixes.push(AppliedSuffix { before, suffix });
+        base = before;
     };
-
-    // Follow the suffixes from the left: the last one that was removed is the first after the base.
-    let starts_at_current = base == CURRENT_REFERENCE;
-    let mut position = base_position;
-    let mut is_current = starts_at_current;
-    while let Some((before_suffix, suffix)) = suffixes.pop() {
-        position = match suffix {
-            Suffix::Up(steps) if starts_at_current => {
-                conversation_ancestor(session, position, steps)
-            }
-            Suffix::Up(steps) => session.ancestors(position.entry()).nth(steps).into(),
-            Suffix::Down(steps) => follow_down(session, position, before_suffix, steps)?,
-            Suffix::Nearest(kind) => {
-                let from = if is_current {
-                    session.leaf
-                } else {
-                    position.entry()
-                };
-                Position::Entry(find_nearest(session, from, before_suffix, kind)?)
-            }
-        };
-        if !matches!(suffix, Suffix::Up(0) | Suffix::Down(0)) {
-            is_current = false;
-        }
-    }
-    Ok(ResolvedReference {
-        position,
-        is_current,
+    suffixes.reverse();
+    Ok(SplitReference {
+        base,
+        base_position,
+        suffixes,
     })
 }
 
