@@ -328,52 +328,58 @@ fn suffix_len(text: &str, units: usize) -> usize {
     bytes
 }
 
-/// Appends the first characters of a text that take at most `units` UTF-16 units, with one space
-/// for each run of white space. Returns how many bytes of the text were used.
-fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
-    let bytes = text.as_bytes();
-    let mut end = 0;
-    // The text before this offset was appended. The text from there to `end` needs no change, and
-    // is appended all at once, when a white space has to be changed.
-    let mut appended = 0;
-    let mut left = units;
+/// Appends the first characters of a text to `out`, with one space for each run of white space. Ends
+/// before the first character that would exceed `max_units` UTF-16 units, of what is appended.
+/// Returns how many bytes of the text were used.
+///
+/// Example: of `a  b\nc` with 4 units, `a b ` is appended, and 5 bytes are used.
+fn push_squeezed(text: &str, max_units: usize, out: &mut String) -> usize {
+    let mut units_left = max_units;
     let mut is_after_space = false;
-    while end < bytes.len() {
-        // Most characters take one unit, do not change, and are passed over at once.
-        let affordable_end = bytes.len().min(end.saturating_add(left));
-        let plain_len = unchanged_len(&bytes[end..affordable_end], is_after_space);
+    // The text before `pos` was used. Of that, the text before `appended` is in `out` already, and
+    // the rest needs no change: it is appended at once, when something has to be changed.
+    let mut pos = 0;
+    let mut appended = 0;
+    loop {
+        // Most of a text is ASCII, of which each byte takes one unit.
+        let affordable_len = units_left.min(text.len() - pos);
+        let affordable = &text.as_bytes()[pos..pos + affordable_len];
+        let plain_len = unchanged_len(affordable, is_after_space);
         if plain_len > 0 {
-            end += plain_len;
-            left -= plain_len;
-            is_after_space = bytes[end - 1] == b' ';
-            continue;
+            pos += plain_len;
+            units_left -= plain_len;
+            is_after_space = text.as_bytes()[pos - 1] == b' ';
         }
 
-        let Some(c) = text[end..].chars().next() else {
+        // The next character is white space, or not ASCII; or the units are used up.
+        let Some(character) = text[pos..].chars().next() else {
             break;
         };
-        let is_space = c.is_whitespace();
-        let continues_space = is_space && is_after_space;
-        if !continues_space {
-            let Some(rest) = left.checked_sub(c.len_utf16()) else {
-                break;
-            };
-            left = rest;
+        let is_space = character.is_whitespace();
+        let continues_run = is_space && is_after_space;
+        // What continues a run of white space is left out, and takes no units.
+        let units = if continues_run {
+            0
+        } else {
+            character.len_utf16()
+        };
+        if units > units_left {
+            break;
         }
 
-        let is_changed = continues_space || is_space && c != ' ';
-        if is_changed {
-            out.push_str(&text[appended..end]);
-            if !continues_space {
+        if is_space {
+            out.push_str(&text[appended..pos]);
+            if !continues_run {
                 out.push(' ');
             }
-            appended = end + c.len_utf8();
+            appended = pos + character.len_utf8();
         }
+        units_left -= units;
+        pos += character.len_utf8();
         is_after_space = is_space;
-        end += c.len_utf8();
     }
-    out.push_str(&text[appended..end]);
-    end
+    out.push_str(&text[appended..pos]);
+    pos
 }
 
 /// Returns the length of the start of a text that [`push_squeezed`] copies unchanged: printable
