@@ -2,14 +2,19 @@
 //!
 //! pisess contains a table, `prices.txt`, which `packaging/prices` writes. A user can give another
 //! table in the format of LiteLLM's `model_prices_and_context_window.json`: an object with a member
-//! per model, whose values are dollars per token.
+//! per model, whose values are dollars per token. This file finds a model in a table; `rates` reads
+//! its rates, and `names` knows the spellings of its name.
 
+mod names;
+mod rates;
+
+use self::names::{candidate_names, name_suffixes, without_date};
+use self::rates::{Rates, estimate_cost, parse_rate_steps, parse_rates};
 use crate::session::read::record::Respondent;
 use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use regex::Regex;
 use std::sync::LazyLock;
 
 /// The table that pisess contains.
@@ -50,16 +55,15 @@ impl CostEstimator {
             return;
         };
         let provider = respondent.provider.unwrap_or_default();
-        // The rates are looked up only if the model is not that of the last request.
-        if self.model != model || self.provider != provider {
+        let is_last_model = self.model == model && self.provider == provider;
+        if !is_last_model {
             let prices = prices.unwrap_or_else(|| &BUILT_IN);
-            let provider_name = provider.to_string_lossy();
-            let known_provider = (!provider_name.is_empty()).then_some(&*provider_name);
-            let rates = prices.find_rates(known_provider, &model.to_string_lossy());
+            let rates = prices.find_rates(&provider.to_string_lossy(), &model.to_string_lossy());
             self.rates = rates.cloned();
             self.model = model.into_owned();
             self.provider = provider.into_owned();
         }
+
         if let Some(rates) = &self.rates
             && let Some(cost) = estimate_cost(rates, usage)
         {
@@ -96,36 +100,6 @@ struct DatedModel {
     name: String,
     rates: Vec<Rates>,
 }
-
-/// Dollars per token.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rates {
-    /// The rates apply to prompts of more than this many tokens.
-    above_tokens: f64,
-    input: f64,
-    output: f64,
-    cache_read: f64,
-    cache_write: f64,
-    /// For tokens that the cache keeps for an hour.
-    cache_write_1h: f64,
-}
-
-/// The providers that have another name in the table than in the agents: the agents' name, then the
-/// table's.
-const PROVIDERS: [(&str, &str); 6] = [
-    ("google", "gemini"),
-    ("google-vertex", "vertex_ai"),
-    ("amazon-bedrock", "bedrock"),
-    ("azure-openai-responses", "azure"),
-    ("github-copilot", "github_copilot"),
-    ("openai-codex", "openai"),
-];
-
-/// Matches the date at the end of a model's name, or a word in its place.
-const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
-
-/// The regions in which Amazon Bedrock serves a model, which precede its name.
-const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
 impl PriceTable {
     /// Parses a table in LiteLLM's format; `None` if it is not a JSON object, or no member has
@@ -176,12 +150,13 @@ impl PriceTable {
         }
     }
 
-    /// Returns the rates of a model, from the first of these that the table has:
+    /// Returns the rates of a model, from the first of these that the table has. `provider` is empty
+    /// if it is not known.
     ///
     /// 1. a row with one of its names (see [`candidate_names`]);
     /// 2. rows whose names end with a slash and one of its names, if all have the same rates;
     /// 3. a row whose name differs from one of its names only in the date at the end.
-    fn find_rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
+    fn find_rates(&self, provider: &str, model: &str) -> Option<&Vec<Rates>> {
         let names = candidate_names(provider, model);
         for name in &names {
             if let Some(rates) = self.by_name.get(name) {
@@ -200,59 +175,6 @@ impl PriceTable {
         }
         None
     }
-}
-
-/// Returns the cost of a request at these rates, in dollars. The rates depend on the length of the
-/// prompt, in which cached tokens count, too.
-fn estimate_cost(rates: &[Rates], usage: &Usage) -> Option<f64> {
-    let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
-    let rates = rates
-        .iter()
-        .rfind(|rates| prompt_tokens > rates.above_tokens)?;
-    let write_1h = usage.cache_write_1h.clamp(0.0, usage.cache_write.max(0.0));
-    Some(
-        usage.input * rates.input
-            + usage.output * rates.output
-            + usage.cache_read * rates.cache_read
-            + (usage.cache_write - write_1h) * rates.cache_write
-            + write_1h * rates.cache_write_1h,
-    )
-}
-
-/// Parses the rates in a line of `prices.txt`: the five usual rates, then, for each greater length
-/// of prompts, `>`, the number of tokens and five more rates. `None` if a number is missing.
-fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
-    let mut all = Vec::new();
-    for step in text.split('>') {
-        let mut numbers = Vec::new();
-        for number in step.split_whitespace() {
-            numbers.push(number.parse::<f64>().ok()?);
-        }
-        if all.is_empty() {
-            // The usual rates have no minimum length.
-            numbers.insert(0, f64::NEG_INFINITY);
-        }
-        let [
-            above_tokens,
-            input,
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h,
-        ] = numbers[..]
-        else {
-            return None;
-        };
-        all.push(Rates {
-            above_tokens,
-            input: input / 1e6,
-            output: output / 1e6,
-            cache_read: cache_read / 1e6,
-            cache_write: cache_write / 1e6,
-            cache_write_1h: cache_write_1h / 1e6,
-        });
-    }
-    Some(all)
 }
 
 /// Adds the suffixes after each slash in a model's name. If another model has the same suffix and
@@ -279,233 +201,20 @@ fn add_undated_name(
     rates: &[Rates],
 ) {
     let undated_name = without_date(name);
-    let is_better = match by_undated_name.get(undated_name) {
-        None => true,
-        Some(_) if name == undated_name => true,
-        Some(known) if known.name == undated_name => false,
+    if let Some(known) = by_undated_name.get(undated_name) {
+        let has_no_date = name == undated_name;
         // Dates of one form sort as texts do.
-        Some(known) => *known.name < *name,
+        let is_later = *name > *known.name;
+        let is_better = has_no_date || (known.name != undated_name && is_later);
+        if !is_better {
+            return;
+        }
+    }
+    let model = DatedModel {
+        name: name.to_owned(),
+        rates: rates.to_vec(),
     };
-    if is_better {
-        let model = DatedModel {
-            name: name.to_owned(),
-            rates: rates.to_vec(),
-        };
-        by_undated_name.insert(undated_name.to_owned(), model);
-    }
-}
-
-/// Returns the names under which the table may have a model, the most specific first.
-///
-/// Three forms of the model's name are tried: as given, without a region before it, and without
-/// what precedes each slash in it. Each form is combined with the provider's name, with the
-/// provider's name in the table, and with neither. Last come the names that Anthropic itself gives
-/// its models.
-fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
-    let mut providers = Vec::new();
-    providers.extend(provider);
-    for (agent_name, table_name) in PROVIDERS {
-        if provider == Some(agent_name) {
-            providers.push(table_name);
-        }
-    }
-    let without_region = REGION_PREFIXES
-        .iter()
-        .find_map(|region| model.strip_prefix(region))
-        .unwrap_or(model);
-
-    let mut variants = vec![model, without_region];
-    variants.extend(name_suffixes(model).skip(1));
-    let mut names = Vec::new();
-    for &variant in &variants {
-        for provider in &providers {
-            names.push(format!("{provider}/{variant}"));
-        }
-        names.push(variant.to_owned());
-    }
-    for variant in variants {
-        if let Some(name) = anthropic_name(variant) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// Returns the name that Anthropic itself gives a model: `claude-x-4-5` for `claude-x-4.5`, and for
-/// Amazon Bedrock's `anthropic.claude-x-4-5-v1:0`. `None` if the given name is that name, or if the
-/// model is of another company.
-fn anthropic_name(name: &str) -> Option<String> {
-    let model = name.strip_prefix("anthropic.").unwrap_or(name);
-    if !model.starts_with("claude-") {
-        return None;
-    }
-    let without_version = match model.rsplit_once("-v") {
-        Some((model, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => model,
-        _ => model,
-    };
-    let own_name = without_version.replace('.', "-");
-    if own_name == name {
-        None
-    } else {
-        Some(own_name)
-    }
-}
-
-/// Returns a name, then what follows each slash in it: `a/b/c`, `b/c`, `c`.
-fn name_suffixes(name: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(name), |name| {
-        name.split_once('/').map(|(_, suffix)| suffix)
-    })
-}
-
-/// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929`
-/// and `x-latest`.
-fn without_date(name: &str) -> &str {
-    static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATE_SUFFIX).expect("a constant"));
-    DATE.find(name).map_or(name, |date| &name[..date.start()])
-}
-
-/// Returns the rates in the row of a model: the usual ones, then those for longer prompts, in
-/// ascending order of length. `None` if the row has no usual rates.
-///
-/// Rates for longer prompts are in keys such as `input_cost_per_token_above_200k_tokens`. Without
-/// such keys, they are in the steps of `tiered_pricing`. Some rows have their usual rates there,
-/// too.
-fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
-    let steps: Vec<Raw> = match row.get("tiered_pricing") {
-        Some(steps) => steps.items().collect(),
-        None => Vec::new(),
-    };
-    let usual = match Rates::from_row(row, "", None) {
-        Some(rates) => rates,
-        None => {
-            let first_step = steps.iter().find(|step| step_start(**step) == Some(0.0));
-            Rates::from_row(*first_step?, "", None)?
-        }
-    };
-
-    let mut longer = rates_in_keys(row, usual);
-    if longer.is_empty() {
-        longer = rates_in_steps(&steps, usual);
-    }
-    longer.sort_by(|one, other| one.above_tokens.total_cmp(&other.above_tokens));
-
-    let mut all = vec![usual];
-    all.append(&mut longer);
-    Some(all)
-}
-
-/// Returns the rates for longer prompts in the keys of a row that name a length, in the order of
-/// the keys.
-fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
-    let mut longer = Vec::new();
-    for (key, _) in row.members() {
-        let key = key.text().to_string();
-        if let Some(limit) = Limit::parse_key(&key)
-            && let Some(rates) = Rates::from_row(row, limit.suffix, Some(usual))
-        {
-            longer.push(Rates {
-                above_tokens: limit.tokens,
-                ..rates
-            });
-        }
-    }
-    longer
-}
-
-/// Returns the rates of all steps except those from 0 tokens on, which are the usual rates.
-fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
-    let mut longer = Vec::new();
-    for &step in steps {
-        if let Some(start) = step_start(step)
-            && start > 0.0
-            && let Some(rates) = Rates::from_row(step, "", Some(usual))
-        {
-            longer.push(Rates {
-                above_tokens: start,
-                ..rates
-            });
-        }
-    }
-    longer
-}
-
-impl Rates {
-    /// Reads the rates in the keys of a row that end with `suffix`, as rates for prompts of any
-    /// length. `None` if the rate of the input is missing.
-    ///
-    /// Any other missing rate is taken from `usual`. Without `usual`, a missing rate of cached
-    /// tokens is that of the input, and the rate of the output must not be missing.
-    fn from_row(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
-        let rate = |key: &str| read_rate(row, &format!("{key}{suffix}"));
-        let input = rate("input_cost_per_token")?;
-        let mut output = rate("output_cost_per_token");
-        let mut cache_read = rate("cache_read_input_token_cost");
-        let mut cache_write = rate("cache_creation_input_token_cost");
-        let mut cache_write_1h = rate("cache_creation_input_token_cost_above_1hr");
-        if let Some(usual) = usual {
-            output = output.or(Some(usual.output));
-            cache_read = cache_read.or(Some(usual.cache_read));
-            cache_write = cache_write.or(Some(usual.cache_write));
-            cache_write_1h = cache_write_1h.or(Some(usual.cache_write_1h));
-        }
-        let cache_write = cache_write.unwrap_or(input);
-        Some(Rates {
-            above_tokens: f64::NEG_INFINITY,
-            input,
-            output: output?,
-            cache_read: cache_read.unwrap_or(input),
-            cache_write,
-            // What is kept for an hour is never cheaper than what is kept for a shorter time.
-            cache_write_1h: cache_write_1h.unwrap_or(cache_write).max(cache_write),
-        })
-    }
-}
-
-/// Returns the rate under a key; `None` if it is missing, negative, or not a finite number.
-fn read_rate(row: Raw, key: &str) -> Option<f64> {
-    let rate = parse_number(row.get(key)?)?;
-    if rate.is_finite() && rate >= 0.0 {
-        Some(rate)
-    } else {
-        None
-    }
-}
-
-/// Parses a number, which some rows of the table have in quotes.
-fn parse_number(value: Raw) -> Option<f64> {
-    if let Some(number) = value.number() {
-        return Some(number);
-    }
-    value.text()?.to_string_lossy().parse().ok()
-}
-
-/// Returns the number of tokens from which a step applies: the first number of its `range`.
-fn step_start(step: Raw) -> Option<f64> {
-    let mut range = step.get("range")?.items();
-    parse_number(range.next()?)
-}
-
-/// A length of prompts above which other rates apply, as in the key
-/// `input_cost_per_token_above_200k_tokens`.
-struct Limit<'k> {
-    /// The number of tokens.
-    tokens: f64,
-    /// The suffix of all keys with these rates.
-    suffix: &'k str,
-}
-
-impl Limit<'_> {
-    /// Parses a key such as `input_cost_per_token_above_200k_tokens`; `None` for any other key.
-    fn parse_key(key: &str) -> Option<Limit<'_>> {
-        let suffix = key.strip_prefix("input_cost_per_token")?;
-        let thousands = suffix.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
-        let thousands: u32 = thousands.parse().ok()?;
-        Some(Limit {
-            tokens: f64::from(thousands) * 1000.0,
-            suffix,
-        })
-    }
+    by_undated_name.insert(undated_name.to_owned(), model);
 }
 
 #[cfg(test)]
@@ -546,7 +255,7 @@ mod tests {
 
     fn cost(provider: Option<&str>, model: &str, usage: Usage) -> Option<f64> {
         let prices = PriceTable::parse(TABLE.as_bytes()).unwrap();
-        let rates = prices.find_rates(provider, model)?;
+        let rates = prices.find_rates(provider.unwrap_or_default(), model)?;
         estimate_cost(rates, &usage).map(|cost| (cost * 1e6).round())
     }
 
@@ -708,7 +417,7 @@ mod tests {
             ("anthropic", "<synthetic>", None),
             ("openai", "codex-auto-review", None),
         ] {
-            let rates = BUILT_IN.find_rates(Some(provider), model);
+            let rates = BUILT_IN.find_rates(provider, model);
             let cost = rates.and_then(|rates| estimate_cost(rates, &usage));
             let per_million = cost.map(|cost| (cost * 1e7).round() / 1e6);
             assert_eq!(per_million, input_and_output, "{model}");
