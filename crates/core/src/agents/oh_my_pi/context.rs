@@ -114,37 +114,35 @@ impl ContextBuilder<'_> {
         reset: Option<usize>,
     ) -> io::Result<()> {
         let ix = self.path[compaction_index];
-        let line = self.reader.read_line(ix)?;
-        let line = Raw::from_checked(line.trim_ascii());
+        let bytes = self.reader.read_line(ix)?;
+        let line = Raw::from_checked(bytes.trim_ascii());
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
         let openai_payload = build_openai_payload(preserved);
         let anthropic_payload = native::anthropic_payload(preserved);
 
+        // OpenAI's payload, and a native snapshot of Anthropic, replay the history up to an entry
+        // that the compaction names, so only what follows that entry is kept. Any other compaction
+        // names the first entry that it keeps.
         let first_kept = self.index_of_id(line.get_text("firstKeptEntryId"));
-        let after_replayed = self
+        let first_not_replayed = self
             .index_of_id(line.get_text("providerReplayThroughEntryId"))
-            .map(|through| through + 1);
-        // A native snapshot keeps what follows the last entry that it covers.
+            .map(|last_replayed| last_replayed + 1);
         let is_snapshot = anthropic_payload.is_some() && native::last_covered_id(line).is_some();
-        let retained = if is_snapshot {
-            after_replayed
+        let kept_from = if openai_payload.is_some() || is_snapshot {
+            first_not_replayed
         } else {
             first_kept
         };
 
         // A model must accept the signatures in the kept messages, which are older than the
-        // summary. So the history counts as rewritten just before these messages.
-        let rewrite_ms = if anthropic_payload.is_some() {
-            self.ms_before_retained(retained, compaction_index)
-        } else {
+        // summary. So the history counts as rewritten just before these messages. As in the agent,
+        // a payload of OpenAI does not matter here.
+        let rewrite_ms = if anthropic_payload.is_none() {
             None
-        };
-        // OpenAI replays the history up to the named entry itself, so only what follows that entry
-        // is added.
-        let kept_from = if openai_payload.is_some() {
-            after_replayed
+        } else if is_snapshot {
+            self.ms_before_kept(first_not_replayed, compaction_index)
         } else {
-            retained
+            self.ms_before_kept(first_kept, compaction_index)
         };
 
         let entry = self.reader.session().entry(ix);
@@ -155,9 +153,12 @@ impl ContextBuilder<'_> {
         self.push_built_message(ix, summary, MessageKind::Other);
 
         let details = line.get("details").unwrap_or(Raw::NULL);
-        if content::member_is(details, "kind", "experimental-context-rollover") {
+        let is_rollover = content::member_is(details, "kind", "experimental-context-rollover");
+        if is_rollover {
             self.repeat_request(compaction_index, reset, first_kept)?;
         }
+
+        // The named entry may be the compaction itself, or come after it.
         if let Some(kept_from) = kept_from
             && kept_from <= compaction_index
         {
@@ -189,12 +190,12 @@ impl ContextBuilder<'_> {
         self.reader.session().index_on_path(self.path, &id?)
     }
 
-    /// Returns the time one millisecond before the first entry that a compaction retains. If it
-    /// retains none, the entry after the compaction counts. `None` if there is no such entry, or
-    /// its time is not valid.
-    fn ms_before_retained(&self, retained: Option<usize>, compaction_index: usize) -> Option<f64> {
-        let index = match retained {
-            Some(retained) if retained < compaction_index => retained,
+    /// Returns the time one millisecond before the first entry that a compaction keeps. If it keeps
+    /// none, the entry after the compaction counts. `None` if there is no such entry, or its time is
+    /// not valid.
+    fn ms_before_kept(&self, kept_from: Option<usize>, compaction_index: usize) -> Option<f64> {
+        let index = match kept_from {
+            Some(kept_from) if kept_from < compaction_index => kept_from,
             _ => compaction_index + 1,
         };
         let ix = *self.path.get(index)?;
