@@ -40,42 +40,42 @@ pub fn convert_messages(
 }
 
 /// Whether a message is the note that quotes the thinking of the turn before it.
-fn explains_thinking(message: Raw) -> bool {
+fn quotes_thinking(message: Raw) -> bool {
     content::member_is(message, "role", "custom")
         && content::member_is(message, "customType", INTERRUPTED_THINKING)
 }
 
-/// Emits a turn (an assistant message).
+/// Emits a turn (an assistant message) in the form in which the agent sends it.
 ///
 /// If the user interrupted the model while it was thinking, the turn ends in thinking without a
-/// signature. The agent removes such thinking. If nothing remains, the turn is left out, unless the
-/// message after it, `next`, is the note that quotes the thinking.
+/// signature. The agent removes such thinking from two kinds of turns, and sends all others as they
+/// are:
+///
+/// - turns that the user interrupted;
+/// - turns before the note that quotes their thinking. `next` is the message after the turn.
+///
+/// A turn of which nothing is left is not sent, unless it is followed by the note or has controls.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
     reader: &EntryReader,
     emit: &mut Emit,
 ) -> io::Result<()> {
-    let Some(signed_blocks) = blocks_before_unsigned_thinking(turn) else {
+    let Some(sendable_blocks) = blocks_before_unsigned_thinking(turn) else {
         return emit(turn.bytes());
     };
     let is_quoted_by_next = match next {
-        Some(next) => next.with_json(reader, explains_thinking)?,
+        Some(next) => next.with_json(reader, quotes_thinking)?,
         None => false,
     };
-    let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
-    let [error_id, error, stop_reason, controls] = content::find_members(turn, names);
-    let is_interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
-        && message::is_user_interrupt(error_id, error);
-    if !is_interrupted && !is_quoted_by_next {
+    if !is_quoted_by_next && !is_interrupted_by_user(turn) {
         return emit(turn.bytes());
     }
 
-    if signed_blocks.is_empty() {
-        // Later requests repeat the controls of this turn's request, so a turn with controls is
-        // kept even if it is empty.
-        let is_needed = is_quoted_by_next || controls.is_some();
-        if !is_needed {
+    if sendable_blocks.is_empty() {
+        // Later requests repeat the controls of this turn's request.
+        let has_controls = turn.get("requestControls").is_some();
+        if !is_quoted_by_next && !has_controls {
             return Ok(());
         }
     }
@@ -83,32 +83,40 @@ fn emit_turn(
     let content = turn.get("content").unwrap_or(Raw::NULL);
     let has_content = content.items().next().is_some();
     if !has_content {
+        // There is nothing to remove.
         return emit(turn.bytes());
     }
-    let kept_content = array(signed_blocks.iter().map(|block| block.bytes()));
-    emit(&edit::with_member(turn, "content", &kept_content))
+    let sendable_content = array(sendable_blocks.iter().map(|block| block.bytes()));
+    emit(&edit::with_member(turn, "content", &sendable_content))
+}
+
+/// Whether the user aborted a turn. The agent may also abort one for another reason.
+fn is_interrupted_by_user(turn: Raw) -> bool {
+    let [error_id, error, stop_reason] =
+        content::find_members(turn, ["errorId", "errorMessage", "stopReason"]);
+    stop_reason.is_some_and(|reason| reason.is("aborted"))
+        && message::is_user_interrupt(error_id, error)
 }
 
 /// Returns the blocks before the unsigned thinking in which a turn ends. Blank text may follow the
-/// thinking. Also returns an empty list for a turn without content. `None` for any other turn.
+/// thinking. For a turn without content, returns an empty list. `None` for any other turn.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {
         return Some(blocks);
     }
 
-    while blocks.last().is_some_and(|&block| is_blank_text(block)) {
-        blocks.pop();
-    }
+    blocks.truncate(len_without_last(&blocks, is_blank_text));
     let thinking_end = blocks.len();
-    while blocks
-        .last()
-        .is_some_and(|&block| is_unsigned_thinking(block))
-    {
-        blocks.pop();
-    }
+    blocks.truncate(len_without_last(&blocks, is_unsigned_thinking));
     let ends_in_thinking = blocks.len() < thinking_end;
     if ends_in_thinking { Some(blocks) } else { None }
+}
+
+/// Returns the number of blocks without those at the end for which `is_dropped` is true.
+fn len_without_last(blocks: &[Raw], is_dropped: fn(Raw) -> bool) -> usize {
+    let last_kept = blocks.iter().rposition(|&block| !is_dropped(block));
+    last_kept.map_or(0, |last_kept| last_kept + 1)
 }
 
 fn is_blank_text(block: Raw) -> bool {
