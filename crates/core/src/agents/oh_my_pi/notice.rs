@@ -27,10 +27,10 @@ pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
         content::find_members(meta.unwrap_or(Raw::NULL), names);
 
     let mut sentences: Vec<Text> = Vec::new();
-    if let Some(truncation) = truncation.filter(|truncation| truncation.is_truthy()) {
+    if let Some(truncation) = truthy(truncation) {
         sentences.push(truncation_sentence(truncation, source));
     }
-    if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
+    if let Some(error) = truthy(artifact_error) {
         sentences.push(concat_texts(&[
             &"Full output was not saved completely (artifact ",
             &js::to_js_string(error),
@@ -57,7 +57,7 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
         ("resultLimit", "results"),
         ("headLimit", "results"),
     ] {
-        if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
+        if let Some(limit) = truthy(limits.get(key)) {
             let [reached, suggestion] = content::find_members(limit, ["reached", "suggestion"]);
             sentences.push(concat_texts(&[
                 &js::interpolate(reached),
@@ -68,8 +68,7 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
         }
     }
 
-    let column_limit = limits.get("columnTruncated");
-    if let Some(limit) = column_limit.filter(|limit| limit.is_truthy()) {
+    if let Some(limit) = truthy(limits.get("columnTruncated")) {
         sentences.push(column_limit_sentence(limit));
     }
     sentences
@@ -121,37 +120,23 @@ fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     sentence
 }
 
-/// Returns the sentence for an output that is shown without its middle.
+/// Returns the sentence for an output that is shown without its middle. It has one of three forms,
+/// depending on what is stored:
 ///
-/// If the line ranges of head and tail are stored, the sentence has them. Otherwise, it has the
-/// number of bytes that were left out or, if that is 0, the number of lines that remain.
+/// - the line ranges of head and tail:
+///   `Showing lines 1-2 and 9-9 of 9; 6 middle lines (8.8KB) elided`
+/// - else, if bytes were left out: `Showing head and tail bytes of 9 lines; 8.8KB elided`
+/// - else: `Showing 3 of 9 lines; middle elided`
 fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
-    let names = [
-        "headRange",
-        "tailRange",
-        "totalLines",
-        "elidedBytes",
-        "elidedLines",
-        "totalBytes",
-        "outputBytes",
-        "outputLines",
-    ];
-    let [
-        head_range,
-        tail_range,
-        total_lines,
-        elided_bytes,
-        elided_lines,
-        total_bytes,
-        output_bytes,
-        output_lines,
-    ] = content::find_members(truncation, names);
-    let head_range = head_range.filter(|range| range.is_truthy());
-    let tail_range = tail_range.filter(|range| range.is_truthy());
-    let elided_bytes = elided_count(elided_bytes, total_bytes, output_bytes);
-    let elided_lines = elided_count(elided_lines, total_lines, output_lines);
+    let names = ["headRange", "tailRange", "totalLines", "outputLines"];
+    let [head_range, tail_range, total_lines, output_lines] =
+        content::find_members(truncation, names);
+    let elided_bytes = elided_count(truncation, "elidedBytes", "totalBytes", "outputBytes");
+    let elided_lines = elided_count(truncation, "elidedLines", "totalLines", "outputLines");
 
-    if let (Some(head_range), Some(tail_range)) = (head_range, tail_range) {
+    if let Some(head_range) = truthy(head_range)
+        && let Some(tail_range) = truthy(tail_range)
+    {
         let elided = format!(
             "; {} middle line{} ({}) elided",
             js::group_digits(elided_lines),
@@ -190,12 +175,14 @@ fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns the number of lines or bytes that were left out: the stored number or, without one, the
-/// total minus the number that remains, at least 0.
-fn elided_count(stored: Option<Raw>, total: Option<Raw>, remaining: Option<Raw>) -> f64 {
-    match non_null(stored) {
-        Some(stored) => js::to_operand(Some(stored)),
-        None => (js::to_operand(total) - js::to_operand(remaining)).max(0.0),
+/// Returns the number of lines or bytes that were left out: the number under `elided_key` or,
+/// without one, the total minus the number that is shown, at least 0.
+fn elided_count(truncation: Raw, elided_key: &str, total_key: &str, shown_key: &str) -> f64 {
+    let [elided, total, shown] =
+        content::find_members(truncation, [elided_key, total_key, shown_key]);
+    match non_null(elided) {
+        Some(elided) => js::to_operand(Some(elided)),
+        None => (js::to_operand(total) - js::to_operand(shown)).max(0.0),
     }
 }
 
@@ -393,6 +380,11 @@ fn format_size(bytes: f64) -> String {
     } else {
         format!("{}GB", js::to_fixed_1(bytes / GB))
     }
+}
+
+/// Returns the value, unless JavaScript treats it as false.
+fn truthy(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+    value.filter(|value| value.is_truthy())
 }
 
 /// Returns the value, unless it is `null`.

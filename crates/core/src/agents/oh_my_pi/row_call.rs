@@ -68,37 +68,48 @@ fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
 /// Formats the lines that a `read` returns, as `:start` or `:start-end`. `offset` is the first
 /// line, 1 by default; `limit` is the number of lines. Empty if neither is given. As in oh-my-pi,
 /// an end that is 0 or not a number is left out.
+///
+/// Example: `:5-14` for an offset of 5 and a limit of 10.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
     }
 
+    // In oh-my-pi, the default applies to `null`, too.
     let offset = offset.filter(|offset| !offset.is_null());
-    let start = offset.map_or(Text::from("1"), |offset| js::to_js_string(offset));
-    let Some(limit) = limit else {
-        return format!(":{start}");
+    let start = match offset {
+        Some(offset) => js::to_js_string(offset),
+        None => Text::from("1"),
     };
+    let mut range = format!(":{start}");
+    if let Some(limit) = limit {
+        let end = js_end_line(offset, limit);
+        if end != 0.0 && !end.is_nan() {
+            range.push_str(&format!("-{}", js::number_to_string(end)));
+        }
+    }
+    range
+}
 
-    // JavaScript computes `start + limit - 1`, in which `+` concatenates if one side is a string:
-    // `"5" + 10 - 1` is 509.
+/// Computes `(offset ?? 1) + limit - 1` as JavaScript does, where `+` concatenates if one side is a
+/// string: `"5" + 10 - 1` is 509. The result may be NaN.
+fn js_end_line(offset: Option<Raw>, limit: Raw) -> f64 {
     let is_concatenated = offset.is_some_and(Raw::is_string) || limit.is_string();
-    let sum = if is_concatenated {
-        let mut digits = start.clone();
+    if is_concatenated {
+        let mut digits = match offset {
+            Some(offset) => js::to_js_string(offset),
+            None => Text::from("1"),
+        };
         digits.push(&js::to_js_string(limit));
         let digits = digits.trim().to_string_lossy().into_owned();
-        digits.parse::<f64>().unwrap_or(f64::NAN)
-    } else {
-        let first_line = match offset {
-            Some(offset) => js::to_operand(Some(offset)),
-            None => 1.0,
-        };
-        first_line + js::to_operand(Some(limit))
-    };
-    let end = sum - 1.0;
-    if end == 0.0 || end.is_nan() {
-        return format!(":{start}");
+        return digits.parse::<f64>().unwrap_or(f64::NAN) - 1.0;
     }
-    format!(":{start}-{}", js::number_to_string(end))
+
+    let first_line = match offset {
+        Some(offset) => js::to_operand(Some(offset)),
+        None => 1.0,
+    };
+    first_line + js::to_operand(Some(limit)) - 1.0
 }
 
 /// Returns the directories of a search, joined by commas; `.` if there are none. They are in the
