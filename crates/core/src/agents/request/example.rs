@@ -2,8 +2,9 @@
 //! without thinking, and without what depends on a provider. Several threads render batches of its
 //! messages.
 
+use super::ids::UsedIds;
 use super::openai::OpenAiWriter;
-use super::replay::{BodyWriter, LateResults, Replay, UsedIds};
+use super::replay::{BodyWriter, LateResults, Replay};
 use super::sink::BodySink;
 use super::{Api, FirstPass, Model, Request, RequestTarget, write_body_for};
 use crate::session::Session;
@@ -68,14 +69,14 @@ pub fn write_example<'r>(
     let batches = split_before_turns(messages, first_reader.session());
     in_order(batches, workers, render, |(batch, rendered)| {
         let mut rendered = rendered?;
-        if rendered.has_any_id(&used_ids) {
+        if rendered.used_ids.overlap(&used_ids) {
             // Some providers use the same ids in each turn. Then the batch is rendered again, so
             // that its calls get other ids. It returns the ids that it is given, together with its
             // own.
             let known_ids = std::mem::take(&mut used_ids);
             rendered = ExampleBatch::render(&messages[batch], &target, known_ids, &first_reader)?;
         }
-        used_ids.extend(rendered.used_ids);
+        used_ids.merge(rendered.used_ids);
         whole.write_items(&rendered.items)
     })?;
     let last_message = Box::new(whole).finish()?;
@@ -131,11 +132,6 @@ impl ExampleBatch {
             })?;
         let used_ids = replay.finish_batch()?;
         Ok(ExampleBatch { items, used_ids })
-    }
-
-    /// Whether an id of the batch is among others.
-    fn has_any_id(&self, others: &UsedIds) -> bool {
-        self.used_ids.keys().any(|id| others.contains_key(id))
     }
 }
 

@@ -2,9 +2,9 @@
 //! models take ids in Google's API.
 
 use super::blocks::Authorship;
-use super::replay::UsedIds;
 use super::sink::replace_lone_surrogates;
 use super::{Api, RequestTarget};
+use foldhash::HashMap;
 use pisess_json::text::{Text, concat_texts};
 
 /// The maximum length of an id in most APIs, in UTF-16 units.
@@ -23,41 +23,67 @@ pub struct WireId {
     pub item_id: Option<Text<'static>>,
 }
 
-/// Returns an id in the body for a call whose id in the session is `own_id`.
-///
-/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` contains
-/// the ids assigned so far, each with the number to try next if it is wanted again. The new id is
-/// added.
+/// The ids of the calls in a body, of which no two are the same.
+#[derive(Debug, Default)]
+pub struct UsedIds {
+    /// For each id that is taken, the number to append next if the id is wanted again.
+    next_numbers: HashMap<Text<'static>, usize>,
+}
+
+impl UsedIds {
+    /// Takes an id that is not taken, and returns it: the wanted one or, if that is taken, the
+    /// wanted one with the first free of the suffixes `_2`, `_3`, … With a suffix, it is cut to
+    /// `max_units` UTF-16 units.
+    fn take_free_id(&mut self, wanted: &Text<'static>, max_units: usize) -> Text<'static> {
+        let Some(&next_number) = self.next_numbers.get(wanted) else {
+            self.next_numbers.insert(wanted.clone(), FIRST_SUFFIX);
+            return wanted.clone();
+        };
+
+        let mut number = next_number;
+        let mut id = append_number(wanted, number, max_units);
+        while self.next_numbers.contains_key(&id) {
+            number += 1;
+            id = append_number(wanted, number, max_units);
+        }
+        self.next_numbers.insert(wanted.clone(), number + 1);
+        self.next_numbers.insert(id.clone(), FIRST_SUFFIX);
+        id
+    }
+
+    /// Whether an id is taken both here and in `other`.
+    pub fn overlap(&self, other: &UsedIds) -> bool {
+        self.next_numbers
+            .keys()
+            .any(|id| other.next_numbers.contains_key(id))
+    }
+
+    /// Adds the ids that are taken in `other`.
+    pub fn merge(&mut self, other: UsedIds) {
+        self.next_numbers.extend(other.next_numbers);
+    }
+}
+
+/// Returns an id in the body for a call whose id in the session is `session_id`. It is none of
+/// `used_ids`, to which it is added.
 pub fn assign_id(
     used_ids: &mut UsedIds,
-    own_id: &Text,
+    session_id: &Text,
     authorship: Authorship,
     target: &RequestTarget,
 ) -> WireId {
-    let mut wire = derive_wire_id(own_id, authorship, target);
-    if wire.call_id.is_empty() {
-        wire.call_id = Text::from("call");
+    let mut wanted = derive_wire_id(session_id, authorship, target);
+    if wanted.call_id.is_empty() {
+        wanted.call_id = Text::from("call");
     }
-    let Some(&next_number) = used_ids.get(&wire.call_id) else {
-        used_ids.insert(wire.call_id.clone(), FIRST_SUFFIX);
-        return wire;
+    let call_id = used_ids.take_free_id(&wanted.call_id, max_id_units(target));
+    let item_id = if call_id == wanted.call_id {
+        wanted.item_id
+    } else {
+        // The item was not received with the numbered id, so it gets no id of its own.
+        None
     };
-
-    let base_id = wire.call_id;
-    let max_units = max_id_units(target);
-    let mut number = next_number;
-    let mut call_id = append_number(&base_id, number, max_units);
-    while used_ids.contains_key(&call_id) {
-        number += 1;
-        call_id = append_number(&base_id, number, max_units);
-    }
-    used_ids.insert(base_id, number + 1);
-    used_ids.insert(call_id.clone(), FIRST_SUFFIX);
-    // The item was not received with the numbered id, so it gets no id of its own.
-    WireId {
-        call_id,
-        item_id: None,
-    }
+    WireId { call_id, item_id }
 }
 
 /// Appends a number to an id, which is cut so that both fit into `max_units` UTF-16 units.

@@ -10,7 +10,7 @@
 use super::blocks::{
     Authorship, ContentPart, ToolResult, TurnBlock, TurnCall, UserContent, join_texts,
 };
-use super::ids::{WireId, assign_id, sanitize_tool_name};
+use super::ids::{UsedIds, WireId, assign_id, sanitize_tool_name};
 use super::sink::{LastMessage, replace_lone_surrogates};
 use super::{Api, RequestTarget, WrittenBody};
 use crate::agents::oh_my_pi::message::call_ids;
@@ -42,17 +42,14 @@ const NO_RESULT: &str = "No result provided";
 /// The id of a call in a session; `None` if the id is missing or not a string.
 type SessionCallId = Option<Text<'static>>;
 
-/// The ids of calls in a body, each with the number to append next if the id is wanted again.
-pub type UsedIds = HashMap<Text<'static>, usize>;
-
 /// Passes the messages of a context to a writer, in the form that the API accepts.
 pub struct Replay<'t> {
     target: &'t RequestTarget,
     writer: Box<dyn BodyWriter + 't>,
     pub used_ids: UsedIds,
     late_results: LateResults,
-    /// The calls of the last turn.
-    calls: Vec<PendingCall>,
+    /// The calls of the last turn that have no result yet, in their order.
+    pending_calls: Vec<PendingCall>,
     /// The ids of the calls that got [`NO_RESULT`] as their result.
     unanswered: HashSet<SessionCallId>,
     skipped_results: SkippedResults,
@@ -71,17 +68,12 @@ pub struct SkippedResults {
     pub stray: usize,
 }
 
-/// A call of the last turn, which waits for its result.
+/// A call in the body, which waits for its result.
 struct PendingCall {
-    own_id: SessionCallId,
-    /// The call in the body; `None` if it is left out.
-    wire: Option<WireCall>,
-    is_answered: bool,
-}
-
-/// A call in the form that it has in the body.
-struct WireCall {
-    id: Text<'static>,
+    session_id: SessionCallId,
+    /// The id in the body.
+    wire_id: Text<'static>,
+    /// The name of the tool in the body.
     tool: Text<'static>,
 }
 
@@ -98,7 +90,7 @@ impl<'t> Replay<'t> {
             writer,
             used_ids: UsedIds::default(),
             late_results,
-            calls: Vec::new(),
+            pending_calls: Vec::new(),
             unanswered: HashSet::default(),
             skipped_results: SkippedResults::default(),
             message_number: 0,
@@ -153,47 +145,36 @@ impl<'t> Replay<'t> {
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message. Its calls wait for their results from then on.
-    ///
-    /// The agent leaves out some messages: a turn that failed, or one that was cut short and
-    /// contains only thinking.
+    /// Writes an assistant message, unless the agent leaves it out. Its calls wait for their results
+    /// from then on.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
-        let constants = self.target.constants();
         let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);
         let stop_reason = stop_reason.unwrap_or(Raw::NULL);
         let content = content.unwrap_or(Raw::NULL);
-
-        let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
-        if has_failed && constants.drops_failed_turns {
-            return Ok(());
-        }
-        let is_cut_short = has_failed || stop_reason.is("length");
-        if is_cut_short
-            && constants.drops_interrupted_thinking
-            && !content.items().any(is_text_or_call)
-        {
+        if is_turn_left_out(stop_reason, content, self.target) {
             return Ok(());
         }
 
-        // This number is used to find late results of the turn's calls.
+        // Late results of the turn's calls have greater numbers.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
         if let Some(text) = content.text() {
+            let surrogate_replacement = self.target.constants().surrogate_replacement;
             blocks.push(TurnBlock::Text {
-                text: replace_lone_surrogates(text, constants.surrogate_replacement),
+                text: replace_lone_surrogates(text, surrogate_replacement),
                 signature: None,
             });
         }
         for block in content.items() {
-            let sent_block = if content::is_block(block, "toolCall") {
-                let call = self.add_pending_call(block, authorship);
-                call.map(TurnBlock::Call)
+            if content::is_block(block, "toolCall") {
+                if let Some(call) = self.add_pending_call(block, authorship) {
+                    blocks.push(TurnBlock::Call(call));
+                }
             } else {
-                read_block(block, authorship, self.target)
-            };
-            blocks.extend(sent_block);
+                blocks.extend(read_block(block, authorship, self.target));
+            }
         }
         self.writer.write_turn(authorship, blocks)
     }
@@ -201,44 +182,35 @@ impl<'t> Replay<'t> {
     /// Gives a call an id in the body, adds it to the calls that wait for a result, and returns it
     /// as a block.
     ///
-    /// `None` if the name of its tool is missing: then neither the call nor its result is sent. The
-    /// call is added as answered.
+    /// Does nothing if the name of its tool is missing: then the call is not sent, and no result is
+    /// sent for it.
     fn add_pending_call<'a>(
         &mut self,
         block: Raw<'a>,
         authorship: Authorship,
     ) -> Option<TurnCall<'a>> {
-        let [id, name, arguments, namespace] =
+        let [session_id, name, arguments, namespace] =
             content::find_members(block, ["id", "name", "arguments", "namespace"]);
-        let own_id = id.and_then(Raw::text).map(Text::into_owned);
-        let name = name
+        let tool = name
             .and_then(Raw::text)
-            .and_then(|name| sanitize_tool_name(&name, self.target.api));
-        let Some(name) = name else {
-            // The call is added nevertheless, so that its result is recognized and left out, too.
-            self.calls.push(PendingCall {
-                own_id,
-                wire: None,
-                is_answered: true,
-            });
-            return None;
-        };
+            .and_then(|name| sanitize_tool_name(&name, self.target.api))?;
 
-        let wanted_id = own_id.clone().unwrap_or_default();
-        let WireId { call_id, item_id } =
-            assign_id(&mut self.used_ids, &wanted_id, authorship, self.target);
-        self.calls.push(PendingCall {
-            own_id,
-            wire: Some(WireCall {
-                id: call_id.clone(),
-                tool: name.clone(),
-            }),
-            is_answered: false,
+        let session_id = session_id.and_then(Raw::text).map(Text::into_owned);
+        let WireId { call_id, item_id } = assign_id(
+            &mut self.used_ids,
+            &session_id.clone().unwrap_or_default(),
+            authorship,
+            self.target,
+        );
+        self.pending_calls.push(PendingCall {
+            session_id,
+            wire_id: call_id.clone(),
+            tool: tool.clone(),
         });
         Some(TurnCall {
             id: call_id,
             item_id,
-            name,
+            name: tool,
             arguments,
             signature: own_signature(block, "thoughtSignature", authorship),
             namespace: if authorship.is_same_model() {
@@ -254,17 +226,18 @@ impl<'t> Replay<'t> {
     /// counted as skipped.
     fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
-        if let Some(call) = find_pending_call(&mut self.calls, id.as_ref()) {
-            call.is_answered = true;
-            return write_call_result(call, message, self.target, self.writer.as_mut());
+        if let Some(index) = find_pending_call(&self.pending_calls, id.as_ref()) {
+            let call = self.pending_calls.remove(index);
+            return self.write_call_result(&call, message);
         }
 
         let id = id.map(Text::into_owned);
         if self.target.constants().moves_late_results {
+            // A result whose id some call has was moved to that call.
+            let belongs_to_call = self.late_results.has_call(&id);
             // A quotation is a user message, which must not separate pending calls from their
-            // results. A result whose id some call has was moved to that call.
-            let has_pending_calls = self.calls.iter().any(|call| !call.is_answered);
-            if !has_pending_calls && !self.late_results.has_call(&id) {
+            // results.
+            if !belongs_to_call && self.pending_calls.is_empty() {
                 return self.quote_result(message);
             }
         } else if self.unanswered.contains(&id) {
@@ -273,6 +246,23 @@ impl<'t> Replay<'t> {
             self.skipped_results.stray += 1;
         }
         Ok(())
+    }
+
+    /// Writes the result of a call, with the id that the call has in the body. The tool's name is
+    /// taken from the result or, if it has none, from the call.
+    fn write_call_result(&mut self, call: &PendingCall, message: Raw) -> io::Result<()> {
+        let [name, content, is_error] =
+            content::find_members(message, ["toolName", "content", "isError"]);
+        let name = name
+            .and_then(Raw::text)
+            .and_then(|name| sanitize_tool_name(&name, self.target.api));
+        let surrogate_replacement = self.target.constants().surrogate_replacement;
+        self.writer.write_result(ToolResult {
+            id: &call.wire_id,
+            name: name.unwrap_or_else(|| call.tool.clone()),
+            parts: UserContent::read(content, surrogate_replacement).into_parts(),
+            is_error: is_error.and_then(Raw::bool),
+        })
     }
 
     /// Writes the text of a result that belongs to no call as a user message, as oh-my-pi does.
@@ -312,30 +302,37 @@ impl<'t> Replay<'t> {
     /// [`NO_RESULT`]. This is done before every message that is not a result, because the APIs
     /// require results directly after their calls.
     fn close_calls(&mut self) -> io::Result<()> {
-        let calls = std::mem::take(&mut self.calls);
-        for call in calls {
-            if call.is_answered {
-                continue;
-            }
+        for call in std::mem::take(&mut self.pending_calls) {
             let late_result = self
                 .late_results
-                .remove_result(&call.own_id, self.turn_number);
+                .remove_result(&call.session_id, self.turn_number);
             if let Some(json) = late_result {
-                let message = Raw::from_checked(&json);
-                write_call_result(&call, message, self.target, self.writer.as_mut())?;
-            } else if let Some(wire) = call.wire {
-                self.writer.write_result(ToolResult {
-                    id: &wire.id,
-                    name: wire.tool,
-                    parts: vec![ContentPart::Text(Text::from(NO_RESULT))],
-                    is_error: Some(true),
-                })?;
-                // If a result of this call comes later, it counts as separated from the call.
-                self.unanswered.insert(call.own_id);
+                self.write_call_result(&call, Raw::from_checked(&json))?;
+                continue;
             }
+            self.writer.write_result(ToolResult {
+                id: &call.wire_id,
+                name: call.tool,
+                parts: vec![ContentPart::Text(Text::from(NO_RESULT))],
+                is_error: Some(true),
+            })?;
+            // If a result of this call comes later, it counts as separated from the call.
+            self.unanswered.insert(call.session_id);
         }
         Ok(())
     }
+}
+
+/// Whether the agent leaves out an assistant message: a turn that failed, or one that was cut short
+/// and contains only thinking. Which of the two depends on the agent.
+fn is_turn_left_out(stop_reason: Raw, content: Raw, target: &RequestTarget) -> bool {
+    let constants = target.constants();
+    let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
+    if has_failed && constants.drops_failed_turns {
+        return true;
+    }
+    let is_cut_short = has_failed || stop_reason.is("length");
+    is_cut_short && constants.drops_interrupted_thinking && !content.items().any(is_text_or_call)
 }
 
 fn is_text_or_call(block: Raw) -> bool {
@@ -378,57 +375,24 @@ fn read_block<'a>(
     }
 }
 
-/// Writes the result of a call, with the id that the call has in the body. The tool's name is taken
-/// from the result or, if it has none, from the call. For a call that was left out, nothing is
-/// written.
-fn write_call_result(
-    call: &PendingCall,
-    message: Raw,
-    target: &RequestTarget,
-    writer: &mut dyn BodyWriter,
-) -> io::Result<()> {
-    let Some(wire) = &call.wire else {
-        return Ok(());
-    };
-    let [name, content, is_error] =
-        content::find_members(message, ["toolName", "content", "isError"]);
-    let name = name
-        .and_then(Raw::text)
-        .and_then(|name| sanitize_tool_name(&name, target.api));
-    writer.write_result(ToolResult {
-        id: &wire.id,
-        name: name.unwrap_or_else(|| wire.tool.clone()),
-        parts: UserContent::read(content, target.constants().surrogate_replacement).into_parts(),
-        is_error: is_error.and_then(Raw::bool),
-    })
-}
-
-/// Finds the first call that waits for a result with this id. If no call has the whole id, the
-/// first half of an id of the Responses API (`CALL|ITEM`) suffices, because some results have only
-/// that.
-fn find_pending_call<'c>(
-    calls: &'c mut [PendingCall],
-    id: Option<&Text>,
-) -> Option<&'c mut PendingCall> {
-    let mut found = calls
-        .iter()
-        .position(|call| !call.is_answered && call.own_id.as_ref() == id);
-    if found.is_none()
-        && let Some(id) = id
-    {
-        found = calls
-            .iter()
-            .position(|call| !call.is_answered && has_same_call_half(call, id));
+/// Finds the first call that waits for a result with this id, and returns its index. If no call has
+/// the whole id, the first half of an id of the Responses API (`CALL|ITEM`) suffices, because some
+/// results have only that.
+fn find_pending_call(calls: &[PendingCall], id: Option<&Text>) -> Option<usize> {
+    let with_same_id = calls.iter().position(|call| call.session_id.as_ref() == id);
+    if with_same_id.is_some() {
+        return with_same_id;
     }
-    calls.get_mut(found?)
+    let id = id?;
+    calls.iter().position(|call| has_same_call_half(call, id))
 }
 
 /// Whether the id of a call and another id have the same first half. An empty half is the same as
 /// no other.
 fn has_same_call_half(call: &PendingCall, id: &Text) -> bool {
     let half = call_half(id);
-    match &call.own_id {
-        Some(own_id) => !half.is_empty() && call_half(own_id) == half,
+    match &call.session_id {
+        Some(session_id) => !half.is_empty() && call_half(session_id) == half,
         None => false,
     }
 }
