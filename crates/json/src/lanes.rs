@@ -31,11 +31,11 @@ impl Iterator for SpecialBytes<'_> {
             let unread = self.bytes.get(self.next_lane..)?;
             self.lane_start = self.next_lane;
             self.next_lane += LANE;
-            let (special, _) = match unread.first_chunk::<LANE>() {
-                Some(lane) => special_masks(lane),
-                None => special_masks(&pad_lane(unread)),
+            let masks = match unread.first_chunk::<LANE>() {
+                Some(lane) => LaneMasks::of(lane),
+                None => LaneMasks::of(&pad_lane(unread)),
             };
-            self.special = special;
+            self.special = masks.special;
         }
         let index = self.special.trailing_zeros() as usize;
         // Clears the lowest bit.
@@ -55,33 +55,62 @@ fn pad_lane(bytes: &[u8]) -> [u8; LANE] {
 /// 0x7f.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     let (lanes, rest) = bytes.as_chunks::<LANE>();
-    for (at, lane) in lanes.iter().enumerate() {
-        let (special, high) = special_masks(lane);
-        if special | high != 0 {
-            return at * LANE + (special | high).trailing_zeros() as usize;
+    for (index, lane) in lanes.iter().enumerate() {
+        let masks = LaneMasks::of(lane);
+        let not_plain = masks.special | masks.high;
+        if not_plain != 0 {
+            return index * LANE + not_plain.trailing_zeros() as usize;
         }
     }
     let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && !matches!(byte, b'"' | b'\\');
-    bytes.len() - rest.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
+    let plain_in_rest = rest.iter().take_while(|byte| is_plain(byte)).count();
+    lanes.len() * LANE + plain_in_rest
 }
 
 /// The number of bytes of a string that are examined together on any processor.
 pub(crate) const LANE: usize = 16;
 
-/// Returns two masks of a lane: of quotes, backslashes and control characters, and of bytes above
-/// 0x7f. The lowest bit is for the first byte.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline]
-#[allow(unsafe_code)]
-pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    // SAFETY: the one precondition is SSE2, without which this is not compiled.
-    unsafe { special_masks_sse2(lane) }
+/// The bytes of a lane by class: bit `n` of a mask is set if byte `n` is of its class.
+pub(crate) struct LaneMasks {
+    /// Quotes, backslashes and control characters.
+    pub special: u32,
+    /// Bytes above 0x7f.
+    pub high: u32,
 }
 
+impl LaneMasks {
+    /// Computes the masks of a lane.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[inline]
+    #[allow(unsafe_code)]
+    pub fn of(lane: &[u8; LANE]) -> LaneMasks {
+        // SAFETY: the one precondition is SSE2, without which this is not compiled.
+        unsafe { lane_masks_sse2(lane) }
+    }
+
+    /// Computes the masks of a lane.
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    #[inline]
+    pub fn of(lane: &[u8; LANE]) -> LaneMasks {
+        let mut masks = LaneMasks {
+            special: 0,
+            high: 0,
+        };
+        for (index, &byte) in lane.iter().enumerate() {
+            let is_special = byte == b'"' || byte == b'\\' || byte < 0x20;
+            masks.special |= u32::from(is_special) << index;
+            masks.high |= u32::from(byte >= 0x80) << index;
+        }
+        masks
+    }
+}
+
+/// Compares all bytes of a lane with each class at once. Bytes are compared as unsigned numbers: the
+/// minimum of a byte and 0x1f is the byte itself for a control character only.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[target_feature(enable = "sse2")]
-fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
+fn lane_masks_sse2(lane: &[u8; LANE]) -> LaneMasks {
     use std::arch::x86_64::{
         _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
         _mm_set1_epi8,
@@ -93,23 +122,9 @@ fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
     let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
     let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
-    (
-        _mm_movemask_epi8(special) as u32,
-        _mm_movemask_epi8(bytes) as u32,
-    )
-}
-
-/// Returns two masks of a lane: of quotes, backslashes and control characters, and of bytes above
-/// 0x7f. The lowest bit is for the first byte.
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-#[inline]
-pub(crate) fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    let mut special = 0;
-    let mut high = 0;
-    for (index, &byte) in lane.iter().enumerate() {
-        let is_special = byte == b'"' || byte == b'\\' || byte < 0x20;
-        special |= u32::from(is_special) << index;
-        high |= u32::from(byte >= 0x80) << index;
+    LaneMasks {
+        special: _mm_movemask_epi8(special) as u32,
+        // The mask consists of the highest bits of the bytes.
+        high: _mm_movemask_epi8(bytes) as u32,
     }
-    (special, high)
 }

@@ -4,7 +4,7 @@
 pub(super) mod x86_64;
 
 use super::{Malformed, Scanner};
-use crate::lanes::{LANE, special_masks};
+use crate::lanes::{LANE, LaneMasks};
 use std::ops::Range;
 
 impl Scanner<'_> {
@@ -21,11 +21,11 @@ impl Scanner<'_> {
             .get(self.pos..)
             .and_then(|unread| unread.first_chunk::<LANE>())
         {
-            let (special, high) = special_masks(lane);
+            let masks = LaneMasks::of(lane);
             // If no byte is special, this is out of bounds, and `get` returns `None`.
-            let first_special = special.trailing_zeros() as usize;
+            let first_special = masks.special.trailing_zeros() as usize;
             if lane.get(first_special) == Some(&b'"') {
-                if high != 0 {
+                if masks.high != 0 {
                     self.note_non_ascii(self.pos..self.pos + LANE);
                 }
                 self.pos += first_special + 1;
@@ -58,11 +58,11 @@ impl Scanner<'_> {
             .get(self.pos..)
             .and_then(|unread| unread.first_chunk::<LANE>())
         {
-            let (mut special, high) = special_masks(lane);
+            let LaneMasks { mut special, high } = LaneMasks::of(lane);
             if high != 0 {
                 self.note_non_ascii(self.pos..self.pos + LANE);
             }
-            // An escape may reach beyond the lane.
+            // The next lane begins after this one, or after an escape that reaches beyond it.
             let mut advance = LANE;
             while special != 0 {
                 let index = special.trailing_zeros() as usize;

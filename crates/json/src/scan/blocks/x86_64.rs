@@ -28,10 +28,9 @@ impl Scanner<'_> {
     pub(super) fn skip_string_rest_avx2(&mut self) -> Option<bool> {
         let bytes = self.bytes;
         let mut pos = self.pos;
-        // Not 0 if there was a backslash.
-        let mut any_backslash = 0;
-        // Whether the block's first byte follows a backslash that is not itself escaped.
-        let mut carry = false;
+        // The backslashes of all blocks so far, one mask over the other. Not 0 if there was one.
+        let mut seen_backslashes = 0;
+        let mut is_first_escaped = false;
         let mut non_ascii = EMPTY_RANGE;
         let has_escape = loop {
             let Some(block) = bytes
@@ -39,14 +38,11 @@ impl Scanner<'_> {
                 .and_then(|unread| unread.first_chunk::<BLOCK>())
             else {
                 // The walk in lanes needs the backslash of an escape that the last block ended in.
-                self.pos = pos - usize::from(carry);
-                break self.skip_string_rest_in_lanes(any_backslash != 0);
+                self.pos = pos - usize::from(is_first_escaped);
+                break self.skip_string_rest_in_lanes(seen_backslashes != 0);
             };
             let masks = block_masks(block);
-            let (escaped, next_carry) = escaped_mask(masks.backslash, carry);
-            // The walk stops at bytes that end the string, at escapes of more than two bytes, and
-            // at invalid ones.
-            let stop = (masks.end & !escaped) | (escaped & !masks.letter);
+            let escaped = find_escaped(masks.backslash, is_first_escaped);
             // Selected, not branched on.
             let (high_start, high_end) = if masks.high == 0 {
                 (usize::MAX, non_ascii.end)
@@ -54,31 +50,37 @@ impl Scanner<'_> {
                 (pos, pos + BLOCK)
             };
             non_ascii = non_ascii.start.min(high_start)..high_end;
+
+            // The walk stops at bytes that end the string, at escapes of more than two bytes, and
+            // at invalid ones.
+            let stop = (masks.end & !escaped.mask) | (escaped.mask & !masks.letter);
             if stop == 0 {
-                any_backslash |= masks.backslash;
-                carry = next_carry;
+                seen_backslashes |= masks.backslash;
+                is_first_escaped = escaped.is_next_escaped;
                 pos += BLOCK;
                 continue;
             }
 
             let index = stop.trailing_zeros();
-            any_backslash |= masks.backslash & !(u64::MAX << index);
+            let before_stop = !(u64::MAX << index);
+            seen_backslashes |= masks.backslash & before_stop;
             self.pos = pos + index as usize;
-            if escaped >> index & 1 == 1 {
-                any_backslash |= 1;
-                // At the backslash.
+            let is_stop_escaped = escaped.mask >> index & 1 == 1;
+            if is_stop_escaped {
+                // Its backslash may be the last byte of the block before.
+                seen_backslashes |= 1;
                 self.pos -= 1;
                 match self.escape_end(self.pos) {
                     // The next block begins behind the escape.
                     Some(escape_end) => {
-                        carry = false;
+                        is_first_escaped = false;
                         pos = escape_end;
                     }
                     None => break None,
                 }
             } else if block[index as usize] == b'"' {
                 self.pos += 1;
-                break Some(any_backslash != 0);
+                break Some(seen_backslashes != 0);
             } else {
                 // A control character.
                 break None;
@@ -172,26 +174,56 @@ fn escape_letters() -> __m128i {
     )
 }
 
-/// Returns which bytes follow a backslash that is not itself escaped, and whether the byte after
-/// the block does. `carry` is whether the first byte of the block does.
+/// Which bytes of a block are escaped: they follow a backslash that is not itself escaped.
+struct EscapedBytes {
+    /// Bit `n` is set if byte `n` is escaped.
+    mask: u64,
+    /// Whether the first byte of the next block is escaped.
+    is_next_escaped: bool,
+}
+
+/// Finds the escaped bytes of a block, given the mask of its backslashes, and whether its first byte
+/// is escaped by the block before. In a run of backslashes, the first, third, … escape the byte
+/// after them:
 ///
-/// In a run of backslashes, the first, third, … escape the byte after them. Adding 1 at the start
-/// of a run that starts at an odd position carries to the end of the run, which distinguishes runs
-/// of odd length (as in simdjson).
+/// ```text
+/// bytes        a \ \ \ n b \ \ c \ "
+/// backslash    . 1 1 1 . . 1 1 . 1 .
+/// escaped      . . 1 . 1 . . 1 . . 1
+/// ```
+///
+/// The method is that of simdjson: an addition treats all runs at once.
 #[inline]
-fn escaped_mask(backslash: u64, carry: bool) -> (u64, bool) {
+fn find_escaped(backslash: u64, is_first_escaped: bool) -> EscapedBytes {
     /// The bits at even positions.
     const EVEN: u64 = 0x5555_5555_5555_5555;
-    let after_backslash = backslash << 1 | u64::from(carry);
+
+    let after_backslash = backslash << 1 | u64::from(is_first_escaped);
     if backslash & after_backslash == 0 {
-        // As usual, no backslash follows another.
-        return (after_backslash, backslash >> 63 == 1);
+        // As usual, no backslash follows another, so none is escaped.
+        return EscapedBytes {
+            mask: after_backslash,
+            is_next_escaped: backslash >> 63 == 1,
+        };
     }
-    // An escaped first byte begins no run.
-    let unescaped_first = backslash & !u64::from(carry);
-    let after_backslash = unescaped_first << 1 | u64::from(carry);
-    let odd_starts = unescaped_first & !EVEN & !after_backslash;
-    let (even_runs, next_carry) = odd_starts.overflowing_add(unescaped_first);
-    let escaped = (EVEN ^ (even_runs << 1)) & after_backslash;
-    (escaped, next_carry)
+
+    // A backslash that the block before escapes begins no run, and escapes nothing.
+    let in_runs = backslash & !u64::from(is_first_escaped);
+    let after_backslash = in_runs << 1 | u64::from(is_first_escaped);
+    let run_starts = in_runs & !after_backslash;
+
+    // Adding 1 at the first bit of a run clears the run, and carries a bit to the position after it.
+    // So only the runs that start at an even position remain. A carry out of the block comes from a
+    // run that starts at an odd position and ends with the block: its length is odd, because the
+    // block's is even, so its last backslash escapes the byte after the block.
+    let odd_run_starts = run_starts & !EVEN;
+    let (even_start_runs, is_next_escaped) = in_runs.overflowing_add(odd_run_starts);
+
+    // Of the bytes after backslashes, those at odd positions are escaped in a run that starts at an
+    // even position, and those at even positions in any other run.
+    let mask = (EVEN ^ (even_start_runs << 1)) & after_backslash;
+    EscapedBytes {
+        mask,
+        is_next_escaped,
+    }
 }
