@@ -11,7 +11,7 @@ pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::has_avx2;
-use self::keys::Link;
+use self::keys::KeySlot;
 use crate::text::Text;
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ pub struct Scanner<'a> {
     pos: usize,
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`]; kept for reuse.
-    open: Vec<Link>,
+    open: Vec<KeySlot>,
     /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
@@ -198,10 +198,10 @@ impl<'a> Scanner<'a> {
         }
         self.pos += 1;
         let start = self.pos;
-        let escaped = self.skip_string_rest()?;
+        let has_escape = self.skip_string_rest()?;
         Ok(RawString {
             bytes: &self.bytes[start..self.pos - 1],
-            has_escape: escaped,
+            has_escape,
         })
     }
 
@@ -286,29 +286,30 @@ impl<'a> Scanner<'a> {
     /// which the last is the innermost. This is a loop and not a recursion, because a line may be
     /// nested more deeply than the stack allows.
     ///
-    /// `open` has a link for each container. The link of an object is where the key after its
-    /// current one is cached (`is_next`). The link of an array is where the first keys of its items
+    /// `open` has a slot for each container. The slot of an object is where the key after its
+    /// current one is cached (`is_after`). The slot of an array is where the first keys of its items
     /// are cached.
     fn skip_open_containers<N: Copy>(
         &mut self,
-        open: &mut Vec<Link>,
+        open: &mut Vec<KeySlot>,
         keys: &mut KeyCache<N>,
     ) -> Result<(), Malformed> {
+        // The key whose value is walked over.
         let mut key = keys.current;
         loop {
             // At a value: open it, or walk over it.
             match self.peek() {
                 b'{' => {
-                    if let Some((first, _)) = self.read_first_key(keys, key)? {
-                        key = first;
-                        open.push(Link::next(key));
+                    if let Some(first_key) = self.read_first_key(keys, key)? {
+                        key = first_key.ix;
+                        open.push(KeySlot::after(key));
                         continue;
                     }
                 }
                 b'[' => {
                     self.pos += 1;
                     if self.peek() != b']' {
-                        open.push(Link::inner(key));
+                        open.push(KeySlot::inside(key));
                         continue;
                     }
                     self.pos += 1;
@@ -319,28 +320,29 @@ impl<'a> Scanner<'a> {
                 }
                 _ => self.skip_scalar()?,
             }
-            // After a value: close what ends here, or continue with the next.
+            // After a value: close the containers that end here. At a comma, the next value of the
+            // innermost open one follows.
             loop {
-                let Some(last) = open.last_mut() else {
+                let Some(innermost) = open.last_mut() else {
                     return Ok(());
                 };
-                let is_in_object = last.is_next();
+                let is_object = innermost.is_after();
                 match self.peek() {
-                    b',' if is_in_object => {
-                        (key, _) = self.read_next_key(keys, last.key())?;
-                        *last = Link::next(key);
+                    b',' if is_object => {
+                        key = self.read_next_key(keys, innermost.key())?.ix;
+                        *innermost = KeySlot::after(key);
                         break;
                     }
                     b',' => {
                         self.pos += 1;
-                        key = last.key();
+                        key = innermost.key();
                         break;
                     }
-                    b'}' if is_in_object => {
+                    b'}' if is_object => {
                         self.pos += 1;
                         open.pop();
                     }
-                    b']' if !is_in_object => {
+                    b']' if !is_object => {
                         self.pos += 1;
                         open.pop();
                     }

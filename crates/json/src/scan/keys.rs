@@ -7,7 +7,7 @@
 //! ```text
 //! {"id":1,"usage":{"in":2,"out":3}}
 //!
-//! outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in": ─next→ ,"out":
+//! outside ─inside→ {"id": ─after→ ,"usage": ─inside→ {"in": ─after→ ,"out":
 //! ```
 //!
 //! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows
@@ -18,9 +18,9 @@ use super::{Malformed, RawString, Scanner};
 /// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or
 /// comma before it.
 const MAX_TEXT_LEN: usize = 24;
-/// The maximum number of nodes.
-const MAX_NODES: usize = 1024;
-/// The maximum number of keys that are cached in one place.
+/// The maximum number of keys.
+const MAX_KEYS: usize = 1024;
+/// The maximum number of keys that are cached in one slot.
 const MAX_CHOICES: usize = 8;
 /// The maximum number of bytes of one character in an escaped key: `\u0061`.
 const MAX_ESCAPE_LEN: usize = 6;
@@ -30,7 +30,7 @@ const MAX_ESCAPE_LEN: usize = 6;
 pub struct KeyCache<N> {
     /// The cached keys. The first one is not a key, but stands for the outside of all objects.
     /// Empty if the cache is off.
-    nodes: Vec<CachedKey<N>>,
+    cached: Vec<CachedKey<N>>,
     /// Returns the name for a decoded key.
     name_of: fn(&[u8]) -> N,
     /// The key whose value is being walked over. The first key of an object in this value is
@@ -45,7 +45,15 @@ pub(super) struct KeyIx(u16);
 impl KeyIx {
     const OUTSIDE: KeyIx = KeyIx(0);
     /// A key that is not cached.
-    const NONE: KeyIx = KeyIx(Link::NEXT - 1);
+    const NONE: KeyIx = KeyIx(KeySlot::AFTER - 1);
+}
+
+/// A key that was walked over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadKey<N> {
+    /// Its index; [`KeyIx::NONE`] if it is not cached.
+    pub ix: KeyIx,
+    pub name: N,
 }
 
 /// A cached key.
@@ -59,42 +67,44 @@ struct CachedKey<N> {
     len: usize,
     name: N,
     /// Of the keys that followed it in an object, the one that was cached last.
-    next: KeyIx,
+    newest_after: KeyIx,
     /// Of the keys that began an object in its value, the one that was cached last.
-    inner: KeyIx,
-    /// The key that was cached before this one in the same place: the next one in the list that
-    /// `next` or `inner` of another key begins.
+    newest_inside: KeyIx,
+    /// The key that was cached before this one in the same slot: the next one in the list that
+    /// `newest_after` or `newest_inside` of another key begins.
     older: KeyIx,
 }
 
-/// A place where a key can be: after another key in the same object, or at the beginning of an
-/// object in the value of another key.
+/// Where a key can be: after another key in the same object, or at the beginning of an object in the
+/// value of another key. Several keys may have been read in one slot.
 ///
-/// The scanner keeps a link for each open container. For an object, it is the place of the key
-/// after the current one; for an array, the place of the first key of an item.
+/// The scanner keeps a slot for each open container. For an object, it is the slot of the key after
+/// the current one; for an array, the slot of the first key of an item.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link(u16);
+pub(super) struct KeySlot(u16);
 
-impl Link {
-    const NEXT: u16 = 1 << 15;
+impl KeySlot {
+    /// The bit that is set in a slot after a key. The other bits are the index of the key.
+    const AFTER: u16 = 1 << 15;
 
-    /// Returns the place after `key` in the same object.
-    pub fn next(key: KeyIx) -> Self {
-        Link(Self::NEXT | key.0)
+    /// Returns the slot after `key` in the same object.
+    pub fn after(key: KeyIx) -> Self {
+        KeySlot(Self::AFTER | key.0)
     }
 
-    /// Returns the place at the beginning of an object in the value of `key`.
-    pub fn inner(key: KeyIx) -> Self {
-        Link(key.0)
+    /// Returns the slot at the beginning of an object in the value of `key`.
+    pub fn inside(key: KeyIx) -> Self {
+        KeySlot(key.0)
     }
 
-    pub fn is_next(self) -> bool {
-        self.0 & Self::NEXT != 0
+    /// Whether the slot is after a key, and not in its value.
+    pub fn is_after(self) -> bool {
+        self.0 & Self::AFTER != 0
     }
 
-    /// Returns the key from which the place is reached.
+    /// Returns the key that the slot is after, or in whose value it is.
     pub fn key(self) -> KeyIx {
-        KeyIx(self.0 & !Self::NEXT)
+        KeyIx(self.0 & !Self::AFTER)
     }
 }
 
@@ -104,7 +114,7 @@ impl<N: Copy> KeyCache<N> {
     /// decoded.
     pub fn new(name_of: fn(&[u8]) -> N) -> Self {
         let mut keys = Self::disabled(name_of);
-        keys.nodes
+        keys.cached
             .push(CachedKey::new(b"", name_of(b""), KeyIx::NONE));
         keys
     }
@@ -112,46 +122,46 @@ impl<N: Copy> KeyCache<N> {
     /// Returns a cache that stays empty, for single objects.
     pub fn disabled(name_of: fn(&[u8]) -> N) -> Self {
         KeyCache {
-            nodes: Vec::new(),
+            cached: Vec::new(),
             name_of,
             current: KeyIx::OUTSIDE,
         }
     }
 
-    /// Sets the current place to the outside of all objects. Must be called after an error of a
-    /// walk.
+    /// Sets the current key to the outside of all objects. Must be called after an error of a walk.
     pub fn restart(&mut self) {
         self.current = KeyIx::OUTSIDE;
     }
 
     fn get(&self, key: KeyIx) -> Option<&CachedKey<N>> {
-        self.nodes.get(usize::from(key.0))
+        self.cached.get(usize::from(key.0))
     }
 
-    /// Returns the key that was cached last at this place, which begins the list of the keys cached
+    /// Returns the key that was cached last in a slot, which begins the list of the keys cached
     /// there. [`KeyIx::NONE`] if there is none.
     #[inline(always)]
-    fn newest_key(&self, link: Link) -> KeyIx {
-        match self.get(link.key()) {
-            Some(node) if link.is_next() => node.next,
-            Some(node) => node.inner,
+    fn newest_key(&self, slot: KeySlot) -> KeyIx {
+        match self.get(slot.key()) {
+            Some(key) if slot.is_after() => key.newest_after,
+            Some(key) => key.newest_inside,
             None => KeyIx::NONE,
         }
     }
 
-    /// Returns the key, of those cached at this place, with which `bytes` begins. `None` if there
-    /// is none, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes, with which keys are compared.
+    /// Returns the key, of those cached in a slot, with which `bytes` begins, and its index. `None`
+    /// if there is none, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes, with which keys are
+    /// compared.
     #[inline(always)]
-    fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
+    fn find(&self, slot: KeySlot, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
         let read_words = to_words(bytes.first_chunk()?);
-        let mut key = self.newest_key(link);
-        while let Some(node) = self.get(key) {
-            let difference = |word: usize| (read_words[word] & node.mask[word]) ^ node.text[word];
+        let mut ix = self.newest_key(slot);
+        while let Some(key) = self.get(ix) {
+            let difference = |word: usize| (read_words[word] & key.mask[word]) ^ key.text[word];
             // All words are compared before the result is: one branch, not three.
             if difference(0) | difference(1) | difference(2) == 0 {
-                return Some((key, node));
+                return Some((ix, key));
             }
-            key = node.older;
+            ix = key.older;
         }
         None
     }
@@ -168,37 +178,38 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Caches a key at this place, and returns its index. Returns [`KeyIx::NONE`] if there is no
-    /// room, if the text is too long, or if the key from which the place is reached is not cached.
-    fn insert(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
-        if self.get(link.key()).is_none() || text.len() > MAX_TEXT_LEN {
+    /// Caches a key in a slot, and returns its index. Returns [`KeyIx::NONE`] if there is no room,
+    /// if the text is too long, or if the key of the slot is not cached.
+    fn insert(&mut self, slot: KeySlot, text: &[u8], name: N) -> KeyIx {
+        if self.get(slot.key()).is_none() || text.len() > MAX_TEXT_LEN {
             return KeyIx::NONE;
         }
-        let newest = self.newest_key(link);
+        let newest = self.newest_key(slot);
         let new_key = CachedKey::new(text, name, newest);
 
         // The key may be cached already: `find` does not find it in the last bytes of a buffer.
-        let mut key = newest;
+        let mut ix = newest;
         let mut choice_count = 0;
-        while let Some(node) = self.get(key) {
-            if node.text == new_key.text {
-                return key;
+        while let Some(key) = self.get(ix) {
+            if key.text == new_key.text {
+                return ix;
             }
-            key = node.older;
+            ix = key.older;
             choice_count += 1;
         }
-        if self.nodes.len() == MAX_NODES || choice_count == MAX_CHOICES {
+        if self.cached.len() == MAX_KEYS || choice_count == MAX_CHOICES {
             return KeyIx::NONE;
         }
 
-        let new_ix = KeyIx(self.nodes.len() as u16);
-        let linking_key = &mut self.nodes[usize::from(link.key().0)];
-        if link.is_next() {
-            linking_key.next = new_ix;
+        // The new key begins the list of its slot.
+        let new_ix = KeyIx(self.cached.len() as u16);
+        let slot_key = &mut self.cached[usize::from(slot.key().0)];
+        if slot.is_after() {
+            slot_key.newest_after = new_ix;
         } else {
-            linking_key.inner = new_ix;
+            slot_key.newest_inside = new_ix;
         }
-        self.nodes.push(new_key);
+        self.cached.push(new_key);
         new_ix
     }
 }
@@ -215,13 +226,14 @@ impl<N> CachedKey<N> {
             mask: to_words(&mask),
             len: text.len(),
             name,
-            next: KeyIx::NONE,
-            inner: KeyIx::NONE,
+            newest_after: KeyIx::NONE,
+            newest_inside: KeyIx::NONE,
             older,
         }
     }
 }
 
+/// Returns a text as words, of which three are compared faster than 24 bytes.
 #[inline]
 fn to_words(bytes: &[u8; MAX_TEXT_LEN]) -> [u64; MAX_TEXT_LEN / 8] {
     let (words, _) = bytes.as_chunks();
@@ -245,14 +257,14 @@ impl Scanner<'_> {
             return Err(self.malformed_here());
         }
         let outer_key = keys.current;
-        let Some((mut key, mut name)) = self.read_first_key(keys, outer_key)? else {
+        let Some(mut key) = self.read_first_key(keys, outer_key)? else {
             return Ok(());
         };
         loop {
-            keys.current = key;
-            walk_value(self, keys, name)?;
+            keys.current = key.ix;
+            walk_value(self, keys, key.name)?;
             match self.peek() {
-                b',' => (key, name) = self.read_next_key(keys, key)?,
+                b',' => key = self.read_next_key(keys, key.ix)?,
                 b'}' => {
                     self.pos += 1;
                     keys.current = outer_key;
@@ -263,7 +275,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Walks from the brace of an object to its first value, and returns the key and its name. If
+    /// Walks from the brace of an object to its first value, and returns the key before that. If
     /// the object is empty, walks to its end, and returns `None`. `outer_key` is the key whose
     /// value contains the object.
     #[inline(always)]
@@ -271,13 +283,13 @@ impl Scanner<'_> {
         &mut self,
         keys: &mut KeyCache<N>,
         outer_key: KeyIx,
-    ) -> Result<Option<(KeyIx, N)>, Malformed> {
-        let link = Link::inner(outer_key);
-        if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
-            self.pos += node.len;
-            return Ok(Some((key, node.name)));
+    ) -> Result<Option<ReadKey<N>>, Malformed> {
+        let slot = KeySlot::inside(outer_key);
+        if let Some((ix, key)) = keys.find(slot, &self.bytes[self.pos..]) {
+            self.pos += key.len;
+            return Ok(Some(ReadKey { ix, name: key.name }));
         }
-        self.read_uncached_first_key(keys, link)
+        self.read_uncached_first_key(keys, slot)
     }
 
     /// Does the rest of [`Scanner::read_first_key`] for an object that is empty, or whose first key
@@ -286,42 +298,40 @@ impl Scanner<'_> {
     fn read_uncached_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        link: Link,
-    ) -> Result<Option<(KeyIx, N)>, Malformed> {
+        slot: KeySlot,
+    ) -> Result<Option<ReadKey<N>>, Malformed> {
         self.pos += 1;
         if self.peek() == b'}' {
             self.pos += 1;
             return Ok(None);
         }
-        self.read_uncached_key(keys, link).map(Some)
+        self.read_uncached_key(keys, slot).map(Some)
     }
 
-    /// Walks from the comma after a member to the value of the next member. Returns the key of the
-    /// next member, and the name of that key. `previous_key` is the key of the member before the
-    /// comma.
+    /// Walks from the comma after a member to the value of the next member, and returns the key of
+    /// the next member. `previous_key` is the key of the member before the comma.
     #[inline(always)]
     pub(super) fn read_next_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         previous_key: KeyIx,
-    ) -> Result<(KeyIx, N), Malformed> {
-        let link = Link::next(previous_key);
-        if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
-            self.pos += node.len;
-            return Ok((key, node.name));
+    ) -> Result<ReadKey<N>, Malformed> {
+        let slot = KeySlot::after(previous_key);
+        if let Some((ix, key)) = keys.find(slot, &self.bytes[self.pos..]) {
+            self.pos += key.len;
+            return Ok(ReadKey { ix, name: key.name });
         }
         self.pos += 1;
-        self.read_uncached_key(keys, link)
+        self.read_uncached_key(keys, slot)
     }
 
     /// Walks over a key and its colon, after a brace or comma, and caches the key if possible.
-    /// Returns its index, or [`KeyIx::NONE`] if it is not cached, and its name.
     #[inline(never)]
     fn read_uncached_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        link: Link,
-    ) -> Result<(KeyIx, N), Malformed> {
+        slot: KeySlot,
+    ) -> Result<ReadKey<N>, Malformed> {
         // The text to cache begins with the brace or comma, or with white space after it.
         let text_start = self.pos - 1;
         let key = self.read_string()?;
@@ -330,13 +340,16 @@ impl Scanner<'_> {
         let text = &self.bytes[text_start..self.pos];
 
         // Without white space, four bytes are around the key: a brace or comma, two quotes, and a
-        // colon. A key with bytes above 0x7f must be walked over each time, to note them.
+        // colon.
         let has_space = text[0] <= b' ' || text.len() > key.bytes.len() + 4;
-        let can_be_cached = !keys.nodes.is_empty() && !has_space && text.is_ascii();
-        if !can_be_cached {
-            return Ok((KeyIx::NONE, name));
-        }
-        Ok((keys.insert(link, text, name), name))
+        // A key with bytes above 0x7f must be walked over each time, to note them.
+        let can_be_cached = !keys.cached.is_empty() && !has_space && text.is_ascii();
+        let ix = if can_be_cached {
+            keys.insert(slot, text, name)
+        } else {
+            KeyIx::NONE
+        };
+        Ok(ReadKey { ix, name })
     }
 }
 
@@ -383,12 +396,12 @@ mod tests {
         let padded = [&line[..], &[b' '; MAX_TEXT_LEN]].concat();
         let first = walked(&padded, 0, &mut keys);
         assert_eq!(first.0, [*b"type", *b"usag", *b"ids\0", *b"end\0"]);
-        let seen = keys.nodes.len();
+        let seen = keys.cached.len();
         assert_eq!(seen, 1 + 8);
         assert_eq!(walked(&padded, 0, &mut keys), first);
         // At the end of the bytes, too.
         assert_eq!(walked(line, 0, &mut keys), first);
-        assert_eq!(keys.nodes.len(), seen);
+        assert_eq!(keys.cached.len(), seen);
     }
 
     #[test]
@@ -431,7 +444,7 @@ mod tests {
             }
         }
         assert!(whole > 20_000, "{whole}");
-        assert!(keys.nodes.len() > 100, "{}", keys.nodes.len());
+        assert!(keys.cached.len() > 100, "{}", keys.cached.len());
     }
 
     #[test]
@@ -444,14 +457,14 @@ mod tests {
                 "\"a\":1,".repeat(at / (MAX_CHOICES - 1))
             )
         };
-        for line in (0..4 * MAX_NODES).map(wide) {
+        for line in (0..4 * MAX_KEYS).map(wide) {
             let expected = walked(line.as_bytes(), 0, &mut KeyCache::disabled(name));
             assert_eq!(walked(line.as_bytes(), 0, &mut keys), expected);
         }
-        assert_eq!(keys.nodes.len(), MAX_NODES);
+        assert_eq!(keys.cached.len(), MAX_KEYS);
         let mut keys = KeyCache::new(name);
-        (0..MAX_NODES)
+        (0..MAX_KEYS)
             .for_each(|at| drop(walked(format!("{{\"k{at}\":1}}").as_bytes(), 0, &mut keys)));
-        assert_eq!(keys.nodes.len(), 1 + MAX_CHOICES);
+        assert_eq!(keys.cached.len(), 1 + MAX_CHOICES);
     }
 }
