@@ -142,11 +142,15 @@ pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
 
 /// Returns `String(value)` of a value that is not an array.
 fn scalar_to_string(value: Raw<'_>) -> Text<'_> {
-    match (value.text(), value.number()) {
-        (Some(text), _) => text,
-        (_, Some(value)) => Text::from(number_to_string(value)),
-        _ if value.is_object() => Text::from("[object Object]"),
-        _ => Text::from_wtf8(value.bytes()),
+    if let Some(text) = value.text() {
+        text
+    } else if let Some(number) = value.number() {
+        Text::from(number_to_string(number))
+    } else if value.is_object() {
+        Text::from("[object Object]")
+    } else {
+        // `true`, `false` and `null` are spelled as in JSON.
+        Text::from_wtf8(value.bytes())
     }
 }
 
@@ -194,11 +198,14 @@ pub fn to_operand(value: Option<Raw>) -> f64 {
 
 /// Returns `Number(value)`, which comparisons such as `value < 2` use.
 pub fn to_number(value: Raw) -> f64 {
-    match (value.number(), value.bool()) {
-        (Some(number), _) => number,
-        (_, Some(bool)) => f64::from(bool),
-        _ if value.is_null() => 0.0,
-        _ => number_in(&to_js_string(value).trim().to_string_lossy()),
+    if let Some(number) = value.number() {
+        number
+    } else if let Some(truth) = value.bool() {
+        f64::from(truth)
+    } else if value.is_null() {
+        0.0
+    } else {
+        number_in(&to_js_string(value).trim().to_string_lossy())
     }
 }
 
@@ -330,11 +337,17 @@ struct Member {
 /// is not finite becomes `null`.
 fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
     let value = Raw::from_checked(bytes);
-    match (value.text(), value.number()) {
-        (Some(text), _) => string::encode(&text, out),
-        (_, Some(n)) if n.is_finite() => out.extend_from_slice(number_to_string(n).as_bytes()),
-        (_, Some(_)) => out.extend_from_slice(b"null"),
-        _ => out.extend_from_slice(bytes),
+    if let Some(text) = value.text() {
+        string::encode(&text, out);
+        return;
+    }
+    match value.number() {
+        Some(number) if number.is_finite() => {
+            out.extend_from_slice(number_to_string(number).as_bytes());
+        }
+        Some(_) => out.extend_from_slice(b"null"),
+        // `true`, `false` or `null`.
+        None => out.extend_from_slice(bytes),
     }
 }
 

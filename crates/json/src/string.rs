@@ -106,49 +106,52 @@ pub fn decode_plain(raw: &[u8]) -> Text<'_> {
 /// surrogate.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     out.reserve(raw.len().min(units));
-    let mut left = units;
-    let mut rest = raw;
+    let mut units_left = units;
+    let mut unread = raw;
     loop {
         // In ASCII, each byte is a unit, and there are no surrogates to join.
-        let plain = plain_len(&rest[..rest.len().min(left)]);
-        out.extend_from_slice(&rest[..plain]);
-        left -= plain;
-        rest = &rest[plain..];
-        if left == 0 {
-            return left;
+        let plain = &unread[..plain_len(&unread[..unread.len().min(units_left)])];
+        out.extend_from_slice(plain);
+        units_left -= plain.len();
+        unread = &unread[plain.len()..];
+        if units_left == 0 || unread.is_empty() {
+            return units_left;
         }
-        let Some(&first) = rest.first() else {
-            return left;
-        };
 
-        // An escape, or a run of other characters that are not ASCII, with its length in `rest`.
-        let (piece, width) = if first == b'\\' {
-            let (code_point, width) = decode_escape_lossy(rest);
+        if unread[0] == b'\\' {
+            let (code_point, escape_len) = decode_escape_lossy(unread);
             if code_point < 0x80 {
                 out.push(code_point as u8);
-                left -= 1;
-                rest = &rest[width..];
-                continue;
+                units_left -= 1;
+            } else {
+                units_left -= push_head(wtf8_bytes(code_point).into(), units_left, out);
             }
-            (Cow::Owned(wtf8_bytes(code_point)), width)
+            unread = &unread[escape_len..];
         } else {
-            // A UTF-16 unit takes at most three bytes. With four more bytes, only a character that
-            // is not needed can be cut off at the end of the window.
-            let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
-            // The first byte is above 0x7f in accepted strings; `max` excludes an endless loop for
-            // others.
-            let width = window
-                .iter()
-                .position(u8::is_ascii)
-                .unwrap_or(window.len())
-                .max(1);
-            (repair_utf8(&rest[..width]), width)
-        };
-        let text = Text::from_wtf8(piece).head(left);
-        left -= text.utf16_len();
-        push_wtf8(out, text.as_bytes());
-        rest = &rest[width..];
+            let run = non_ascii_run(unread, units_left);
+            units_left -= push_head(repair_utf8(run), units_left, out);
+            unread = &unread[run.len()..];
+        }
     }
+}
+
+/// Returns the characters outside ASCII with which `raw` begins: all of them, or enough for `units`
+/// UTF-16 units. Returns at least one byte, which in accepted strings is above 0x7f.
+fn non_ascii_run(raw: &[u8], units: usize) -> &[u8] {
+    // A UTF-16 unit takes at most three bytes. With four more bytes, only a character that is not
+    // needed can be cut off at the end of the window.
+    let max_len = units.saturating_mul(3).saturating_add(4);
+    let window = &raw[..raw.len().min(max_len)];
+    let len = window.iter().position(u8::is_ascii).unwrap_or(window.len());
+    // Without the minimum, a byte that no accepted string has would stop `decode_head` forever.
+    &raw[..len.max(1)]
+}
+
+/// Appends at most `units` UTF-16 units of a decoded text. Returns how many there were.
+fn push_head(decoded: Cow<[u8]>, units: usize, out: &mut Vec<u8>) -> usize {
+    let head = Text::from_wtf8(decoded).head(units);
+    push_wtf8(out, head.as_bytes());
+    head.utf16_len()
 }
 
 /// Returns the length of the decoded string in UTF-16 units, without decoding it.

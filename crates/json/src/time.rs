@@ -140,7 +140,8 @@ fn take_zone_offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
         return Some(0);
     }
     let is_behind = take_byte(rest, b"-");
-    if !is_behind && !take_byte(rest, b"+") {
+    let is_ahead = !is_behind && take_byte(rest, b"+");
+    if !is_behind && !is_ahead {
         return None;
     }
     let hour = take_digits(rest, 2)?;
