@@ -119,6 +119,23 @@ pub(super) fn plan_link_repair(
     graph.links
 }
 
+/// What an entry's `parentId` says about its place in the tree.
+enum ParentState<'s> {
+    /// The entry is a child of an earlier entry, or a root on purpose.
+    Ordinary,
+    /// The entry is its own ancestor.
+    InCycle,
+    /// The parent is this entry, which is further down in the file.
+    Forward(EntryIx),
+    /// No entry has this id, which the entry names as its parent.
+    Missing(Text<'s>),
+    /// The `parentId` is neither a string nor null: this JSON.
+    Odd(&'s [u8]),
+    /// The entry has neither an id nor a `parentId`: it is of version 1, where each entry is a child
+    /// of the one before.
+    Unlinked,
+}
+
 /// The ids and parents of a session while they are checked.
 struct Graph<'s, 'f> {
     session: &'s Session,
@@ -214,46 +231,43 @@ impl<'s> Graph<'s, '_> {
     fn check_parents(&mut self, repair: &LineRepair) {
         let session = self.session;
         let replacements = find_replacement_parents(session, repair);
+        let entries_by_odd_id = self.entries_by_odd_id();
         // At the index of each root: the number of entries in its tree.
         let mut tree_sizes = vec![0; self.original_roots.len()];
         for root in &self.original_roots {
             tree_sizes[root.index()] += 1;
         }
-        let entries_by_odd_id = self.entries_by_odd_id();
-        let mut orphans = HashMap::default();
 
+        let mut orphans = HashMap::default();
         for ix in session.entry_indexes() {
-            let entry = session.entry(ix);
-            if entry.flags.contains(Flags::IN_CYCLE) {
-                self.check_cycle(ix);
-            } else if let Some(parent) = entry.parent {
-                if parent > ix {
-                    self.report_forward_parent(ix, parent);
-                }
-            } else if let Some(missing_id) = session.dangling_id(ix) {
-                let replacement = replacements.get(missing_id.as_bytes()).copied();
-                let finding =
-                    self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
-                let fix = match replacement {
-                    Some(parent) => self.attach_and_describe(ix, parent),
-                    None => None,
-                };
-                if let Some(fix) = fix {
-                    self.findings.push(finding.with_fix(fix));
-                } else {
+            match self.classify_parent(ix) {
+                ParentState::Ordinary => {}
+                ParentState::InCycle => self.check_cycle(ix),
+                ParentState::Forward(parent) => self.report_forward_parent(ix, parent),
+                ParentState::Missing(missing_id) => {
+                    let replacement = replacements.get(missing_id.as_bytes()).copied();
+                    let finding =
+                        self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
+                    if let Some(parent) = replacement
+                        && let Some(fix) = self.attach_and_describe(ix, parent)
+                    {
+                        self.findings.push(finding.with_fix(fix));
+                        continue;
+                    }
                     let orphan = Orphan {
                         missing_id,
                         finding,
                     };
                     orphans.insert(ix, orphan);
                 }
-            } else if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
-                let parent = entries_by_odd_id.get(odd_id).copied();
-                self.check_odd_parent(ix, parent);
-            } else if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
-                // The entry is of version 1, where each entry is a child of the one before.
-                // `check_ids` has reported the missing id.
-                self.try_attach(ix, ix.previous().into());
+                ParentState::Odd(odd_id) => {
+                    let parent = entries_by_odd_id.get(odd_id).copied();
+                    self.check_odd_parent(ix, parent);
+                }
+                ParentState::Unlinked => {
+                    // `check_ids` has reported the missing id, which is the same defect.
+                    self.try_attach(ix, ix.previous().into());
+                }
             }
         }
 
@@ -263,6 +277,35 @@ impl<'s> Graph<'s, '_> {
             self.attach_orphans(orphans);
         }
         self.report_several_roots();
+    }
+
+    /// Returns the state of an entry's `parentId` before any repair. An entry in a cycle counts as
+    /// such even if loading has removed its parent to cut the cycle.
+    fn classify_parent(&self, ix: EntryIx) -> ParentState<'s> {
+        let session = self.session;
+        let entry = session.entry(ix);
+        if entry.flags.contains(Flags::IN_CYCLE) {
+            return ParentState::InCycle;
+        }
+        if let Some(parent) = entry.parent {
+            return if parent > ix {
+                ParentState::Forward(parent)
+            } else {
+                ParentState::Ordinary
+            };
+        }
+
+        // The entry is a root. The cases below are the reasons other than a `parentId` of `null`.
+        if let Some(missing_id) = session.dangling_id(ix) {
+            return ParentState::Missing(missing_id);
+        }
+        if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
+            return ParentState::Odd(odd_id);
+        }
+        if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
+            return ParentState::Unlinked;
+        }
+        ParentState::Ordinary
     }
 
     /// Reports an entry whose parent is further down in the file. This needs no repair: the agents
@@ -281,21 +324,21 @@ impl<'s> Graph<'s, '_> {
         let message = "its parentId is neither a string nor null";
         let finding = finding_in_entry(self.session, ix, K::OddParent, message)
             .with_worst_case(self.is_active[ix.index()]);
-        let fix = match parent {
-            Some(parent) => self.attach_and_describe(ix, Position::Entry(parent)),
-            None => None,
-        };
-        self.findings.push(match fix {
-            Some(fix) => finding.with_fix(fix),
-            None => finding,
-        });
+        if let Some(parent) = parent
+            && let Some(fix) = self.attach_and_describe(ix, Position::Entry(parent))
+        {
+            self.findings.push(finding.with_fix(fix));
+        } else {
+            self.findings.push(finding);
+        }
     }
 
     /// Where several entries shared a line, makes the entry after the line a child of the last of
     /// them: see [`find_continuations`].
     fn attach_continuations(&mut self) {
-        // Taken, so that the loop can borrow the rest of `self`. Nothing reads them after this.
-        for (last, next) in std::mem::take(&mut self.continuations) {
+        // Taken out of `self`, which the loop changes. Nothing reads the continuations after this.
+        let continuations = std::mem::take(&mut self.continuations);
+        for (last, next) in continuations {
             if self.session.entry(next).parent.is_none() {
                 self.try_attach(next, Position::Entry(last));
             } else {
