@@ -236,9 +236,16 @@ struct Gap<'s> {
     is_certain: bool,
 }
 
-/// Returns the gaps in front of separated results. A result is ignored if its call is not above it,
-/// or if another result directly follows the call on the path to it. Gaps nearer to a root come
-/// first.
+/// Returns the gaps in front of separated results. Gaps nearer to a root come first.
+///
+/// A separated result belongs to no gap if its call is not above it, or if another result directly
+/// follows the call on the path to it. Results of one turn that are below the same first message
+/// share a gap, except that results whose call has several are in a gap of their own:
+///
+/// ```text
+///   turn: calls a, b ── message ── result a ── reply ── result b
+///                       └ the first message of the gap of both results
+/// ```
 fn find_gaps<'s>(
     session: &'s Session,
     messages: &MessageTree,
@@ -254,47 +261,46 @@ fn find_gaps<'s>(
     let results_in_place = find_results_in_place(session, messages, &late_counts);
 
     let mut gaps: Vec<Gap> = Vec::new();
-    // The indexes of the gaps of each group. There may be one gap per branch below the turn.
-    let mut gaps_by_group: HashMap<GapGroup, Vec<usize>> = HashMap::default();
+    // The last gap of each group, by its index in `gaps`.
+    let mut last_gaps: HashMap<GapGroup, usize> = HashMap::default();
     for LateResult { call, result } in late_results {
-        // A late result is ignored if the call already has a result in its place on the same path.
-        let in_place = results_in_place.get(&call).map_or(&[][..], Vec::as_slice);
-        let is_answered_above = in_place
-            .iter()
-            .any(|&earlier| ancestry.is_ancestor_or_self(earlier, result));
+        let is_answered_above = match results_in_place.get(&call) {
+            Some(in_place) => in_place
+                .iter()
+                .any(|&earlier| ancestry.is_ancestor_or_self(earlier, result)),
+            None => false,
+        };
         if is_answered_above {
             continue;
         }
 
-        // If a call has several late results, it is not certain which is right.
-        let is_certain = late_counts[&call] == 1;
         let group = GapGroup {
             turn: call.turn,
-            is_certain,
+            is_certain: late_counts[&call] == 1,
         };
-        let known_gaps = gaps_by_group.entry(group).or_default();
-        let gap_on_branch = known_gaps
-            .iter()
-            .copied()
-            .find(|&index| ancestry.is_ancestor_or_self(gaps[index].first_message, result));
-        if let Some(index) = gap_on_branch {
+        // Late results are in drawing order, which visits one branch after the other. So only the
+        // last gap of the group can be above this result.
+        if let Some(&index) = last_gaps.get(&group)
+            && ancestry.is_ancestor_or_self(gaps[index].first_message, result)
+        {
             gaps[index].results.push(result);
             continue;
         }
 
-        known_gaps.push(gaps.len());
+        last_gaps.insert(group, gaps.len());
         gaps.push(Gap {
             first_message: find_first_message(call.turn, result, messages),
             results: vec![result],
             call_id: call.id,
-            is_certain,
+            is_certain: group.is_certain,
         });
     }
     gaps
 }
 
-/// The properties that the results of one gap have in common. They are also on the same branch.
-#[derive(PartialEq, Eq, Hash)]
+/// The gaps of a turn that are certain, or those that are not. There is one for each branch below
+/// the turn that has such results.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct GapGroup {
     /// The message with the calls.
     turn: EntryIx,
