@@ -251,15 +251,15 @@ fn kept_entry_defect(
         }
         return Some("it has no first kept entry".to_owned());
     };
-    let Some(named) = session.find_entry(&named_id) else {
+    let Some(named_entry) = session.find_entry(&named_id) else {
         let id = named_id.to_string();
         return Some(format!("its {what} entry {id:?} is not in the file"));
     };
     // A compaction that names itself keeps nothing.
-    if named == ix || ancestry.is_ancestor_or_self(named, ix) {
+    if named_entry == ix || ancestry.is_ancestor_or_self(named_entry, ix) {
         return None;
     }
-    let line = session.shown_line(named).0;
+    let line = session.shown_line(named_entry).0;
     Some(format!(
         "its {what} entry, on line {line}, is not on its path"
     ))

@@ -14,7 +14,8 @@ const MAX_RANGES: usize = 8;
 /// kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
-    let mut index_by_key = HashMap::default();
+    // The index in `equal_findings` of the findings with each key.
+    let mut index_by_key: HashMap<_, usize> = HashMap::default();
     for finding in findings {
         let key = (
             finding.kind,
@@ -23,11 +24,13 @@ pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
             finding.consequence,
             finding.is_repairable(),
         );
-        let index = *index_by_key.entry(key).or_insert(equal_findings.len());
-        if index == equal_findings.len() {
-            equal_findings.push(Vec::new());
+        match index_by_key.get(&key) {
+            Some(&index) => equal_findings[index].push(finding),
+            None => {
+                index_by_key.insert(key, equal_findings.len());
+                equal_findings.push(vec![finding]);
+            }
         }
-        equal_findings[index].push(finding);
     }
 
     let mut groups = Vec::new();

@@ -34,15 +34,16 @@ pub struct FoundCwd {
     pub source: String,
 }
 
-/// The time and the id in the name that the agents give to a file: `2026-01-01T00-00-00-000Z_ID`.
-pub(super) struct NamedSession<'n> {
+/// The parts of the name that the agents give to a session file: `2026-01-01T00-00-00-000Z_ID`.
+pub(super) struct SessionFileName<'n> {
+    /// The time as in a header, such as `2026-01-01T00:00:00.000Z`.
     pub timestamp: String,
     pub id: &'n str,
 }
 
-impl<'n> NamedSession<'n> {
+impl<'n> SessionFileName<'n> {
     /// Parses a file name without `.jsonl`. `None` if the name does not have the agents' form.
-    pub fn from_file_name(name: &'n str) -> Option<Self> {
+    pub fn parse(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
         if !is_time_in_name(time) || id.is_empty() {
             return None;
@@ -54,7 +55,7 @@ impl<'n> NamedSession<'n> {
         let minutes = &clock[3..5];
         let seconds = &clock[6..8];
         let milliseconds = &clock[9..];
-        Some(NamedSession {
+        Some(SessionFileName {
             timestamp: format!("{date}{hours}:{minutes}:{seconds}.{milliseconds}"),
             id,
         })
@@ -112,26 +113,26 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
 /// added.
 pub(super) fn find_header(
     source: &dyn ReadAt,
-    place: &SessionLocation,
+    location: &SessionLocation,
 ) -> io::Result<Option<NewHeader>> {
-    let Some(find_cwd) = place.find_cwd else {
+    let Some(find_cwd) = location.find_cwd else {
         return Ok(None);
     };
-    let Some(name) = &place.name else {
+    let Some(name) = &location.name else {
         return Ok(None);
     };
-    let mut seen = HeaderlessFile::default();
+    let mut file = HeaderlessFile::default();
     let mut number = LineNo(0);
     // The whole file is read, because a header may be on any line.
     for_each_line(source, 0..source.len(), |line| {
         number.0 += 1;
-        seen.add_line(number, &line);
+        file.add_line(number, &line);
         Ok::<(), io::Error>(())
     })?;
-    if !seen.is_session() {
+    if !file.is_session() {
         return Ok(None);
     }
-    if let Some(header) = seen.header {
+    if let Some(header) = file.header {
         return Ok(Some(NewHeader {
             line: header.bytes,
             source_line: Some(header.number),
@@ -139,7 +140,7 @@ pub(super) fn find_header(
             is_version_1: false,
         }));
     }
-    Ok(Some(seen.build_header(name, find_cwd())))
+    Ok(Some(file.build_header(name, find_cwd())))
 }
 
 /// What was read so far of a file that does not begin with a header.
@@ -234,14 +235,17 @@ impl HeaderlessFile {
     /// name as well, or else from the first entry. The version follows from the ids and roles of
     /// the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
-        let named = NamedSession::from_file_name(name);
-        let id = named.as_ref().map_or(name, |named| named.id);
+        let file_name = SessionFileName::parse(name);
+        let id = match &file_name {
+            Some(parts) => parts.id,
+            None => name,
+        };
         let mut sources = vec![format!("the id {id:?} from the file's name")];
 
         let mut time = self.time;
-        if let Some(named) = &named {
+        if let Some(parts) = &file_name {
             // The agent put the time of the lost header into the name.
-            time = Some(named.timestamp.clone());
+            time = Some(parts.timestamp.clone());
             sources.push("the time from the file's name".to_owned());
         } else if time.is_some() {
             sources.push("the time from the first entry".to_owned());
@@ -289,16 +293,16 @@ mod tests {
 
     #[test]
     fn names_of_agents_have_a_time_and_an_id() {
-        let named = NamedSession::from_file_name("2026-03-14T09-26-53-589Z_3b9f_x").unwrap();
-        assert_eq!(named.timestamp, "2026-03-14T09:26:53.589Z");
-        assert_eq!(named.id, "3b9f_x");
+        let parts = SessionFileName::parse("2026-03-14T09-26-53-589Z_3b9f_x").unwrap();
+        assert_eq!(parts.timestamp, "2026-03-14T09:26:53.589Z");
+        assert_eq!(parts.id, "3b9f_x");
         for name in [
             "session",
             "2026-03-14_x",
             "2026-03-14T09-26-53-589Z_",
             "ä026-03-14T09-26-53-589Z_x",
         ] {
-            assert!(NamedSession::from_file_name(name).is_none(), "{name}");
+            assert!(SessionFileName::parse(name).is_none(), "{name}");
         }
     }
 }

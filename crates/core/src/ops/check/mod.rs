@@ -31,7 +31,7 @@ pub use header::{FoundCwd, SessionLocation};
 
 use self::conversation::{is_of_version_1, stops_oh_my_pi};
 use self::graph::LinkRepair;
-use self::header::{NamedSession, may_lack_header};
+use self::header::{SessionFileName, may_lack_header};
 use self::line_repair::LineRepair;
 use self::lines::is_plain;
 use crate::load::{LoadError, LoadOptions, load};
@@ -60,27 +60,27 @@ pub struct Checkup<'a> {
     pub findings: Vec<Finding>,
 }
 
-/// Checks the session file that is stored at `place`.
+/// Checks the session file that is stored at `location`.
 ///
 /// # Errors
 /// If the file cannot be read, or is not a session even after the repair of its lines.
 pub fn check_session<'a>(
     source: &'a dyn ReadAt,
     options: &LoadOptions,
-    place: &SessionLocation,
+    location: &SessionLocation,
 ) -> Result<Checkup<'a>, LoadError> {
     let options = &LoadOptions {
         tool_calls: true,
         ..options.clone()
     };
-    let (mut repair, session) = load_with_repaired_lines(source, options, place)?;
+    let (mut repair, session) = load_with_repaired_lines(source, options, location)?;
     let file = repair.file.with_source(source);
 
     let is_active = active_mask(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
     let mut entry_findings = Vec::new();
     report_old_version(&session, &mut entry_findings);
-    report_header_id(&session, place, &mut entry_findings);
+    report_header_id(&session, location, &mut entry_findings);
     let mut links = graph::plan_link_repair(&session, &repair, &is_active, &mut entry_findings);
     turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
     conversation::check_content(&reader, &is_active, &mut entry_findings)?;
@@ -118,7 +118,7 @@ pub fn check_session<'a>(
 fn load_with_repaired_lines(
     source: &dyn ReadAt,
     options: &LoadOptions,
-    place: &SessionLocation,
+    location: &SessionLocation,
 ) -> Result<(LineRepair, Session), LoadError> {
     // The first load also finds the lines that are not plain.
     let first_options = LoadOptions {
@@ -130,7 +130,7 @@ fn load_with_repaired_lines(
         Err(error) => (None, Some(error)),
     };
     let new_header = match &load_error {
-        Some(error) if may_lack_header(error) => header::find_header(source, place)?,
+        Some(error) if may_lack_header(error) => header::find_header(source, location)?,
         _ => None,
     };
 
@@ -166,13 +166,13 @@ fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
 
 /// Reports a header whose id differs from the id in the file's name. Names that do not have the
 /// agents' form are not compared.
-fn report_header_id(session: &Session, place: &SessionLocation, findings: &mut Vec<Finding>) {
-    let name = place.name.as_deref().unwrap_or_default();
-    let Some(named) = NamedSession::from_file_name(name) else {
+fn report_header_id(session: &Session, location: &SessionLocation, findings: &mut Vec<Finding>) {
+    let name = location.name.as_deref().unwrap_or_default();
+    let Some(file_name) = SessionFileName::parse(name) else {
         return;
     };
     let id = session.header.id.to_string();
-    if id != named.id {
+    if id != file_name.id {
         let what = format!("the session's id {id:?} is not the one in the file's name");
         findings.push(Finding::new(
             session.header.line,

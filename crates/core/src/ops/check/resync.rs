@@ -221,11 +221,16 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
 
 /// Returns the ranges before, between and after the values, except those that are only white space.
 pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
-    let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
-    let ends = values.iter().map(|value| value.start).chain([line.len()]);
-    let gaps = starts.zip(ends).map(|(start, end)| start..end);
-    gaps.filter(|gap| !line[gap.clone()].trim_ascii().is_empty())
-        .collect()
+    let mut gaps = Vec::new();
+    let mut gap_start = 0;
+    for value in values {
+        gaps.push(gap_start..value.start);
+        gap_start = value.end;
+    }
+    gaps.push(gap_start..line.len());
+
+    gaps.retain(|gap| !line[gap.clone()].trim_ascii().is_empty());
+    gaps
 }
 
 /// An entry that the repair removes, or that cannot be read as a whole.
