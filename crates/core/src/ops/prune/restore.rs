@@ -252,6 +252,16 @@ enum Fate {
     Lost,
 }
 
+/// A value in the place from which a payload was pruned.
+enum ComparedValue {
+    /// The placeholder: the payload can be put back.
+    Placeholder,
+    /// The payload itself, which was put back before.
+    Payload,
+    /// Another value, or none: the payload has no place here.
+    Other,
+}
+
 /// A line behind which entries were removed.
 #[derive(PartialEq, Eq, Hash)]
 enum Anchor {
@@ -407,8 +417,9 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Inserts the lines of removed entries behind their anchors. `waiting` has the entries of each
-    /// anchor, in file order. An entry whose anchor is missing is not inserted.
+    /// Inserts the lines of removed entries behind their anchors, and sets the fates of these
+    /// entries. `waiting` has the entries of each anchor, in file order. An entry whose anchor is
+    /// missing is not inserted.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
@@ -417,30 +428,30 @@ impl<'a> RestoredLines<'a> {
         // A new list is built, because each insertion into a long list would move the rest of it.
         let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
-        while let Some(line) = old_lines.next() {
+        while let Some(anchor_line) = old_lines.next() {
             let anchor_index = lines.len();
-            lines.push(line);
-            let Some(anchor) = self.find_anchor(line) else {
+            lines.push(anchor_line);
+            let Some(anchor) = self.find_anchor(anchor_line) else {
                 continue;
             };
             let Some(entries) = waiting.remove(&anchor) else {
                 continue;
             };
 
-            let mut session_number = line.session_number;
             for entry in entries {
                 // A prune removes only entries. Blank or malformed lines that were between the
                 // anchor and the entry are still in the file, and are copied first.
-                let index_in_file = anchor_index + entry.distance as usize;
-                while lines.len() < index_in_file
+                let original_index = anchor_index + entry.distance as usize;
+                while lines.len() < original_index
                     && let Some(between) =
                         old_lines.next_if(|&next| self.find_anchor(next).is_none())
                 {
-                    session_number = between.session_number;
                     lines.push(between);
                 }
+
+                let line_before = lines[lines.len() - 1];
                 lines.push(RestoredLine {
-                    session_number,
+                    session_number: line_before.session_number,
                     record: Some(entry.record),
                     span: entry.record.spans.payload,
                     has_newline: entry.record.has_newline,
@@ -484,11 +495,8 @@ impl<'a> RestoredLines<'a> {
         Ok(stored == removed)
     }
 
-    /// Puts a value back in place of its placeholder. The placeholder may be in a line of the
-    /// session, or in a line that was put back. It may also be the value at the same path that a
-    /// later operation replaced and that was just put back.
-    ///
-    /// Returns [`Fate::Present`] if the line has the value itself instead of the placeholder.
+    /// Puts the value of a record back in place of its placeholder, and returns the fate of the
+    /// record. The placeholder may be in a line of the session, or in a line that was put back.
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
@@ -496,44 +504,71 @@ impl<'a> RestoredLines<'a> {
         placeholder: &[u8],
     ) -> io::Result<Fate> {
         let placeholder = Raw::from_checked(placeholder);
-        let mut fate = Fate::Lost;
+        let mut is_present = false;
         for index in self.candidate_lines(record) {
             let line = self.lines[index];
-            let bytes;
-            let value = match self.last_payload(line, field) {
-                // A later operation was undone before this one, and put back this value. It may be
-                // the placeholder of this operation.
-                Some(later_payload) => {
-                    bytes = self.pruned.read_range(later_payload.range())?;
-                    Some(Raw::parse(bytes.trim_ascii())?)
+            match self.compare_in_line(line, record, field, placeholder)? {
+                ComparedValue::Placeholder => {
+                    let edits = self.edits.entry(line.key()).or_default();
+                    edits.push(ValueEdit {
+                        field,
+                        payload: record.spans.payload,
+                    });
+                    return Ok(Fate::Restored);
                 }
-                None => {
-                    bytes = self.read_line(line)?;
-                    let stored_line = Raw::parse(bytes.trim_ascii())?;
-                    if may_be_line_of(stored_line, record) {
-                        find_at_path(stored_line, field)
-                    } else {
-                        None
-                    }
-                }
-            };
-            let Some(value) = value else {
-                continue;
-            };
-
-            if is_placeholder(value, placeholder) {
-                let edits = self.edits.entry(line.key()).or_default();
-                edits.push(ValueEdit {
-                    field,
-                    payload: record.spans.payload,
-                });
-                return Ok(Fate::Restored);
-            }
-            if self.is_payload(value, record)? {
-                fate = Fate::Present;
+                // The other candidate may still have the placeholder.
+                ComparedValue::Payload => is_present = true,
+                ComparedValue::Other => {}
             }
         }
-        Ok(fate)
+        Ok(if is_present {
+            Fate::Present
+        } else {
+            Fate::Lost
+        })
+    }
+
+    /// Compares the value at the path of a record in a line with the placeholder and the payload of
+    /// the record.
+    fn compare_in_line(
+        &self,
+        line: RestoredLine,
+        record: &PrunedRecord,
+        field: &str,
+        placeholder: Raw,
+    ) -> io::Result<ComparedValue> {
+        // A later operation may have pruned the same path. It was undone before this one, so the
+        // line has the value that it put back, which may be the placeholder of this operation.
+        if let Some(later_payload) = self.last_payload(line, field) {
+            let bytes = self.pruned.read_range(later_payload.range())?;
+            return self.compare_value(Raw::parse(bytes.trim_ascii())?, record, placeholder);
+        }
+
+        let bytes = self.read_line(line)?;
+        let stored_line = Raw::parse(bytes.trim_ascii())?;
+        if !may_be_line_of(stored_line, record) {
+            return Ok(ComparedValue::Other);
+        }
+        match find_at_path(stored_line, field) {
+            Some(value) => self.compare_value(value, record, placeholder),
+            None => Ok(ComparedValue::Other),
+        }
+    }
+
+    /// Compares a value with the placeholder and the payload of a record.
+    fn compare_value(
+        &self,
+        value: Raw,
+        record: &PrunedRecord,
+        placeholder: Raw,
+    ) -> io::Result<ComparedValue> {
+        if is_placeholder(value, placeholder) {
+            Ok(ComparedValue::Placeholder)
+        } else if self.is_payload(value, record)? {
+            Ok(ComparedValue::Payload)
+        } else {
+            Ok(ComparedValue::Other)
+        }
     }
 
     /// Returns the location, in the pruned file, of the value that was last put back at a path of a
