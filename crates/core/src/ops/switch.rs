@@ -17,6 +17,7 @@ use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
+use std::cell::OnceCell;
 use std::io;
 
 /// The `customType` of a mark.
@@ -186,67 +187,83 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
 /// not appended below the leaf of that time. Marks at the position before the move are skipped.
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
-    let mut ancestry = None;
+    // Computed when it is first needed, because it takes time and most searches do without it.
+    let ancestry = OnceCell::new();
     for ix in session.entry_indexes().rev() {
         if session.entry(ix).id.is_empty() {
             continue;
         }
-        if let Some(from) = leaf_before_move(reader, ix, &mut ancestry)? {
-            return skip_marks(reader, from).map(Some);
+        let leaf_before_move = match read_move(reader, ix)? {
+            Some(mark) => leaf_before_mark(reader, ix, &mark)?,
+            None => leaf_before_jump(reader, ix, &ancestry)?,
+        };
+        if let Some(position) = leaf_before_move {
+            return skip_marks(reader, position).map(Some);
         }
     }
     Ok(None)
 }
 
-/// Returns the leaf before the move that an entry shows; `None` if the entry does not show a move.
-///
-/// A mark records its move. Any other entry shows a move if its parent was not the leaf just before
-/// the entry was appended.
-///
-/// `ancestry` is a cache for all calls with the same session. It is computed when it is first
-/// needed.
-fn leaf_before_move(
+/// Returns the leaf before the move that a mark records; `None` if the mark does not move the leaf.
+/// `ix` is the entry of the mark.
+fn leaf_before_mark(
     reader: &EntryReader,
     ix: EntryIx,
-    ancestry: &mut Option<Ancestry>,
+    mark: &LeafMove,
+) -> io::Result<Option<Position>> {
+    let (from, to) = match mark.from {
+        Some(from) => (from, mark.to),
+        // The session lacks the entry that was the leaf. So the leaf is taken from the lines before
+        // the mark, and the new leaf from the parent of the mark.
+        None => {
+            let parent = reader.session().entry(ix).parent;
+            (leaf_before(reader, ix)?, Some(Position::from(parent)))
+        }
+    };
+    // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
+    let has_moved = to != Some(from);
+    Ok(if has_moved { Some(from) } else { None })
+}
+
+/// Returns the leaf before an entry was appended, if the entry was not appended at that leaf;
+/// otherwise `None`. `ix` is not a mark. Agents write such an entry after the user moved to another
+/// place in the tree.
+///
+/// `ancestry` is a cache for all calls with the same session.
+fn leaf_before_jump(
+    reader: &EntryReader,
+    ix: EntryIx,
+    ancestry: &OnceCell<Ancestry>,
 ) -> io::Result<Option<Position>> {
     let session = reader.session();
     let before = leaf_before(reader, ix)?;
     let after = leaf_after(reader, ix)?;
-    let mark = read_move(reader, ix)?;
-    if let Some(mark) = &mark
-        && let Some(from) = mark.from
-    {
-        // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
-        let has_moved = mark.to != Some(from);
-        return Ok(if has_moved { Some(from) } else { None });
-    }
-
-    let is_leaf_record = after != Position::Entry(ix);
-    let position = if is_leaf_record {
+    // A `leaf` record sets the leaf to its target. Any other entry continues from its parent.
+    let continued_from = if session.entry(ix).kind == Kind::Leaf {
         after
     } else {
         session.entry(ix).parent.into()
     };
-    if position == before {
+    if continued_from == before {
         return Ok(None);
-    }
-    // This mark records a move although its `from` is not in the session.
-    if mark.is_some() {
-        return Ok(Some(before));
     }
 
     // Another program may have appended a label or a mark below the leaf of a running agent. The
     // agent then continued from its own leaf, above the label or mark, which is not a move.
-    let before_notes = skip_marks_and_labels(reader, before)?;
-    let (Position::Entry(before_notes), Position::Entry(after)) = (before_notes, after) else {
+    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, before)? else {
+        // Every entry is below the root.
         return Ok(None);
     };
-    let ancestry = ancestry.get_or_insert_with(|| Ancestry::new(session));
-    if ancestry.is_ancestor_or_self(before_notes, after) {
+    let Position::Entry(after) = after else {
+        // The target of a `leaf` record is the root, or is not in the session.
         return Ok(None);
+    };
+    let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
+    if ancestry.is_ancestor_or_self(agent_leaf, after) {
+        Ok(None)
+    } else {
+        Ok(Some(before))
     }
-    Ok(Some(before))
 }
 
 /// Returns the mark of a move from one position to another, given by their ids; `None` is the root.
