@@ -59,13 +59,34 @@ fn count_requests_and_messages(
     let mut requests = billed.into_iter().peekable();
     for ix in session.entry_indexes() {
         let request = requests.next_if(|request| request.entry == ix);
-        let is_counted_elsewhere = match (&request, agents) {
-            (Some(request), Some((path, agents))) => request.is_counted_elsewhere(path, agents),
-            _ => false,
-        };
-        counter.count_entry(ix, request, is_counted_elsewhere);
+        counter.count_entry(ix, Billing::of_request(request, agents));
     }
     counter.entries
+}
+
+/// Whether an entry records a request to a model, and where its usage is counted.
+enum Billing {
+    /// The entry records no request.
+    NotBilled,
+    /// The entry records this request.
+    Billed(BilledRequest),
+    /// The entry records a request whose usage is counted with the session of a sub-agent.
+    BilledElsewhere,
+}
+
+impl Billing {
+    /// Returns the billing of an entry that records `request`. For `agents`, see [`collect_stats`].
+    fn of_request(request: Option<BilledRequest>, agents: Option<(&Path, &SubAgents)>) -> Billing {
+        let Some(request) = request else {
+            return Billing::NotBilled;
+        };
+        if let Some((path, agents)) = agents
+            && request.is_counted_elsewhere(path, agents)
+        {
+            return Billing::BilledElsewhere;
+        }
+        Billing::Billed(request)
+    }
 }
 
 /// Returns the number of lines below the header that are not JSON, and the first of these lines;
@@ -132,17 +153,12 @@ impl<'s> Counter<'s> {
         }
     }
 
-    /// Counts the next entry. `request` is the request that the entry records. If
-    /// `is_counted_elsewhere` is set, the usage of the request is counted with another session, so
-    /// it is ignored here.
-    fn count_entry(
-        &mut self,
-        ix: EntryIx,
-        request: Option<BilledRequest>,
-        is_counted_elsewhere: bool,
-    ) {
+    /// Counts the next entry: adds it to `entries` if it is a message or a billed entry, and
+    /// advances the turn.
+    fn count_entry(&mut self, ix: EntryIx, billing: Billing) {
         let entry = self.session.entry(ix);
-        let attribution = self
+        // Taken even if the entry is not counted, so that the one of the next entry is at the front.
+        let recorded_attribution = self
             .attributions
             .next_if(|attribution| attribution.entry == ix)
             .copied();
@@ -151,22 +167,25 @@ impl<'s> Counter<'s> {
         } else {
             None
         };
-        if role.is_none() && request.is_none() {
+        let is_not_billed = matches!(billing, Billing::NotBilled);
+        if role.is_none() && is_not_billed {
             // A custom message with an attribution is a request of the user, so it begins a turn.
-            if entry.kind == Kind::CustomMessage && attribution.is_some() {
+            if entry.kind == Kind::CustomMessage && recorded_attribution.is_some() {
                 self.turn = TurnState::after_request(entry.time_ms);
             }
             return;
         }
 
-        // A reply without a request is a copy of an earlier reply in the file.
-        let is_copy = role == Some(Role::Assistant) && request.is_none();
-        let request = if is_counted_elsewhere { None } else { request };
-        let mut attribution = attribution.unwrap_or_else(|| Attribution::empty(ix));
+        let request = match billing {
+            Billing::Billed(request) => Some(request),
+            Billing::NotBilled | Billing::BilledElsewhere => None,
+        };
+        let mut attribution = recorded_attribution.unwrap_or_else(|| Attribution::empty(ix));
         if role == Some(Role::Assistant) {
             self.provider = attribution.provider;
             self.model = attribution.model;
         } else if role == Some(Role::ToolResult) && request.is_none() {
+            // The result belongs to the model that called the tool.
             attribution.provider = self.provider;
             attribution.model = self.model;
         }
@@ -175,7 +194,8 @@ impl<'s> Counter<'s> {
         let took_ms = self.turn.advance_to(&TurnEntry {
             role: entry.role,
             time_ms: entry.time_ms,
-            is_copy,
+            // Each reply is billed, except a copy of an earlier reply in the file.
+            is_copy: role == Some(Role::Assistant) && is_not_billed,
             began_ms: self.began_since_last_message(&attribution),
             has_calls: !calls.is_empty(),
         });
@@ -191,23 +211,26 @@ impl<'s> Counter<'s> {
             self.add_pruned(attribution, entry.time_ms, request);
             return;
         }
-        self.entries.push(CountedEntry {
+        let mut counted = CountedEntry {
             attribution,
             time_ms: entry.time_ms,
             took_ms,
-            is_billed: request.is_some(),
-            agents: request
-                .as_ref()
-                .and_then(|request| request.reported_ends.clone()),
-            usage: match request {
-                Some(request) if attribution.has_usage => Some(request.usage),
-                _ => None,
-            },
+            is_billed: false,
+            agents: None,
+            usage: None,
             role,
             has_failed: role == Some(Role::ToolResult) && entry.flags.contains(Flags::FAILED),
             line,
             calls,
-        });
+        };
+        if let Some(request) = request {
+            counted.is_billed = true;
+            counted.agents = request.reported_ends;
+            if attribution.has_usage {
+                counted.usage = Some(request.usage);
+            }
+        }
+        self.entries.push(counted);
     }
 
     /// Returns the time at which a reply began; `None` if it is not recorded, or if a message was
@@ -242,8 +265,8 @@ impl<'s> Counter<'s> {
         });
     }
 
-    /// Returns the range of the tool calls of an entry in `Collected::counted_calls`. They are the
-    /// next ones there, and are skipped.
+    /// Takes the tool calls of an entry, which are the next in `Collected::counted_calls`. Returns
+    /// their range there.
     fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
         let start = self.next_call;
         let calls = &self.session.collected.counted_calls;

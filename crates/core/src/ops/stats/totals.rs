@@ -92,8 +92,8 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     if key != EntryKey::NONE {
         return Some(key);
     }
-    let place = (session.header.id.as_bytes(), entry.line, entry.time_ms);
-    Some(u128::from(FixedState::with_seed(0).hash_one(place)))
+    let identity = (session.header.id.as_bytes(), entry.line, entry.time_ms);
+    Some(u128::from(FixedState::with_seed(0).hash_one(identity)))
 }
 
 /// Returns the path of the file that a call wrote or edited; `None` if the call failed. Calls are
