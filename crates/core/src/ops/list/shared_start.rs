@@ -51,9 +51,11 @@ struct Word {
 /// searched for that most texts of the group share.
 pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
-    let mut starts = vec![SharedStart::default(); texts.len()];
+    let all_texts: Vec<usize> = (0..texts.len()).collect();
     let least_size = LEAST_TEXTS.max(texts.len().div_ceil(LEAST_SHARE));
-    for group in group_by_word(0..texts.len(), 0, &words) {
+
+    let mut starts = vec![SharedStart::default(); texts.len()];
+    for group in group_by_word(&all_texts, 0, &words) {
         if group.len() >= least_size {
             set_shared_starts(group, &words, &mut starts);
         }
@@ -61,48 +63,54 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     starts
 }
 
-/// Sets the shared starts of a group of texts that have the same first word.
+/// Sets the shared starts of a group of texts that have the same first word. The group has the
+/// indexes of the texts in `words`, in ascending order.
 ///
-/// The texts are compared word by word. At each position, the texts with the most frequent word
-/// remain, as long as they are more than half of the group. For a text that drops out there, the
-/// words before that position are the shared ones.
+/// The texts are compared word by word. After each word, the texts with the most frequent next word
+/// continue, as long as they are more than half of the group. Each other text shares only the words
+/// up to there.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
     let majority = group.len() / 2 + 1;
     let least_size = LEAST_TEXTS.max(majority);
-    let mut remaining = group;
-    // All texts of the group have the same first word.
+    // The first `shared_word_count` words of these texts have the same shapes.
+    let mut sharing = group;
     let mut shared_word_count = 1;
     loop {
-        let groups = group_by_word(remaining.iter().copied(), shared_word_count, words);
-        let mut with_same_next_word = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
-        if with_same_next_word.len() < least_size {
-            with_same_next_word.clear();
-        }
+        let continuing = texts_with_commonest_word(&sharing, shared_word_count, words);
+        let is_end = continuing.len() < least_size;
 
-        let shared_by_all = remaining.len() == words.len();
-        for &text in &remaining {
-            if !with_same_next_word.contains(&text) {
+        let shared_by_all = sharing.len() == words.len();
+        for &text in &sharing {
+            // The search is possible because the texts are in ascending order.
+            let continues = !is_end && continuing.binary_search(&text).is_ok();
+            if !continues {
                 starts[text] = droppable_start(&words[text], shared_word_count, shared_by_all);
             }
         }
-        if with_same_next_word.is_empty() {
+        if is_end {
             return;
         }
-        remaining = with_same_next_word;
+
+        sharing = continuing;
         shared_word_count += 1;
     }
 }
 
+/// Returns those of the `texts` whose word at `position` is the most frequent there, in the same
+/// order. Empty if no text has so many words.
+fn texts_with_commonest_word(texts: &[usize], position: usize, words: &[Vec<Word>]) -> Vec<usize> {
+    let groups = group_by_word(texts, position, words);
+    groups.into_iter().max_by_key(Vec::len).unwrap_or_default()
+}
+
 /// Groups texts by the shape of their word at `position`, counted from 0. A text with fewer words
-/// is in no group. `texts` are indexes in `words`.
-fn group_by_word(
-    texts: impl Iterator<Item = usize>,
-    position: usize,
-    words: &[Vec<Word>],
-) -> Vec<Vec<usize>> {
+/// is in no group. `texts` are indexes in `words`, and keep their order within each group.
+fn group_by_word(texts: &[usize], position: usize, words: &[Vec<Word>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
+    // The index of each group in `groups`, which is in the order of the first texts, so that the
+    // result does not depend on hashes.
     let mut group_by_shape: HashMap<&str, usize> = HashMap::default();
-    for text in texts {
+    for &text in texts {
         let Some(word) = words[text].get(position) else {
             continue;
         };
