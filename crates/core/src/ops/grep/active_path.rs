@@ -21,12 +21,12 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Returns the match, completed with what only the loaded session shows. `None` if only the
-    /// path to the leaf is searched, and the entry of the match is not on that path.
+    /// Returns the match, completed with what only the loaded session shows: whether its entry is on
+    /// the path to the leaf and, in a session of version 1, the id of the entry. `None` if only the
+    /// path to the leaf is searched, and the entry is not on that path.
     ///
-    /// Loads the session if the query needs the path, or the ids of a session of version 1. The
-    /// match then gets the id of its entry and whether the entry is on the path.
-    pub(super) fn keep_on_path(
+    /// Loads the session only if the query needs one of these.
+    pub(super) fn complete_match(
         &mut self,
         source: &dyn ReadAt,
         query: &Query,
@@ -49,12 +49,12 @@ impl ActivePath {
         if query.entries.only_active && !is_active {
             return Ok(None);
         }
-        let mut kept = found;
-        kept.is_active = Some(is_active);
+        let mut completed = found;
+        completed.is_active = Some(is_active);
         if query.entries.only_active || needs_id {
-            kept.id = path.session.id(ix).into_owned();
+            completed.id = path.session.id(ix).into_owned();
         }
-        Ok(Some(kept))
+        Ok(Some(completed))
     }
 
     /// Returns the session and its path, which are loaded at the first call.

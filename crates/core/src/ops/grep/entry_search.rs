@@ -50,11 +50,14 @@ impl FileSearch<'_> {
 
         let title = json.get_text("title")?;
         let matched = self.query.pattern.find(title.as_bytes());
-        let range = match matched {
-            Some(range) if !self.query.inverted => range,
-            // In an inverted search, there is no matching part to show.
-            None if self.query.inverted => 0..0,
-            _ => return None,
+        // In an inverted search, there is no matching part to show.
+        let range = if self.query.inverted {
+            if matched.is_some() {
+                return None;
+            }
+            0..0
+        } else {
+            matched?
         };
         let hit = self.hit_at("title".to_owned(), &title, range);
         let mut texts = MatchTexts::default();
@@ -220,14 +223,17 @@ impl FileSearch<'_> {
         if self.query.entries.tool_names.is_empty() {
             return true;
         }
-        let tool_name = match (entry.role, &entry.record.message) {
-            (Role::Assistant, _) => {
-                return entry.blocks.iter().any(|block| self.is_wanted_call(block));
+        match entry.role {
+            Role::Assistant => entry.blocks.iter().any(|block| self.is_wanted_call(block)),
+            Role::ToolResult => {
+                let Some(message) = &entry.record.message else {
+                    return false;
+                };
+                let tool_name = message.get(Member::ToolName);
+                tool_name.is_some_and(|name| self.is_wanted_tool(name))
             }
-            (Role::ToolResult, Some(message)) => message.get(Member::ToolName),
-            _ => None,
-        };
-        tool_name.is_some_and(|name| self.is_wanted_tool(name))
+            _ => false,
+        }
     }
 
     /// Whether a block is a call of a tool that the query names.
@@ -325,11 +331,11 @@ impl FileSearch<'_> {
         if fields.found.is_some() {
             return None;
         }
+        // An entry without text has no match either, so it is returned. If only tool calls are
+        // searched, an entry without text may just lack such a call, so it is not.
         if fields.first_text.is_none() && fields.searched == SearchedFields::All {
             return Some(empty_hit());
         }
-        // If only tool calls are searched, an entry without such a call is not reported as one
-        // without a match.
         fields.first_text
     }
 
@@ -513,11 +519,14 @@ fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// Returns the name of the role of an entry's message; for an entry without a message, its type.
 fn role_name<'a>(entry: &ParsedEntry<'a>) -> Text<'a> {
-    let Record { kind, message, .. } = entry.record;
-    let name = match entry.role {
-        Role::Missing => *kind,
-        Role::Other => message.and_then(|message| message.role),
-        role => return role.name().map(Text::from).unwrap_or_default(),
+    let stored_name = match entry.role {
+        Role::Missing => entry.record.kind,
+        // A role that pisess does not know.
+        Role::Other => entry.record.message.and_then(|message| message.role),
+        known => return Text::from(known.name().unwrap_or_default()),
     };
-    name.map(|text| text.text()).unwrap_or_default()
+    match stored_name {
+        Some(name) => name.text(),
+        None => Text::default(),
+    }
 }

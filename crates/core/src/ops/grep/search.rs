@@ -181,23 +181,24 @@ impl<'s> FileSearch<'s> {
         buffer: &mut PageBuffer,
         on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<(), LoadError> {
+        // Copied out of `self`, so that the closure does not borrow it.
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
-        // The path to the leaf is determined when the first match needs it, because most files have
-        // no match.
         let mut path = ActivePath::default();
-        let mut on_any_match = |found: Match| {
-            let kept = path.keep_on_path(source, query, preamble.format, found)?;
-            Ok(match kept {
-                Some(found) => on_match(&preamble.header, found),
-                None => ControlFlow::Continue(()),
-            })
+        let mut complete_and_report = |found: Match| {
+            match path.complete_match(source, query, preamble.format, found)? {
+                Some(completed) => Ok(on_match(&preamble.header, completed)),
+                // The entry is not on the path to the leaf.
+                None => Ok(ControlFlow::Continue(())),
+            }
         };
-        if workers <= 1 || is_small(source.len().saturating_sub(self.start)) {
-            self.search_lines(buffer, &mut on_any_match)
+
+        let remaining_len = source.len().saturating_sub(self.start);
+        if workers <= 1 || is_small(remaining_len) {
+            self.search_lines(buffer, &mut complete_and_report)
         } else {
-            self.search_ranges(workers, &mut on_any_match)
+            self.search_ranges(workers, &mut complete_and_report)
         }
     }
 
@@ -232,7 +233,8 @@ impl<'s> FileSearch<'s> {
         let query = self.query;
         let preamble = self.preamble;
         let buffers = Pool::new(PageBuffer::default);
-        // Set by the first range that needs the number of a line: from then on, lines are counted.
+        // Set by the first range that needs the number of a line: from then on, ranges count their
+        // lines while they are in memory.
         let is_counting = AtomicBool::new(false);
         let outcome = in_order(
             chunk_ranges(source, self.start),
@@ -266,7 +268,8 @@ impl<'s> FileSearch<'s> {
             read_result.map_err(|error| Stopped::Failed(error.into()))?;
         }
 
-        // If no range has needed a number yet, this is too small. Then no number is shown either.
+        // If no range has needed a number yet, this is too small. Then the numbers below are too
+        // small as well, but they are not used.
         let lines_before = self.counted.line_count;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
@@ -313,8 +316,8 @@ impl<'s> FileSearch<'s> {
         on_match: &mut MatchHandler,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
-        // An inverted search has to read every line: the prefilter would skip the lines it looks
-        // for.
+        // Without a prefilter, every line is searched. An inverted search needs this: the prefilter
+        // would skip the lines that it looks for.
         let prefilter = if self.query.inverted {
             None
         } else {
@@ -433,17 +436,16 @@ fn search_range(
         ..FileSearch::new(source, query, preamble, start_point)
     };
     let mut matches = Vec::new();
-    let mut line_bytes: Option<Range<u64>> = None;
+    // The bytes of all chunks so far. Stays empty if no line begins in the range.
+    let mut bytes: Range<u64> = 0..0;
     let flow = read_chunks(buffer, source, range, |chunk| {
-        let chunk_end = chunk.start + chunk.bytes.len() as u64;
-        match &mut line_bytes {
-            Some(line_bytes) => line_bytes.end = chunk_end,
-            None => {
-                // The first line that begins in the range may begin after the start of the range.
-                line_bytes = Some(chunk.start..chunk_end);
-                search.counted.end = chunk.start;
-            }
+        if bytes.is_empty() {
+            // The first line that begins in the range may begin after the start of the range.
+            bytes.start = chunk.start;
+            search.counted.end = chunk.start;
         }
+        bytes.end = chunk.start + chunk.bytes.len() as u64;
+
         let searched = search.search_chunk(chunk, &mut |found| {
             matches.push(found);
             Ok(ControlFlow::Continue(()))
@@ -457,18 +459,15 @@ fn search_range(
         return Err(error);
     }
 
+    let mut line_count = None;
     if search.is_counting {
         is_counting.store(true, Ordering::Relaxed);
+        line_count = Some(search.counted.line_count);
     }
-    let line_count = if search.is_counting {
-        Some(search.counted.line_count)
-    } else {
-        None
-    };
     Ok(SearchedRange {
         matches,
         unread: search.unread,
-        bytes: line_bytes.unwrap_or_default(),
+        bytes,
         line_count,
     })
 }
