@@ -8,7 +8,7 @@
 //! pi also treats compatible characters (NFKC) as equal. Texts that match only in this way are not
 //! found here.
 
-use super::text_edits::{PlacedText, normalize_line_ends};
+use super::text_edits::{RangeReplacement, normalize_line_ends};
 use crate::session::file_calls::TextReplacement;
 use pisess_json::text::is_js_space;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub fn find_rewritten_lines(
     text: &str,
     edited: &str,
     replacements: &[TextReplacement],
-) -> Option<Vec<PlacedText>> {
+) -> Option<Vec<RangeReplacement>> {
     let old_lines = LineRanges::new(text);
     let new_lines = LineRanges::new(edited);
     let mut found = Vec::new();
@@ -34,9 +34,8 @@ pub fn find_rewritten_lines(
 
         let old_bytes = old_lines.bytes_of(group.lines)?;
         let new_bytes = new_lines.bytes_of(new_start..new_end)?;
-        found.push(PlacedText {
-            start: old_bytes.start,
-            end: old_bytes.end,
+        found.push(RangeReplacement {
+            range: old_bytes,
             new: edited[new_bytes].to_owned(),
         });
     }

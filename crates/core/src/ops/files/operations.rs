@@ -107,13 +107,13 @@ impl RecordedPaths<'_> {
     /// start is removed.
     pub fn resolve(&self, path: &Text) -> String {
         let written = path.as_bytes();
-        let named = written.strip_prefix(b"@").unwrap_or(written);
-        let absolute = if let Some(below_home) = named.strip_prefix(b"~/")
+        let plain = written.strip_prefix(b"@").unwrap_or(written);
+        let absolute = if let Some(below_home) = plain.strip_prefix(b"~/")
             && let Some(home) = self.folders.home
         {
             absolute_path(below_home, Some(home.as_bytes()))
         } else {
-            absolute_path(named, self.folders.cwd.map(Text::as_bytes))
+            absolute_path(plain, self.folders.cwd.map(Text::as_bytes))
         };
         collapse_dots(&String::from_utf8_lossy(&absolute))
     }
@@ -192,7 +192,7 @@ impl OperationList {
     /// Adds the calls of one entry. The next result with the id of a call is assigned to that call.
     /// If an earlier entry has a call with the same id and without a result, the earlier call never
     /// gets one.
-    fn add_calls(&mut self, entry: EntryIx, calls: Vec<NamedCall>) {
+    fn add_calls(&mut self, entry: EntryIx, calls: Vec<CallWithFile>) {
         // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
         for call in calls {
@@ -225,8 +225,8 @@ fn answered_call_id(session: &Session, ix: EntryIx) -> Option<&[u8]> {
     Some(session.bytes(call_id))
 }
 
-/// A call, with one of the files that it names.
-struct NamedCall {
+/// A call on one file. A call that names several files is several of these.
+struct CallWithFile {
     /// The index of the call among the calls of the entry.
     index: usize,
     /// The call id, by which the result is found; `None` for a call that a tool made itself.
@@ -237,7 +237,7 @@ struct NamedCall {
 
 /// Returns the file calls of a message in order, with one element per file. A call that a tool made
 /// itself has a `status`, and is left out unless the status is `ok`.
-fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<NamedCall> {
+fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<CallWithFile> {
     let mut calls = Vec::new();
     for (index, call) in stored_calls(message).into_iter().enumerate() {
         let is_nested = call.get("status").is_some();
@@ -248,7 +248,7 @@ fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<Name
         // A nested call has no result of its own.
         let result_id = if is_nested { None } else { own_id };
         for file in called_files(name, arguments) {
-            calls.push(NamedCall {
+            calls.push(CallWithFile {
                 index,
                 id: result_id.and_then(Raw::text).map(Text::into_bytes),
                 action: file.tool.action,

@@ -9,7 +9,6 @@ struct Hunk {
     /// Whether the last line of the old text is in the hunk, and has no line feed.
     old_lacks_newline: bool,
     /// The same for the new text.
-    /// The same for the new text.
     new_lacks_newline: bool,
 }
 

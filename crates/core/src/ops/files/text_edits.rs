@@ -7,6 +7,7 @@ use super::operations::TextEdits;
 use super::patch::apply_patch;
 use crate::format::changes::{DiffSign, diff_lines};
 use crate::session::file_calls::TextReplacement;
+use std::ops::Range;
 
 /// Applies an edit to consecutive lines of a file; `None` if a replaced text does not occur.
 pub fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
@@ -37,14 +38,13 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     // whole lines, and the recorded diff shows the result.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
-    let rewritten_lines = find_rewritten_lines(&with_feeds, &patched, &edits.replacements);
-    let rewritten_lines = match rewritten_lines {
+    let rewritten = match find_rewritten_lines(&with_feeds, &patched, &edits.replacements) {
         Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
         // Which lines pi rewrote matters only for their line ends. If they are not found, the
         // changed lines of the diff are used.
         _ => changed_lines(&with_feeds, &patched),
     };
-    let edited = replace_in_original(unmarked, &rewritten_lines);
+    let edited = replace_in_original(unmarked, &rewritten);
     Some(format!("{mark}{edited}"))
 }
 
@@ -97,47 +97,49 @@ fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<S
     Some(edited)
 }
 
-/// Returns the lines in which two texts differ, as replacements in `old`.
-fn changed_lines(old: &str, new: &str) -> Vec<PlacedText> {
-    let mut changed: Vec<PlacedText> = Vec::new();
+/// Returns the lines in which two texts differ, as replacements in `old`: one for each run of
+/// consecutive removed and added lines.
+fn changed_lines(old: &str, new: &str) -> Vec<RangeReplacement> {
+    let mut changed = Vec::new();
+    let mut run: Option<RangeReplacement> = None;
     // The offset of the next line of `old`.
     let mut offset = 0;
     for (sign, line) in diff_lines(old, new) {
         if sign == DiffSign::Common {
+            changed.extend(run.take());
             offset += line.len();
             continue;
         }
-        let continues_last = changed.last().is_some_and(|placed| placed.end == offset);
-        if !continues_last {
-            changed.push(PlacedText {
-                start: offset,
-                end: offset,
-                new: String::new(),
-            });
-        }
-        let last = changed.len() - 1;
-        let placed = &mut changed[last];
+
+        let current = run.get_or_insert_with(|| RangeReplacement {
+            range: offset..offset,
+            new: String::new(),
+        });
         if sign == DiffSign::Added {
-            placed.new.push_str(line);
+            current.new.push_str(line);
         } else {
             offset += line.len();
-            placed.end = offset;
+            current.range.end = offset;
         }
     }
+    changed.extend(run);
     changed
 }
 
-/// A replacement at its place in a text.
-pub struct PlacedText {
-    pub start: usize,
-    pub end: usize,
-    /// The new text, with line feeds.
+/// The replacement of a range of a text.
+pub struct RangeReplacement {
+    pub range: Range<usize>,
+    /// The new text, with line feeds only.
     pub new: String,
 }
 
-/// Returns the place of each old text in a text with line feeds only, sorted. `None` if an old text
-/// does not occur, or if two places overlap.
-fn find_replacements(text: &str, replacements: &[TextReplacement]) -> Option<Vec<PlacedText>> {
+/// Finds the old text of each replacement in a text with line feeds only. Returns the replacements
+/// with their ranges, in the order of the text. `None` if an old text does not occur, or if two
+/// ranges overlap.
+fn find_replacements(
+    text: &str,
+    replacements: &[TextReplacement],
+) -> Option<Vec<RangeReplacement>> {
     let mut found = Vec::new();
     for replacement in replacements {
         let old = normalize_line_ends(&replacement.old);
@@ -145,25 +147,27 @@ fn find_replacements(text: &str, replacements: &[TextReplacement]) -> Option<Vec
             return None;
         }
         let start = text.find(&old)?;
-        found.push(PlacedText {
-            start,
-            end: start + old.len(),
+        found.push(RangeReplacement {
+            range: start..start + old.len(),
             new: normalize_line_ends(&replacement.new),
         });
     }
-    found.sort_by_key(|placed| placed.start);
-    let overlaps = found.windows(2).any(|pair| pair[0].end > pair[1].start);
+    found.sort_by_key(|replacement| replacement.range.start);
+
+    let overlaps = found
+        .windows(2)
+        .any(|pair| pair[0].range.end > pair[1].range.start);
     if overlaps { None } else { Some(found) }
 }
 
 /// Replaces each range by its new text. The ranges are sorted, and do not overlap.
-fn replace_ranges(text: &str, found: &[PlacedText]) -> String {
+fn replace_ranges(text: &str, replacements: &[RangeReplacement]) -> String {
     let mut edited = String::with_capacity(text.len());
     let mut copied_end = 0;
-    for placed in found {
-        edited.push_str(&text[copied_end..placed.start]);
-        edited.push_str(&placed.new);
-        copied_end = placed.end;
+    for replacement in replacements {
+        edited.push_str(&text[copied_end..replacement.range.start]);
+        edited.push_str(&replacement.new);
+        copied_end = replacement.range.end;
     }
     edited.push_str(&text[copied_end..]);
     edited
@@ -174,58 +178,64 @@ pub fn normalize_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Makes replacements in the original text whose places were found in the normalized one. Other
-/// lines keep their line ends. New lines get the line end of the line in which the replaced text
-/// starts.
-fn replace_in_original(original: &str, found: &[PlacedText]) -> String {
+/// Replaces ranges of the original text, given as ranges of the normalized one, which has line feeds
+/// only. The ranges are sorted, and do not overlap. Other lines keep their line ends. New lines get
+/// the line end of the line in which the replaced range starts.
+fn replace_in_original(original: &str, replacements: &[RangeReplacement]) -> String {
     let offsets = OriginalOffsets::new(original);
-    let mut joined = SeamedText::default();
+    let mut edited = JoinedText::default();
     let mut copied_end = 0;
-    for placed in found {
-        let start = offsets.original(placed.start);
-        joined.push(&original[copied_end..start]);
+    for replacement in replacements {
+        let start = offsets.to_original(replacement.range.start);
+        edited.push(&original[copied_end..start]);
+
         let line_end = line_end_at(original, start);
         if line_end == "\n" {
-            joined.push(&placed.new);
+            edited.push(&replacement.new);
         } else {
-            joined.push(&placed.new.replace('\n', line_end));
+            edited.push(&replacement.new.replace('\n', line_end));
         }
-        copied_end = offsets.original(placed.end);
+        copied_end = offsets.to_original(replacement.range.end);
     }
-    joined.push(&original[copied_end..]);
-    joined.text
+    edited.push(&original[copied_end..]);
+    edited.text
 }
 
 /// Converts offsets in the normalized text to offsets in the original.
 struct OriginalOffsets {
     /// The offsets, in the normalized text, of the line feeds that were `\r\n` in the original.
-    joined_feeds: Vec<usize>,
+    /// Ascending: the binary search below needs it.
+    shortened_feeds: Vec<usize>,
 }
 
 impl OriginalOffsets {
     fn new(original: &str) -> OriginalOffsets {
-        let mut joined_feeds = Vec::new();
+        let mut shortened_feeds = Vec::new();
         for (count_before, (start, _)) in original.match_indices("\r\n").enumerate() {
-            joined_feeds.push(start - count_before);
+            // Each `\r\n` before this one is one byte shorter in the normalized text.
+            shortened_feeds.push(start - count_before);
         }
-        OriginalOffsets { joined_feeds }
+        OriginalOffsets { shortened_feeds }
     }
 
-    /// Converts an offset: each `\r\n` before it is one byte longer in the original.
-    fn original(&self, normalized: usize) -> usize {
-        let dropped = self.joined_feeds.partition_point(|&feed| feed < normalized);
-        normalized + dropped
+    /// Converts an offset in the normalized text.
+    fn to_original(&self, normalized: usize) -> usize {
+        let shortened_before = self
+            .shortened_feeds
+            .partition_point(|&feed| feed < normalized);
+        normalized + shortened_before
     }
 }
 
-/// A text that is joined from pieces. If a piece ends with `\r` and the next begins with `\n`,
-/// these are two line ends, so another `\n` is inserted to keep them from becoming one `\r\n`.
+/// A text that is joined from pieces, none of whose line ends merge. If a piece ends with `\r` and
+/// the next begins with `\n`, these are two line ends, but `\r\n` would be one. So another `\n` is
+/// inserted between the pieces, which makes them `\r\n` and `\n`.
 #[derive(Default)]
-struct SeamedText {
+struct JoinedText {
     text: String,
 }
 
-impl SeamedText {
+impl JoinedText {
     fn push(&mut self, piece: &str) {
         if self.text.ends_with('\r') && piece.starts_with('\n') {
             self.text.push('\n');
@@ -237,14 +247,14 @@ impl SeamedText {
 /// Returns the line end of the line at an offset: `\n`, `\r\n` or `\r`. A last line without a line
 /// end gets that of the line before. A lone `\r` counts as a line end only in a text without `\n`.
 fn line_end_at(text: &str, offset: usize) -> &'static str {
-    let feed = match text[offset..].find('\n') {
-        Some(distance) => Some(offset + distance),
-        None => text[..offset].rfind('\n'),
+    let feed_after = text[offset..].find('\n').map(|distance| offset + distance);
+    let nearest_feed = feed_after.or_else(|| text[..offset].rfind('\n'));
+    let Some(feed) = nearest_feed else {
+        return if text.contains('\r') { "\r" } else { "\n" };
     };
-    match feed {
-        Some(feed) if text[..feed].ends_with('\r') => "\r\n",
-        Some(_) => "\n",
-        None if text.contains('\r') => "\r",
-        None => "\n",
+    if text[..feed].ends_with('\r') {
+        "\r\n"
+    } else {
+        "\n"
     }
 }
