@@ -140,8 +140,8 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
         push_json(Text::from("arguments"), arguments, parts);
         return;
     }
-    let named = named_parts(arguments, &[]);
-    parts.push(EntryPart::Body(format_outline(&named)));
+    let arguments = named_parts(arguments, &[]);
+    parts.push(EntryPart::Body(format_outline(&arguments)));
 }
 
 /// Formats parts as one text. Each name is on a separate line, with a short value beside it, or

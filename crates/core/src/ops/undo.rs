@@ -434,9 +434,9 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
 
     // `false` sorts first: entries that had no label before, whose label is cleared.
     targets.sort_by_key(|&target| label_of_target(session, &labels_before, target).is_some());
-    let mut seen = HashSet::default();
+    let mut restored_targets = HashSet::default();
     for target in targets {
-        let is_new = seen.insert(session.bytes(target));
+        let is_new = restored_targets.insert(session.bytes(target));
         if !is_new {
             continue;
         }
