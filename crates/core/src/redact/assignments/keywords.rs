@@ -1,0 +1,218 @@
+//! Decides from the raw bytes after a keyword whether a line is searched for assignments. The
+//! search itself reads decoded text, so it finds the value in its own way.
+
+use super::SHORTEST_VALUE;
+use super::syntax::{LONGEST_TYPE, ends_value};
+use crate::redact::names::is_name_character;
+
+/// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
+/// bytes that follow. Each name of a secret contains at least one. Some are only a part of a word,
+/// so that they match in several spellings.
+pub const KEYWORDS: [&str; 37] = [
+    "?key",
+    "&key",
+    ";key",
+    "PASS",
+    "Pass",
+    "passw",
+    "passphrase",
+    "passcode",
+    "_pass",
+    "-pass",
+    "epass",
+    "ypass",
+    "pwd",
+    "Pwd",
+    "PWD",
+    "secret",
+    "Secret",
+    "SECRET",
+    "token",
+    "Token",
+    "TOKEN",
+    "KEY",
+    "_key",
+    "-key",
+    "Key",
+    "pikey",
+    "thkey",
+    "tekey",
+    "erkey",
+    "sskey",
+    "etkey",
+    "auth",
+    "AUTH",
+    "redential",
+    "REDENTIAL",
+    "session",
+    "SESS",
+];
+
+/// The number of bytes after a keyword that [`may_be_assigned`] checks.
+const BYTES_CHECKED: usize = 160;
+
+/// Whether a value may be assigned to the name that contains a keyword, judged by the raw bytes
+/// after the keyword. Examples are `_KEY=x9Qd81Lm` and, with escaped quotes, `\": \"x9Qd81Lm`.
+///
+/// A line is searched for assignments only if this is true for one of its keywords. So it must be
+/// true for every secret that [`each_assignment`](super::each_assignment) finds, and may be true
+/// for other text.
+pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
+    let near = &after_keyword[..after_keyword.len().min(BYTES_CHECKED)];
+    let name_rest_len = near
+        .iter()
+        .take_while(|&&byte| is_name_character(byte))
+        .count();
+    let Some(first_word) = RawWord::read(&near[name_rest_len..]) else {
+        return false;
+    };
+    if first_word.may_be_secret() {
+        return true;
+    }
+
+    // The first word may be a type, as in `password: str = "…"`, or the word `value`, as in `name:
+    // TOKEN, value: …`. Then the second word is the value.
+    let after_first = if let Some(after_value) = first_word.from_word.strip_prefix(b"value") {
+        after_value
+    } else if first_word.has_operator && first_word.word_len <= LONGEST_TYPE {
+        first_word.after_word()
+    } else {
+        return false;
+    };
+    match RawWord::read(after_first) {
+        Some(second_word) => second_word.may_be_secret(),
+        None => false,
+    }
+}
+
+/// A word in the raw bytes, and what is before it.
+struct RawWord<'t> {
+    /// Whether there is an operator before the word.
+    has_operator: bool,
+    /// The word, with the brackets and signs before it. A value may begin with signs, as in
+    /// `-x9Qd81Lm`.
+    signed_word: &'t [u8],
+    /// The bytes from the start of the word on.
+    from_word: &'t [u8],
+    word_len: usize,
+}
+
+impl<'t> RawWord<'t> {
+    /// Reads the separator at the start of `rest`, and the word after it. The word ends before a
+    /// backslash, white space or a quote. `None` if there is no separator, or if nothing follows.
+    fn read(rest: &'t [u8]) -> Option<RawWord<'t>> {
+        let separator = Separator::read(rest)?;
+        let from_word = &rest[separator.width..];
+        let word_len = (0..from_word.len())
+            .find(|&at| from_word[at] == b'\\' || ends_value(&from_word[at..]))
+            .unwrap_or(from_word.len());
+        let signs_start = separator.width - separator.signs_at_end;
+        Some(RawWord {
+            has_operator: separator.has_operator,
+            signed_word: &rest[signs_start..separator.width + word_len],
+            from_word,
+            word_len,
+        })
+    }
+
+    fn after_word(&self) -> &'t [u8] {
+        &self.from_word[self.word_len..]
+    }
+
+    /// Whether the word may be a secret, not a word of a language.
+    ///
+    /// In ordinary text, a word such as `token` is followed by another word. So without an
+    /// operator, the word must have a digit. After an operator, it must have any character other
+    /// than a letter, or have several capitals.
+    fn may_be_secret(&self) -> bool {
+        let word = self.signed_word;
+        if !self.has_operator {
+            return word.len() >= SHORTEST_VALUE && word.iter().any(u8::is_ascii_digit);
+        }
+        // The escape `\u00e9` ends the word, but encodes a character of the value.
+        if begins_with_numbered_escape(self.after_word()) {
+            return true;
+        }
+        if word.len() < SHORTEST_VALUE {
+            return false;
+        }
+
+        // In code, `;`, `,` or a closing bracket may follow a word, as in `token: string;`, so
+        // these do not count.
+        let end = word.iter().rposition(|byte| !b";,)]}".contains(byte));
+        let trimmed = &word[..end.map_or(0, |last| last + 1)];
+        let has_only_letters = trimmed.iter().all(u8::is_ascii_alphabetic);
+        if !has_only_letters {
+            return true;
+        }
+        // Random letters have more capitals than the names of types and functions.
+        let capitals = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+        word.len() >= SHORTEST_RANDOM_LETTERS && capitals > MOST_CAPITALS
+    }
+}
+
+/// The minimum length of a value that has only letters.
+const SHORTEST_RANDOM_LETTERS: usize = 16;
+
+/// The maximum number of capitals in the name of a type or function.
+const MOST_CAPITALS: usize = 2;
+
+/// The raw bytes between a name and a word after it, such as `\": \"`.
+struct Separator {
+    /// The number of bytes.
+    width: usize,
+    /// Whether the bytes contain an operator.
+    has_operator: bool,
+    /// The number of brackets and signs at the end, which may belong to the value instead.
+    signs_at_end: usize,
+}
+
+impl Separator {
+    /// Reads the quotes, brackets, white space and operators at the start of `rest`. Quotes and
+    /// white space may be escaped, as in JSON. `None` if there are none, or if nothing follows.
+    fn read(rest: &[u8]) -> Option<Separator> {
+        let mut width = 0;
+        let mut has_operator = false;
+        let mut signs_at_end = 0;
+        while let Some(byte) = rest.get(width) {
+            match byte {
+                // A value never begins with these.
+                b':' | b'=' => {
+                    has_operator = true;
+                    signs_at_end = 0;
+                }
+                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
+                // A password may begin with any of these.
+                b'(' | b',' | b'>' => {
+                    has_operator = true;
+                    signs_at_end += 1;
+                }
+                b')' | b']' | b'?' | b'+' | b'-' => signs_at_end += 1,
+                b'\\' => {
+                    signs_at_end = 0;
+                    // The letter of `\n` is part of the escape. The quote of `\"` is a separator by
+                    // itself, and so is the second backslash of `\\`.
+                    if matches!(rest.get(width + 1), Some(b'n' | b't' | b'r')) {
+                        width += 1;
+                    }
+                }
+                _ => break,
+            }
+            width += 1;
+        }
+        if width == 0 || width >= rest.len() {
+            return None;
+        }
+        Some(Separator {
+            width,
+            has_operator,
+            signs_at_end,
+        })
+    }
+}
+
+/// Whether the bytes begin with an escape such as `\u00e9`, on any level of escapes.
+fn begins_with_numbered_escape(bytes: &[u8]) -> bool {
+    let backslashes = bytes.iter().take_while(|&&byte| byte == b'\\').count();
+    backslashes > 0 && bytes.get(backslashes) == Some(&b'u')
+}

@@ -1,0 +1,293 @@
+//! Reads the operator and the value after a name: decides where the value begins and ends, not
+//! whether it is a secret.
+
+use super::LONGEST_VALUE;
+use crate::redact::names::is_name_character;
+use std::ops::Range;
+
+/// The text between a name and its value.
+pub struct Operator {
+    /// The offset of the end, where the value begins.
+    pub end: usize,
+    /// Whether a value must be in quotes after this operator.
+    pub needs_quote: bool,
+    /// Whether the operator is one character without white space on either side.
+    pub is_compact: bool,
+}
+
+impl Operator {
+    /// Reads the operator after a name, and the white space after the operator. A quote or bracket
+    /// that closes the name, and spaces, may precede the operator. `None` if there is none.
+    ///
+    /// `is_option` is whether the name is an option of a command line. Its value may follow after a
+    /// space only; the operator then has no characters.
+    pub fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
+        // `"name"`, `name)` and `["name"]` are closed before the operator.
+        let closed_end = skip_characters(text, name.end, b"\"'`)]", 3);
+        let is_closed = closed_end > name.end;
+        let start = skip_characters(text, closed_end, b" \t", 20);
+        let is_element = text[..name.start].ends_with(b"<");
+        match &text[start..] {
+            // Comparisons, and the `::` of a path, assign nothing.
+            [b'=' | b'!', b'=' | b'~', ..] => None,
+            [b':', b':', ..] => None,
+
+            [b'=', b'>', ..] => Some(Operator::before_any(text, start + 2)),
+            [b':' | b'?' | b'+', b'=', ..] => Some(Operator::before_any(text, start + 2)),
+            // The default value of a variable: `${TOKEN:-…}`.
+            [b':', b'-', ..] => Some(Operator::before_any(text, start + 2)),
+            [b'=', ..] => Some(Operator::one_character(text, name, start)),
+            [b':', ..] => Some(Operator::colon(text, start)),
+
+            // The text of an XML element, whose name begins after `<`.
+            [b'>', ..] if is_element => Some(Operator::one_character(text, name, start)),
+            // An argument of a function.
+            [b'(', ..] => Some(Operator::before_quote(text, start + 1)),
+            // The name is the value of an argument, item or member. The secret is the next one, in
+            // quotes, or the value of a member `value`.
+            [b',', ..] if is_closed => match read_pair_operator(text, start + 1) {
+                Some(pair) => Some(pair),
+                None => Some(Operator::before_quote(text, start + 1)),
+            },
+
+            _ => {
+                if let Some(pair) = read_pair_operator(text, start) {
+                    return Some(pair);
+                }
+                // Only spaces separate an option, or the variable of a command, from its value.
+                let is_spaced = start > name.end && !is_closed;
+                if is_spaced && (is_option || follows_command(&text[..name.start])) {
+                    return Some(Operator::before_any(text, start));
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns the operator `=` or `>` at `start`, after a name.
+    fn one_character(text: &[u8], name: &Range<usize>, start: usize) -> Operator {
+        let end = skip_space(text, start + 1);
+        Operator {
+            end,
+            needs_quote: false,
+            is_compact: start == name.end && end == start + 1,
+        }
+    }
+
+    /// Returns the operator `:` at `start`. A value on the next line must be in quotes.
+    fn colon(text: &[u8], start: usize) -> Operator {
+        let end = skip_space(text, start + 1);
+        Operator {
+            end,
+            needs_quote: text[start..end].contains(&b'\n'),
+            is_compact: false,
+        }
+    }
+
+    /// Returns an operator whose characters end at `end`, after which any value may follow.
+    fn before_any(text: &[u8], end: usize) -> Operator {
+        Operator {
+            end: skip_space(text, end),
+            needs_quote: false,
+            is_compact: false,
+        }
+    }
+
+    /// Returns an operator whose characters end at `end`, after which a value must be in quotes.
+    fn before_quote(text: &[u8], end: usize) -> Operator {
+        Operator {
+            end: skip_space(text, end),
+            needs_quote: true,
+            is_compact: false,
+        }
+    }
+}
+
+/// Reads the operator in a pair of members where the name of the secret is itself a value: `name:
+/// TOKEN, value: …` or `<add key="token" value="…"/>`. The word `value`, perhaps in quotes, must
+/// follow at `offset` or after white space; the operator after it is returned.
+fn read_pair_operator(text: &[u8], offset: usize) -> Option<Operator> {
+    let word_start = skip_space(text, offset);
+    let unquoted_start = skip_characters(text, word_start, b"\"'", 1);
+    let after_word = text.get(unquoted_start..)?.strip_prefix(b"value")?;
+    let word_end = skip_characters(text, text.len() - after_word.len(), b"\"'", 1);
+    let operator_start = skip_characters(text, word_end, b" \t", 4);
+    match text.get(operator_start) {
+        Some(b':' | b'=') => Some(Operator::before_any(text, operator_start + 1)),
+        _ => None,
+    }
+}
+
+/// Whether the text before a name ends with a command that sets a variable, as in `ENV NAME value`
+/// or `set -gx NAME value`.
+fn follows_command(before: &[u8]) -> bool {
+    const COMMANDS: [&[u8]; 6] = [
+        b"ENV ",
+        b"set -x ",
+        b"set -gx ",
+        b"set -Ux ",
+        b"setx ",
+        b"setenv ",
+    ];
+    COMMANDS.iter().any(|command| before.ends_with(command))
+}
+
+/// The maximum length of the type in a declaration, in bytes.
+pub const LONGEST_TYPE: usize = 30;
+
+/// If `range` is the type in a declaration such as `password: str = "…"`, returns the offset of the
+/// value, after `= `. Otherwise `None`.
+pub fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
+    let word = &text[range.clone()];
+    let is_type = word.len() <= LONGEST_TYPE
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte));
+    let equals = skip_characters(text, range.end, b" ", 2);
+    if is_type && equals > range.end && text[equals..].starts_with(b"= ") {
+        Some(equals + 2)
+    } else {
+        None
+    }
+}
+
+/// A value after an operator.
+pub struct WrittenValue {
+    /// The range of the value in the text, without quotes.
+    pub range: Range<usize>,
+    pub is_quoted: bool,
+}
+
+impl WrittenValue {
+    /// Reads the value that begins at an offset. `None` at the end of the text, and for quotes that
+    /// contain white space or an escape, or are not closed. A value without quotes may be empty.
+    pub fn read(text: &[u8], offset: usize) -> Option<WrittenValue> {
+        let mut start = offset;
+        // A string may have a prefix in Python (`b"…"`) and in a shell (`$'…'`).
+        let has_prefix = matches!(
+            text.get(offset..),
+            Some([b'b' | b'f' | b'r' | b'u' | b'$', b'"' | b'\'', ..])
+        );
+        if has_prefix {
+            start += 1;
+        }
+
+        // A longer value is not a secret, so it is not read to its end.
+        let near = &text[start..text.len().min(start + LONGEST_VALUE)];
+        let first = *near.first()?;
+        if matches!(first, b'"' | b'\'' | b'`') {
+            let content_start = start + 1;
+            let content_len = quoted_len(&near[1..], first)?;
+            return Some(WrittenValue {
+                range: content_start..content_start + content_len,
+                is_quoted: true,
+            });
+        }
+
+        let run_len = (0..near.len()).find(|&at| ends_value(&near[at..]));
+        let value = trim_unquoted_value(&near[..run_len.unwrap_or(near.len())]);
+        Some(WrittenValue {
+            range: start..start + value.len(),
+            is_quoted: false,
+        })
+    }
+}
+
+/// Returns the number of bytes before the quote that ends a value. `None` if white space or an
+/// escape comes first, or the quote is missing.
+fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
+    for (offset, &byte) in content.iter().enumerate() {
+        if byte == quote {
+            return Some(offset);
+        }
+        // A value with an escape is found when the next level of escapes is decoded.
+        if byte.is_ascii_whitespace() || begins_with_escape(&content[offset..]) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether a value without quotes ends before these bytes, because they begin with white space or a
+/// quote, perhaps escaped. A backtick before a letter or digit is a part of the value: one that
+/// closes code in Markdown is followed by neither.
+pub fn ends_value(rest: &[u8]) -> bool {
+    match rest {
+        [] => true,
+        [b'`', next, ..] => !next.is_ascii_alphanumeric(),
+        [byte, ..] => {
+            begins_with_escape(rest) || byte.is_ascii_whitespace() || b"\"'`".contains(byte)
+        }
+    }
+}
+
+/// Whether these bytes begin with a JSON escape that ends a value: of white space, of a quote, or
+/// by number.
+fn begins_with_escape(rest: &[u8]) -> bool {
+    matches!(rest, [b'\\', next, ..] if b"nrtu\"'".contains(next))
+}
+
+/// Cuts a value without quotes where something else begins: another assignment after `&`, `;` or
+/// `,`, or the closing tag of an element. Then removes punctuation at its end.
+fn trim_unquoted_value(run: &[u8]) -> &[u8] {
+    for (offset, byte) in run.iter().enumerate() {
+        let after = &run[offset + 1..];
+        let is_end = match byte {
+            b'&' | b';' | b',' => begins_assignment(after),
+            b'<' => after.starts_with(b"/"),
+            _ => false,
+        };
+        if is_end {
+            return trim_punctuation(&run[..offset]);
+        }
+    }
+    trim_punctuation(run)
+}
+
+/// Removes the punctuation at the end of a value that belongs to the text around it, such as the
+/// dot of a sentence or the bracket of a call.
+fn trim_punctuation(value: &[u8]) -> &[u8] {
+    let mut trimmed = value;
+    while let Some((last, before)) = trimmed.split_last() {
+        if !b";,.|\\)}]>".contains(last) {
+            break;
+        }
+        let opening_bracket = match last {
+            b')' => Some(b'('),
+            b'}' => Some(b'{'),
+            b']' => Some(b'['),
+            b'>' => Some(b'<'),
+            _ => None,
+        };
+        // A closing bracket stays if the value contains the opening one.
+        if opening_bracket.is_some_and(|opening| before.contains(&opening)) {
+            break;
+        }
+        trimmed = before;
+    }
+    trimmed
+}
+
+/// Whether these bytes begin with a name and an operator.
+fn begins_assignment(rest: &[u8]) -> bool {
+    let width = rest
+        .iter()
+        .take_while(|&&byte| is_name_character(byte))
+        .count();
+    width > 0 && matches!(rest.get(width), Some(b'=' | b':'))
+}
+
+/// Skips up to `most` of these characters at `start`, and returns the offset after them.
+fn skip_characters(text: &[u8], start: usize, characters: &[u8], most: usize) -> usize {
+    let near = &text[start..text.len().min(start + most)];
+    let width = near
+        .iter()
+        .take_while(|&&byte| characters.contains(&byte))
+        .count();
+    start + width
+}
+
+/// Skips white space, including line breaks, and returns the offset after it.
+fn skip_space(text: &[u8], at: usize) -> usize {
+    skip_characters(text, at, b" \t\r\n", 60)
+}
