@@ -1,6 +1,6 @@
 //! Finds and decodes base64 within a text, on one line or wrapped.
 
-use super::prefilter::{SHORTEST_ENCODED, is_base64_digit};
+use super::base64_digits::{SHORTEST_ENCODED, is_base64_digit};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -3,7 +3,8 @@
 //! The length of a key is not limited. In a diff, or in the output of `grep -C` or a viewer, each
 //! line of a key has a prefix, and its first or last lines may be missing.
 
-use super::resemblance::{is_mixed, is_padded_base64_digit};
+use super::base64_digits::is_padded_base64_digit;
+use super::resemblance::is_mixed;
 use regex::bytes::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -22,6 +22,7 @@
 
 pub mod addresses;
 mod assignments;
+mod base64_digits;
 mod cookies;
 mod encoded;
 mod expressions;

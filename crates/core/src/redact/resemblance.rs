@@ -4,6 +4,7 @@
 //! secrets (`token === expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
 use super::PLACEHOLDER_START;
+use super::base64_digits::is_padded_base64_digit;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
@@ -65,11 +66,11 @@ fn is_unpronounceable(secret: &[u8]) -> bool {
 /// and 12 are enough for a long one. There must be no eight characters in a row that are equal or
 /// count up.
 pub fn is_mixed(secret: &[u8]) -> bool {
-    let mut seen = [false; 256];
+    let mut occurs = [false; 256];
     for &byte in secret {
-        seen[usize::from(byte)] = true;
+        occurs[usize::from(byte)] = true;
     }
-    let distinct_count = seen.iter().filter(|&&is_seen| is_seen).count();
+    let distinct_count = occurs.iter().filter(|&&occurs| occurs).count();
     let least_distinct = (secret.len() / 4).clamp(6, 12);
     if distinct_count < least_distinct {
         return false;
@@ -88,12 +89,6 @@ pub fn is_varied(rest: &[u8]) -> bool {
     kinds.sort_unstable();
     kinds.dedup();
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
-}
-
-/// Whether a byte is a digit of the standard base64 alphabet, or padding.
-#[inline]
-pub fn is_padded_base64_digit(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
 /// Whether the text between `user:` and `@host` in a URL is a password. In

@@ -2,13 +2,14 @@
 //! threads can share it.
 
 use super::assignments::kind_of_member;
+use super::base64_digits::is_base64_digit;
 use super::encoded::each_base64_run;
 use super::finds::{Finds, TextFinds};
 use super::matches::{RuleMatch, each_match};
 use super::opaque::{self, WithoutSignatures};
 use super::placeholders;
 use super::places::{RangeSet, SecretHit, SecretHits};
-use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet, is_base64_digit};
+use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet};
 use super::rules::is_example;
 use super::unescape::{MappedText, escape_levels};
 use super::values::{SecretValue, ValueSearch};

@@ -1,0 +1,212 @@
+//! The needles: literals to search for in the raw bytes of a line.
+
+use super::continuation::{COLOUR, Continuation, ENCODED_WORD};
+use super::search_set::SearchSet;
+use crate::redact::base64_digits::BITS_PER_DIGIT;
+use crate::redact::rules::{RULES, Rule};
+use crate::redact::shapes::{SHAPES, Shape};
+use crate::redact::values::base64_spellings;
+use crate::redact::{PLACEHOLDER_START, assignments, cookies};
+
+/// A literal to search for, and the searches that a line with it needs. Several needles may have
+/// the same literal.
+pub struct Needle {
+    pub literal: Vec<u8>,
+    pub needed: NeededSearches,
+}
+
+/// The searches that a line with a needle needs, if the bytes after the needle fulfil a condition.
+#[derive(Clone, Copy, Debug)]
+pub struct NeededSearches {
+    pub searches: SearchSet,
+    /// The condition for the bytes after the needle.
+    pub continuation: Continuation,
+}
+
+impl Needle {
+    pub fn new(literal: &[u8], searches: SearchSet, continuation: Continuation) -> Needle {
+        Needle {
+            literal: literal.to_vec(),
+            needed: NeededSearches {
+                searches,
+                continuation,
+            },
+        }
+    }
+}
+
+/// The needles of opaque content and of placeholders.
+const OPAQUE_LITERALS: [(&[u8], SearchSet); 6] = [
+    (PLACEHOLDER_START.as_bytes(), SearchSet::PLACEHOLDERS),
+    (b"ignature", SearchSet::SIGNATURES),
+    (b"ncrypted", SearchSet::SIGNATURES),
+    (b"ncrypted", SearchSet::BLOCKS),
+    (b"redacted", SearchSet::BLOCKS),
+    (b"\"image\"", SearchSet::BLOCKS),
+];
+
+/// Literals that need the same searches on the same condition.
+struct LiteralGroup {
+    literals: &'static [&'static str],
+    searches: SearchSet,
+    continuation: Continuation,
+}
+
+/// The needles of encodings that can hide letters, or separate a secret from its name. Every
+/// prefilter includes them.
+const HIDING_LITERALS: [LiteralGroup; 6] = [
+    LiteralGroup {
+        literals: &["\\u00"],
+        searches: SearchSet::ESCAPES,
+        continuation: Continuation::Anything,
+    },
+    LiteralGroup {
+        literals: &["\x1b", "x1b]", "x1B]", "^[]", "\\033]", "\\e]"],
+        searches: SearchSet::CODES,
+        continuation: Continuation::Anything,
+    },
+    LiteralGroup {
+        literals: &["x1b[", "x1B[", "^[[", "\\033[", "\\e[", "\\E["],
+        searches: SearchSet::CODES,
+        continuation: COLOUR,
+    },
+    LiteralGroup {
+        literals: &[
+            "%3D",
+            "%3d",
+            "%3A",
+            "%3a",
+            "%22",
+            "PRIVATE%20KEY",
+            "PRIVATE+KEY",
+        ],
+        searches: SearchSet::PERCENT,
+        continuation: Continuation::Anything,
+    },
+    LiteralGroup {
+        literals: &[
+            "%20", "%27", "%0A", "%0a", "%24", "%2F", "%2f", "%2B", "%2b", "ser+", "-p+", "-a+",
+            "earer+", "oken+", "key+", "word+", "phrase+",
+        ],
+        searches: SearchSet::PERCENT,
+        continuation: ENCODED_WORD,
+    },
+    LiteralGroup {
+        literals: &["&quot;", "&#"],
+        searches: SearchSet::ENTITIES,
+        continuation: Continuation::Anything,
+    },
+];
+
+/// Adds the needles of encodings that can hide letters.
+pub fn add_hiding_needles(needles: &mut Vec<Needle>) {
+    for group in HIDING_LITERALS {
+        for literal in group.literals {
+            needles.push(Needle::new(
+                literal.as_bytes(),
+                group.searches,
+                group.continuation,
+            ));
+        }
+    }
+}
+
+/// Returns the needles of all rules, of opaque content and of encodings.
+pub fn build_rule_needles() -> Vec<Needle> {
+    let mut needles = Vec::new();
+    for (row, rule) in RULES.iter().enumerate() {
+        add_needles_of_rule(row, rule, &mut needles);
+    }
+    for shape in SHAPES.iter() {
+        add_needles_of_shape(shape, &mut needles);
+    }
+
+    // The keywords are ordinary words, so the bytes after a keyword decide whether it counts.
+    let assignment = Continuation::Checked(assignments::may_be_assigned);
+    for keyword in assignments::KEYWORDS {
+        needles.push(Needle::new(
+            keyword.as_bytes(),
+            SearchSet::ASSIGNMENTS,
+            assignment,
+        ));
+        add_base64_text_needles(keyword, assignments::may_be_assigned, &mut needles);
+    }
+    let cookie = Continuation::Checked(cookies::may_follow);
+    for keyword in cookies::KEYWORDS {
+        let keyword = keyword.as_bytes();
+        needles.push(Needle::new(keyword, SearchSet::COOKIES, cookie));
+    }
+
+    for (literal, searches) in OPAQUE_LITERALS {
+        needles.push(Needle::new(literal, searches, Continuation::Anything));
+    }
+    add_hiding_needles(&mut needles);
+    needles
+}
+
+/// Adds the keywords of the rule in a row of the table, plain and in base64.
+fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle>) {
+    let searches = SearchSet::for_rule(row);
+    let may_follow = rule.may_follow;
+    for keyword in rule.keywords {
+        let continuation = Continuation::Checked(may_follow);
+        needles.push(Needle::new(keyword.as_bytes(), searches, continuation));
+
+        if rule.is_contextual {
+            add_base64_text_needles(keyword, may_follow, needles);
+        } else {
+            add_base64_needles(keyword, needles, |bits_before| {
+                Continuation::EncodedChecked {
+                    bits_before,
+                    may_follow,
+                }
+            });
+        }
+    }
+}
+
+/// Adds the base64 spellings of a keyword that is recognized in text, such as a settings file or
+/// the output of a program that is encoded as a whole.
+fn add_base64_text_needles(
+    keyword: &str,
+    may_follow: fn(&[u8]) -> bool,
+    needles: &mut Vec<Needle>,
+) {
+    add_base64_needles(keyword, needles, |bits_before| Continuation::EncodedText {
+        bits_before,
+        may_follow,
+    });
+}
+
+/// Adds the prefix of a shape, plain and in base64.
+fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
+    let prefix = shape.prefix.as_bytes();
+    let continuation = Continuation::RestOf(shape);
+    needles.push(Needle::new(prefix, SearchSet::SHAPES, continuation));
+    add_base64_needles(shape.prefix, needles, |bits_before| {
+        Continuation::EncodedRestOf { bits_before, shape }
+    });
+}
+
+/// Adds the base64 spellings of a literal. A literal of one byte has none that is long enough.
+///
+/// A spelling consists of the digits all of whose bits belong to the literal. The last bits of the
+/// literal may be in the next digit. `continuation_after` returns the condition for the bytes after
+/// a spelling, given the number of these bits.
+fn add_base64_needles(
+    literal: &str,
+    needles: &mut Vec<Needle>,
+    continuation_after: impl Fn(usize) -> Continuation,
+) {
+    if literal.len() < 2 {
+        return;
+    }
+    // Three bytes are four digits, so only the number of bytes before the literal modulo 3 matters.
+    for bytes_before in 0..3 {
+        let bits_in_next_digit = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
+        for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
+            let continuation = continuation_after(bits_in_next_digit);
+            needles.push(Needle::new(&spelling, SearchSet::BASE64, continuation));
+        }
+    }
+}
