@@ -111,44 +111,42 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
 /// A key has some headers, then full lines of digits, then perhaps a shorter last line that ends
 /// with `=`.
 fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
-    // The end of the last digits that are certainly part of the key.
-    let mut key_end = first_line_end;
-    let mut header_count = 0;
-    let mut is_after_digits = false;
+    let mut lines = LinesBelow::new(text, first_line_end);
 
-    let mut position = first_line_end;
-    while let Some(line_break) = line_break_after(text, position) {
-        let line_start = line_break.end;
-        position = line_start;
-        let next_break = line_break_after(text, line_start);
-        let line_end = next_break.map_or(text.len(), |next| next.start);
-        if line_end == line_start {
-            // There is nothing between `\r` and `\n`, the escapes of one line break.
+    let mut key_end = match first_full_line_end(&mut lines) {
+        Some(digits_end) => digits_end,
+        None => return first_line_end,
+    };
+    for line in lines {
+        let digits = line.trailing_digits();
+        if digits.len() >= SHORTEST_LINE {
+            key_end = digits.end;
             continue;
         }
-
-        let line = trim_line_end(&text[line_start..line_end]);
-        let has_full_line_of_digits = count_trailing_digits(line) >= SHORTEST_LINE;
-        if has_full_line_of_digits {
-            key_end = line_start + line.len();
-            is_after_digits = true;
-            continue;
+        if let Some(digits_end) = last_digits_end(line.trimmed()) {
+            key_end = line.start + digits_end;
         }
-        if is_after_digits {
-            return match last_digits_end(line) {
-                Some(digits_end) => line_start + digits_end,
-                None => key_end,
-            };
-        }
-
-        // Before the digits, only headers and blank lines belong to a key.
-        header_count += 1;
-        let is_header = line.len() < SHORTEST_LINE || line.contains(&b':');
-        if !is_header || header_count > MOST_HEADERS {
-            return key_end;
-        }
+        break;
     }
     key_end
+}
+
+/// Skips the headers of a key, and takes the first full line of digits from `lines`. Returns the
+/// end of its digits; `None` if something else comes before.
+fn first_full_line_end(lines: &mut LinesBelow) -> Option<usize> {
+    // One more line than headers: the full line.
+    for line in lines.take(MOST_HEADERS + 1) {
+        let digits = line.trailing_digits();
+        if digits.len() >= SHORTEST_LINE {
+            return Some(digits.end);
+        }
+        let content = line.trimmed();
+        let is_header_or_blank = content.len() < SHORTEST_LINE || content.contains(&b':');
+        if !is_header_or_blank {
+            return None;
+        }
+    }
+    None
 }
 
 /// Returns the offset in a line after the last digits of a key, if the key ends in this line. The
@@ -178,38 +176,143 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
 /// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only lines of at least
 /// [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
+    let mut lines = LinesAbove::new(text, last_line);
     let mut key_start = last_line;
-    let mut line_end = last_line;
     let mut short_lines_left = MOST_SHORT_LINES;
-    // The first visited line is that of the delimiter. The text before the delimiter is a prefix,
-    // or the digits of a key without line breaks.
-    let mut is_line_of_delimiter = true;
-    loop {
-        let line_break = line_break_before(text, line_end);
-        let line_start = match &line_break {
-            Some(line_break) => line_break.end,
-            None => 0,
-        };
-        let line = trim_line_end(&text[line_start..line_end]);
-        let digit_count = count_trailing_digits(line);
-        let is_blank = line_start == line_end;
-        if digit_count >= SHORTEST_LINE {
-            key_start = line_start + line.len() - digit_count;
+
+    // On the line of the delimiter, the text before it is a prefix, or the digits of a key without
+    // line breaks.
+    if let Some(before_delimiter) = lines.next() {
+        let digits = before_delimiter.trailing_digits();
+        if digits.len() >= SHORTEST_LINE {
+            key_start = digits.start;
+            short_lines_left = 0;
+        }
+    }
+
+    for line in lines {
+        if line.bytes.is_empty() {
+            continue;
+        }
+        let digits = line.trailing_digits();
+        if digits.len() >= SHORTEST_LINE {
+            key_start = digits.start;
             // Only the last lines of a key are short, so none above a full line is.
             short_lines_left = 0;
-        } else if !is_line_of_delimiter && !is_blank {
-            let is_of_key = short_lines_left > 0 && digit_count > 0;
-            if !is_of_key {
-                return key_start;
-            }
+        } else if short_lines_left > 0 && !digits.is_empty() {
+            // Becomes a part of the key if a full line is above it.
             short_lines_left -= 1;
+        } else {
+            break;
         }
+    }
+    key_start
+}
 
-        let Some(line_break) = line_break else {
-            return key_start;
+/// A line of a text.
+struct TextLine<'t> {
+    /// The offset of the line in the text.
+    start: usize,
+    /// The line without its line break.
+    bytes: &'t [u8],
+}
+
+impl<'t> TextLine<'t> {
+    /// Returns the line without the white space, and the quotes and punctuation of source code, at
+    /// its end.
+    fn trimmed(&self) -> &'t [u8] {
+        let is_punctuation = |byte: &u8| {
+            byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'\\')
         };
-        is_line_of_delimiter = false;
-        line_end = line_break.start;
+        let end = self.bytes.iter().rposition(|byte| !is_punctuation(byte));
+        &self.bytes[..end.map_or(0, |last| last + 1)]
+    }
+
+    /// Returns the range, in the text, of the base64 digits at the end of the trimmed line. It is
+    /// empty if there are none.
+    fn trailing_digits(&self) -> Range<usize> {
+        let line = self.trimmed();
+        let digit_count = line
+            .iter()
+            .rev()
+            .take_while(|byte| is_padded_base64_digit(byte))
+            .count();
+        let end = self.start + line.len();
+        end - digit_count..end
+    }
+}
+
+/// Iterates over the lines below an offset, from top to bottom. Empty lines are left out, because
+/// there is nothing between `\r` and `\n`, the escapes of one line break.
+struct LinesBelow<'t> {
+    text: &'t [u8],
+    /// The line break before the next line; `None` at the end of the text.
+    line_break: Option<Range<usize>>,
+}
+
+impl<'t> LinesBelow<'t> {
+    /// The first line is the one after the next line break.
+    fn new(text: &'t [u8], offset: usize) -> LinesBelow<'t> {
+        LinesBelow {
+            text,
+            line_break: line_break_after(text, offset),
+        }
+    }
+}
+
+impl<'t> Iterator for LinesBelow<'t> {
+    type Item = TextLine<'t>;
+
+    fn next(&mut self) -> Option<TextLine<'t>> {
+        while let Some(line_break) = self.line_break.take() {
+            let start = line_break.end;
+            self.line_break = line_break_after(self.text, start);
+            let end = match &self.line_break {
+                Some(next_break) => next_break.start,
+                None => self.text.len(),
+            };
+            if start < end {
+                return Some(TextLine {
+                    start,
+                    bytes: &self.text[start..end],
+                });
+            }
+        }
+        None
+    }
+}
+
+/// Iterates over the lines above an offset, from bottom to top. The first is the part before the
+/// offset of its own line. Empty lines are included.
+struct LinesAbove<'t> {
+    text: &'t [u8],
+    /// The end of the next line; `None` at the start of the text.
+    line_end: Option<usize>,
+}
+
+impl<'t> LinesAbove<'t> {
+    fn new(text: &'t [u8], offset: usize) -> LinesAbove<'t> {
+        LinesAbove {
+            text,
+            line_end: Some(offset),
+        }
+    }
+}
+
+impl<'t> Iterator for LinesAbove<'t> {
+    type Item = TextLine<'t>;
+
+    fn next(&mut self) -> Option<TextLine<'t>> {
+        let end = self.line_end.take()?;
+        let mut start = 0;
+        if let Some(line_break) = line_break_before(self.text, end) {
+            start = line_break.end;
+            self.line_end = Some(line_break.start);
+        }
+        Some(TextLine {
+            start,
+            bytes: &self.text[start..end],
+        })
     }
 }
 
@@ -258,22 +361,6 @@ fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
         searched_start = start;
     }
     None
-}
-
-/// Removes the white space, and the quotes and punctuation of source code, at the end of a line.
-fn trim_line_end(line: &[u8]) -> &[u8] {
-    let is_punctuation = |byte: &u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'\\')
-    };
-    let end = line.iter().rposition(|byte| !is_punctuation(byte));
-    &line[..end.map_or(0, |last| last + 1)]
-}
-
-fn count_trailing_digits(line: &[u8]) -> usize {
-    line.iter()
-        .rev()
-        .take_while(|byte| is_padded_base64_digit(byte))
-        .count()
 }
 
 /// Whether the text between two delimiters contains a key: a random run of at least
