@@ -1,26 +1,27 @@
-//! Searches lines for everything that is to be removed. A search is not changed by its use, so
-//! threads can share it.
+//! Searches lines for everything that is to be removed: divides them into strings, decides between
+//! finds that overlap, and leaves the search of a single string to `string_search.rs`. A search is
+//! not changed by its use, so threads can share it.
+
+mod string_search;
 
 use super::assignments::kind_of_member;
-use super::base64_digits::is_base64_digit;
-use super::encoded::each_base64_run;
 use super::finds::{Finds, TextFinds};
-use super::matches::{RuleMatch, each_match};
 use super::opaque::{self, WithoutSignatures};
 use super::placeholders;
-use super::places::{RangeSet, SecretHit, SecretHits};
+use super::places::{RangeSet, SecretHit};
 use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet};
 use super::rules::is_example;
-use super::unescape::{MappedText, escape_levels};
 use super::values::{SecretValue, ValueSearch};
 use super::{People, Splice};
 use foldhash::HashSet;
 use pisess_json::string;
 use pisess_json::strings::{LineString, Strings};
 use pisess_json::text::Text;
-use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
+use string_search::SecretSources;
+#[cfg(test)]
+pub(super) use string_search::is_base64_file;
 
 /// The keys of identifiers, types and times. In their values, the rules are not applied; only known
 /// values are searched for.
@@ -152,8 +153,7 @@ impl SecretSearch {
     /// Searches a text that is not a line, by making it a line that consists of one JSON string.
     /// Returns `None` if there is nothing to remove.
     pub fn search_text(&self, text: &str) -> Option<TextFinds> {
-        let is_without_needles = self.needed_searches(text.as_bytes()) == SearchSet::default();
-        if is_without_needles {
+        if self.needed_searches(text.as_bytes()).is_empty() {
             return None;
         }
 
@@ -291,8 +291,9 @@ impl SecretSearch {
         let mut irreplaceable = Vec::new();
         self.value_search
             .each_occurrence(line, &mut |range, value_index| {
-                let is_part_of_number = is_digit_at(line, range.start.checked_sub(1))
-                    || is_digit_at(line, Some(range.end));
+                let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
+                let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
+                let is_part_of_number = follows_digit || precedes_digit;
                 if !is_part_of_number && !secret_ranges.overlaps(&range) {
                     irreplaceable.push((range, value_index));
                 }
@@ -332,16 +333,19 @@ impl SecretSearch {
             .iter()
             .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
             .peekable();
-        let mut strings = Strings::new(line);
         // Whether the last key may be the name of a secret, so that the strings under it are
         // checked.
         let mut may_be_assigned = false;
+
+        let mut strings = Strings::new(line);
         loop {
             let string = match strings.advance() {
                 Ok(Some(string)) => string,
                 Ok(None) => return true,
                 Err(_) => return false,
             };
+
+            // A signature is removed as a whole, so it is not searched.
             if may_be_signed
                 && !string.is_key
                 && !string.range.is_empty()
@@ -355,10 +359,9 @@ impl SecretSearch {
             }
 
             let searches = take_searches_in(&mut text_needles, &string.range);
-            if searches != SearchSet::default() {
+            if !searches.is_empty() {
                 self.add_hits_in_string(&strings, &string, searches, finds);
             }
-
             if string.is_key {
                 may_be_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
                     || searches.intersects(SearchSet::HIDING);
@@ -399,156 +402,7 @@ impl SecretSearch {
             finds.hits.push(hit);
         }
     }
-
-    /// Runs `searches` on one string, given as written, on all levels of escapes.
-    fn search_string(
-        &self,
-        raw: &[u8],
-        searches: SearchSet,
-        sources: SecretSources,
-    ) -> StringFinds {
-        if raw.len() < SHORTEST_SEARCHED {
-            return StringFinds::default();
-        }
-        let mut hits = SecretHits::new(raw);
-        for level in escape_levels(raw) {
-            self.add_hits_at_level(&level, searches, sources, &mut hits);
-        }
-        StringFinds {
-            examples: std::mem::take(&mut hits.examples),
-            hits: hits.finish(),
-        }
-    }
-
-    /// Adds the secrets on one level of escapes, in each form that a text may have there: without
-    /// terminal codes, with HTML entities decoded, or with URL escapes decoded.
-    ///
-    /// If several forms of the same bytes contain a secret, the first form decides the text of the
-    /// secret. The text should be the one that the secret has elsewhere. So forms without terminal
-    /// codes, and with entities decoded, come first. A percent sign or a plus may be part of a
-    /// secret, so forms in which these encode other characters come last.
-    fn add_hits_at_level(
-        &self,
-        level: &MappedText,
-        searches: SearchSet,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
-        // Escaped letters can hide the needles of any form.
-        let is_called =
-            |form: SearchSet| searches.intersects(form) || searches.intersects(SearchSet::ESCAPES);
-
-        let without_codes = if is_called(SearchSet::CODES) {
-            level.strip_terminal_codes()
-        } else {
-            None
-        };
-        let visible_text = without_codes.as_ref().unwrap_or(level);
-
-        if is_called(SearchSet::ENTITIES)
-            && let Some(decoded) = visible_text.decode_entities()
-        {
-            self.add_hits_in_decoded(&decoded, sources, hits);
-        }
-        if let Some(without_codes) = &without_codes {
-            self.add_hits_in_decoded(without_codes, sources, hits);
-        }
-        // Unless letters are escaped, the needles of this level are known: they are those of the
-        // raw bytes.
-        if searches.intersects(SearchSet::ESCAPES) {
-            self.add_hits_in_decoded(level, sources, hits);
-        } else {
-            self.add_hits_in_form(level, searches, sources, hits);
-        }
-        // A secret that was found may continue with an encoded character.
-        if is_called(SearchSet::PERCENT) || !hits.is_empty() {
-            for decoded in [visible_text.decode_form(), visible_text.decode_percent()]
-                .into_iter()
-                .flatten()
-            {
-                self.add_hits_in_decoded(&decoded, sources, hits);
-            }
-        }
-    }
-
-    /// Adds the secrets in a decoded form of a text. The needles are searched for again, because
-    /// decoding may show needles that the raw bytes hide.
-    fn add_hits_in_decoded(
-        &self,
-        decoded: &MappedText,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
-        let searches = self.needed_searches(&decoded.text);
-        self.add_hits_in_form(decoded, searches, sources, hits);
-    }
-
-    /// Runs `searches` on one form of a text, and adds the secrets to `hits`.
-    ///
-    /// Known values come first, because the first find decides the kind of a secret. Base64 in the
-    /// text is decoded and searched with the rules, too; a secret in it has the range of its
-    /// digits.
-    fn add_hits_in_form(
-        &self,
-        form: &MappedText,
-        searches: SearchSet,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
-        let text = &*form.text;
-        self.value_search
-            .each_occurrence(text, &mut |range, value_index| {
-                let value = &self.value_search.values[value_index];
-                hits.add(SecretHit {
-                    range: form.source_range(range),
-                    kind: value.kind,
-                    secret: value.bytes.clone(),
-                    ..SecretHit::default()
-                });
-            });
-        if sources == SecretSources::ValuesOnly {
-            return;
-        }
-
-        if !is_base64_file(text) {
-            each_match(searches, text, |rule_match| {
-                let source = form.source_range(rule_match.range.clone());
-                add_hit(rule_match, text, source, hits);
-            });
-        }
-        if searches.intersects(SearchSet::BASE64) {
-            each_base64_run(text, &mut |decoded| {
-                let decoded_searches = self.needed_searches(&decoded.bytes);
-                each_match(decoded_searches, &decoded.bytes, |rule_match| {
-                    let digits = decoded.source_range(rule_match.range.clone());
-                    let source = form.source_range(digits);
-                    add_hit(rule_match, &decoded.bytes, source, hits);
-                });
-            });
-        }
-    }
 }
-
-/// The sources by which secrets in a string are recognized.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SecretSources {
-    /// The rules and the known values.
-    RulesAndValues,
-    /// Only the known values.
-    ValuesOnly,
-}
-
-/// The results of searching one string of a line.
-#[derive(Default)]
-struct StringFinds {
-    /// The secrets, in order. Their ranges are relative to the string, and their fields are empty.
-    hits: Vec<SecretHit>,
-    /// The example keys from documentation.
-    examples: BTreeSet<Vec<u8>>,
-}
-
-/// The minimum length in bytes, as written, of a string that is searched.
-const SHORTEST_SEARCHED: usize = 6;
 
 /// Returns the searches that the needles in a range of the line call for. Consumes these needles,
 /// and those before the range, from `needles`, which are in order.
@@ -592,38 +446,6 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     });
 }
 
-/// The maximum length of a name in reports.
-const LONGEST_SHOWN_NAME: usize = 40;
-
-/// Adds the match of a rule in a text to `hits`. `source` is the range of the match in the string
-/// as written. An example key from documentation is added to the examples instead.
-fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
-    let secret = &text[rule_match.range];
-    if is_example(secret) {
-        hits.examples.insert(secret.to_vec());
-        return;
-    }
-    // A longer name may contain other text, so it is not shown.
-    let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
-        String::from_utf8_lossy(rule_match.name).into_owned()
-    } else {
-        String::new()
-    };
-    hits.add(SecretHit {
-        range: source,
-        kind: rule_match.kind,
-        name,
-        secret: secret.to_vec(),
-        ..SecretHit::default()
-    });
-}
-
-/// Whether there is a digit at this offset; false for `None`.
-fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
-    at.and_then(|at| line.get(at))
-        .is_some_and(u8::is_ascii_digit)
-}
-
 /// Returns the hits of the needles of all rules in some lines, in order, except those in
 /// signatures.
 fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
@@ -635,8 +457,15 @@ fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
 
 /// Returns the range of the line around an offset, without its newline.
 fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
-    let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
-    start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
+    let start = match memchr::memrchr(b'\n', &bytes[..at]) {
+        Some(newline) => newline + 1,
+        None => 0,
+    };
+    let end = match memchr::memchr(b'\n', &bytes[at..]) {
+        Some(distance) => at + distance,
+        None => bytes.len(),
+    };
+    start..end
 }
 
 /// The maximum length of a string that is an identifier, a type or a time.
@@ -645,16 +474,4 @@ const LONGEST_ID: usize = 80;
 /// Whether a string is an identifier, a type or a time, by its key and its length.
 pub(super) fn is_id_member(key: &[u8], value: &[u8]) -> bool {
     value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
-}
-
-/// From this length on, the digits of a text in base64 are not searched with the rules: only the
-/// bytes that they encode.
-const SHORTEST_BASE64_FILE: usize = 512;
-
-/// Whether a text looks like an image or another file in base64, whose digits are not secrets.
-pub(super) fn is_base64_file(text: &[u8]) -> bool {
-    text.len() >= SHORTEST_BASE64_FILE
-        && text
-            .iter()
-            .all(|byte| is_base64_digit(byte) || *byte == b'=')
 }

@@ -1,0 +1,204 @@
+//! Searches one string of a line, on all levels of escapes and in all forms that a text may have
+//! there.
+
+use super::SecretSearch;
+use crate::redact::base64_digits::is_base64_digit;
+use crate::redact::encoded::each_base64_run;
+use crate::redact::matches::{RuleMatch, each_match};
+use crate::redact::places::{SecretHit, SecretHits};
+use crate::redact::prefilter::SearchSet;
+use crate::redact::rules::is_example;
+use crate::redact::unescape::{MappedText, escape_levels};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+impl SecretSearch {
+    /// Runs `searches` on one string, given as written, on all levels of escapes.
+    pub(super) fn search_string(
+        &self,
+        raw: &[u8],
+        searches: SearchSet,
+        sources: SecretSources,
+    ) -> StringFinds {
+        if raw.len() < SHORTEST_SEARCHED {
+            return StringFinds::default();
+        }
+        let mut hits = SecretHits::new(raw);
+        for level in escape_levels(raw) {
+            self.add_hits_at_level(&level, searches, sources, &mut hits);
+        }
+        StringFinds {
+            examples: std::mem::take(&mut hits.examples),
+            hits: hits.finish(),
+        }
+    }
+
+    /// Adds the secrets on one level of escapes, in each form that a text may have there: without
+    /// terminal codes, with HTML entities decoded, or with URL escapes decoded.
+    ///
+    /// If several forms of the same bytes contain a secret, the first form decides the text of the
+    /// secret. The text should be the one that the secret has elsewhere. So forms without terminal
+    /// codes, and with entities decoded, come first. A percent sign or a plus may be part of a
+    /// secret, so forms in which these encode other characters come last.
+    fn add_hits_at_level(
+        &self,
+        level: &MappedText,
+        searches: SearchSet,
+        sources: SecretSources,
+        hits: &mut SecretHits,
+    ) {
+        // Escaped letters can hide the needles of any form.
+        let has_escapes = searches.intersects(SearchSet::ESCAPES);
+        let may_have = |form: SearchSet| has_escapes || searches.intersects(form);
+
+        let without_codes = if may_have(SearchSet::CODES) {
+            level.strip_terminal_codes()
+        } else {
+            None
+        };
+        let visible_text = without_codes.as_ref().unwrap_or(level);
+
+        if may_have(SearchSet::ENTITIES)
+            && let Some(decoded) = visible_text.decode_entities()
+        {
+            self.add_hits_in_decoded(&decoded, sources, hits);
+        }
+        if let Some(without_codes) = &without_codes {
+            self.add_hits_in_decoded(without_codes, sources, hits);
+        }
+
+        // Unless letters are escaped, the needles of this level are known: they are those of the
+        // raw bytes.
+        if has_escapes {
+            self.add_hits_in_decoded(level, sources, hits);
+        } else {
+            self.add_hits_in_form(level, searches, sources, hits);
+        }
+
+        // A secret that was found may continue with an encoded character.
+        if may_have(SearchSet::PERCENT) || !hits.is_empty() {
+            if let Some(decoded) = visible_text.decode_form() {
+                self.add_hits_in_decoded(&decoded, sources, hits);
+            }
+            if let Some(decoded) = visible_text.decode_percent() {
+                self.add_hits_in_decoded(&decoded, sources, hits);
+            }
+        }
+    }
+
+    /// Adds the secrets in a decoded form of a text. The needles are searched for again, because
+    /// decoding may show needles that the raw bytes hide.
+    fn add_hits_in_decoded(
+        &self,
+        decoded: &MappedText,
+        sources: SecretSources,
+        hits: &mut SecretHits,
+    ) {
+        let searches = self.needed_searches(&decoded.text);
+        self.add_hits_in_form(decoded, searches, sources, hits);
+    }
+
+    /// Runs `searches` on one form of a text, and adds the secrets to `hits`.
+    ///
+    /// Known values come first, because the first find decides the kind of a secret. Base64 in the
+    /// text is decoded and searched with the rules, too; a secret in it has the range of its
+    /// digits.
+    fn add_hits_in_form(
+        &self,
+        form: &MappedText,
+        searches: SearchSet,
+        sources: SecretSources,
+        hits: &mut SecretHits,
+    ) {
+        let text = &*form.text;
+        self.value_search
+            .each_occurrence(text, &mut |range, value_index| {
+                let value = &self.value_search.values[value_index];
+                hits.add(SecretHit {
+                    range: form.source_range(range),
+                    kind: value.kind,
+                    secret: value.bytes.clone(),
+                    ..SecretHit::default()
+                });
+            });
+        if sources == SecretSources::ValuesOnly {
+            return;
+        }
+
+        if !is_base64_file(text) {
+            each_match(searches, text, |rule_match| {
+                let source = form.source_range(rule_match.range.clone());
+                add_hit(rule_match, text, source, hits);
+            });
+        }
+        if searches.intersects(SearchSet::BASE64) {
+            each_base64_run(text, &mut |decoded| {
+                let decoded_searches = self.needed_searches(&decoded.bytes);
+                each_match(decoded_searches, &decoded.bytes, |rule_match| {
+                    let digits = decoded.source_range(rule_match.range.clone());
+                    let source = form.source_range(digits);
+                    add_hit(rule_match, &decoded.bytes, source, hits);
+                });
+            });
+        }
+    }
+}
+
+/// The sources by which secrets in a string are recognized.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum SecretSources {
+    /// The rules and the known values.
+    RulesAndValues,
+    /// Only the known values.
+    ValuesOnly,
+}
+
+/// The results of searching one string of a line.
+#[derive(Default)]
+pub struct StringFinds {
+    /// The secrets, in order. Their ranges are relative to the string, and their fields are empty.
+    pub hits: Vec<SecretHit>,
+    /// The example keys from documentation.
+    pub examples: BTreeSet<Vec<u8>>,
+}
+
+/// The minimum length in bytes, as written, of a string that is searched.
+const SHORTEST_SEARCHED: usize = 6;
+
+/// The maximum length of a name in reports.
+const LONGEST_SHOWN_NAME: usize = 40;
+
+/// Adds the match of a rule in a text to `hits`. `source` is the range of the match in the string
+/// as written. An example key from documentation is added to the examples instead.
+fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
+    let secret = &text[rule_match.range];
+    if is_example(secret) {
+        hits.examples.insert(secret.to_vec());
+        return;
+    }
+    // A longer name may contain other text, so it is not shown.
+    let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
+        String::from_utf8_lossy(rule_match.name).into_owned()
+    } else {
+        String::new()
+    };
+    hits.add(SecretHit {
+        range: source,
+        kind: rule_match.kind,
+        name,
+        secret: secret.to_vec(),
+        ..SecretHit::default()
+    });
+}
+
+/// From this length on, the digits of a text in base64 are not searched with the rules: only the
+/// bytes that they encode.
+const SHORTEST_BASE64_FILE: usize = 512;
+
+/// Whether a text looks like an image or another file in base64, whose digits are not secrets.
+pub fn is_base64_file(text: &[u8]) -> bool {
+    text.len() >= SHORTEST_BASE64_FILE
+        && text
+            .iter()
+            .all(|byte| is_base64_digit(byte) || *byte == b'=')
+}
