@@ -102,7 +102,7 @@ impl<'w> Ui<'w> {
     /// Prints the warnings of a successful commit. If a warning says that lines may be lost, the
     /// exit code will be 4.
     pub fn report_commit_warnings(&mut self, committed: &Committed) {
-        for warning in &committed.troubles {
+        for warning in &committed.warnings {
             if warning.is_loss() {
                 self.print_error(&warning.to_string())
             } else {

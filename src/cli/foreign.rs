@@ -356,14 +356,14 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
         Reach::Whole,
         import::is_document_name,
     );
-    for trouble in &found.troubles {
-        ui.warn(&trouble.text);
+    for problem in &found.problems {
+        ui.warn(&problem.text);
     }
     let mut files = found.files;
     files.retain(|file| !import::is_internal_log(&file.path));
     for file in &mut files {
         // The user named none of these directories.
-        file.named = false;
+        file.is_given = false;
     }
     retain_last_rollouts(&mut files);
     files
@@ -471,13 +471,13 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     // A log of an internal agent only repeats the conversation, but is kept if the user named it.
     found
         .files
-        .retain(|file| file.named || !import::is_internal_log(&file.path));
+        .retain(|file| file.is_given || !import::is_internal_log(&file.path));
     for path in &paths {
         if path.is_dir() && !has_foreign_sessions(path, &found.files) {
             found.files.extend(find_project_sessions(path, ui));
         }
     }
-    for failure in named::search_failures(found.troubles, true, ui) {
+    for failure in named::search_failures(found.problems, true, ui) {
         if failure.is_missing_file {
             failures.push(failure.with_hint(missing_path_hint()));
         } else {

@@ -175,7 +175,7 @@ impl SessionStores {
             files.push(FoundFile {
                 path,
                 owner: None,
-                named: true,
+                is_given: true,
             });
         }
         Ok(files)
@@ -438,8 +438,8 @@ fn may_exist(folder: &Path) -> bool {
 fn search_existing(mut folders: Vec<PathBuf>) -> FoundFiles {
     folders.retain(|folder| may_exist(folder));
     let mut finding = store::find(&folders, Reach::Whole);
-    for trouble in &mut finding.troubles {
-        trouble.named = false;
+    for problem in &mut finding.problems {
+        problem.is_given = false;
     }
     finding
 }

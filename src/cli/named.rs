@@ -16,7 +16,7 @@ use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
 use foldhash::HashSet;
-use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, Trouble};
+use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, SearchProblem};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -53,10 +53,10 @@ pub fn find_sessions(
         }
     };
     let FoundFiles {
-        files, troubles, ..
+        files, problems, ..
     } = places.find_sessions(&scope);
-    for trouble in &troubles {
-        ui.warn(&trouble.text);
+    for problem in &problems {
+        ui.warn(&problem.text);
     }
     FoundSessions {
         files,
@@ -150,7 +150,7 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
     resolved_paths.extend(of_projects.iter().map(|file| file.path.clone()));
     found.files.extend(of_projects);
 
-    failed.extend(search_failures(found.troubles, search.is_strict, ui));
+    failed.extend(search_failures(found.problems, search.is_strict, ui));
     let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
     // If subdirectories are left out, the warning below suggests how to include them.
     let may_be_below = !found.shallow.is_empty();
@@ -174,7 +174,7 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
         files.push(FoundFile {
             path,
             owner: None,
-            named: true,
+            is_given: true,
         });
     }
     if search.is_to_read {
@@ -213,12 +213,12 @@ fn resolve_other_name(
 
 /// Returns the failures for paths that a search could not read. For paths that were not named, but
 /// found below others, prints only warnings, unless `is_strict` is set.
-pub fn search_failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
+pub fn search_failures(problems: Vec<SearchProblem>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
-    for trouble in troubles {
-        match trouble.error {
-            Some(error) if trouble.named || is_strict => failures.push(error.into()),
-            _ => ui.warn(&trouble.text),
+    for problem in problems {
+        match problem.error {
+            Some(error) if problem.is_given || is_strict => failures.push(error.into()),
+            _ => ui.warn(&problem.text),
         }
     }
     failures
@@ -236,7 +236,7 @@ fn find_project_sessions(
 ) -> Option<Vec<FoundFile>> {
     if found
         .iter()
-        .any(|file| file.named || may_be_session(&file.path))
+        .any(|file| file.is_given || may_be_session(&file.path))
     {
         return None;
     }

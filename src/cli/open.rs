@@ -272,7 +272,7 @@ impl Input {
     /// Returns the failure if an agent runs in one of these directories, and so may have the
     /// session open. `None` if no agent does.
     pub fn running_agent_failure(&self, folders: &[&Path]) -> Option<Failure> {
-        let pid = store::agent_in(folders)?;
+        let pid = store::find_agent_in(folders)?;
         Some(self.busy_failure(format_args!(
             "an agent runs in its directory (process {pid}) and may have it open"
         )))

@@ -241,7 +241,7 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
         let is_last = last_of_thread
             .get(&name.thread)
             .is_none_or(|last| last.rollout == name.rollout);
-        is_last || file.named
+        is_last || file.is_given
     });
 }
 
@@ -254,7 +254,7 @@ fn drop_compressed_copies(files: &mut Vec<FoundFile>) {
     }
     files.retain(|file| {
         let is_compressed = file.path.extension().is_some_and(|end| end == "zst");
-        file.named || !is_compressed || !plain_paths.contains(&file.path.with_extension(""))
+        file.is_given || !is_compressed || !plain_paths.contains(&file.path.with_extension(""))
     });
 }
 

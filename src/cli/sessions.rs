@@ -119,11 +119,11 @@ impl SessionsArgs {
         let mut files = Vec::new();
         for file in found {
             // A named file is read in any case.
-            if file.named || may_have_entries_since(&file.path, period.from) {
+            if file.is_given || may_have_entries_since(&file.path, period.from) {
                 files.push(file);
             }
         }
-        let is_single = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
+        let is_single = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.is_given);
         Ok(SessionsToRead {
             files,
             sub_agents,
@@ -242,7 +242,7 @@ impl SessionsToRead {
                     take(ui, &target.path, value)
                 }
                 Err(failure) if is_single => Err(failure),
-                Err(failure) if target.named => {
+                Err(failure) if target.is_given => {
                     worst_exit = worst_exit.max(ui.report_failure(&failure));
                     Ok(())
                 }

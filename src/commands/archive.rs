@@ -259,7 +259,7 @@ impl Args {
                 Ok(path) => sessions.push(FoundFile {
                     path,
                     owner: None,
-                    named: true,
+                    is_given: true,
                 }),
                 Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
             }
@@ -302,7 +302,7 @@ impl Args {
         };
         let found_files = stores.find_sessions(&scope);
         let mut worst_exit = Exit::Done;
-        for failure in named::search_failures(found_files.troubles, true, ui) {
+        for failure in named::search_failures(found_files.problems, true, ui) {
             worst_exit = worst_exit.max(ui.report_failure(&failure));
         }
         for file in found_files.files {
@@ -413,10 +413,10 @@ fn archive_all(
             }),
             Err(failure) => {
                 let is_no_session = failure.is_not_session() || failure.is_missing_file;
-                if !file.named && is_no_session {
+                if !file.is_given && is_no_session {
                     continue;
                 }
-                if !file.named && failure.exit() == Exit::Busy {
+                if !file.is_given && failure.exit() == Exit::Busy {
                     skipped.push(failure);
                     continue;
                 }

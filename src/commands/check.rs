@@ -202,7 +202,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
         workers,
         check_file,
         |(file, check_result)| match check_result {
-            Err(failure) if failure.is_transcript() && !file.named => Ok(()),
+            Err(failure) if failure.is_transcript() && !file.is_given => Ok(()),
             Err(failure) => {
                 report.report_failure(&failure, ui);
                 Ok(())

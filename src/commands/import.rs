@@ -271,7 +271,7 @@ impl SurveyedFiles {
             Some(_) => "it has no messages",
             None => &format!("not a session of {}", Origin::names_of_all("or")),
         };
-        if file.named {
+        if file.is_given {
             let name = to_visible(&file.path.to_string_lossy());
             let failure = Failure::invalid(format_args!("{name}: {why_refused}"));
             self.add_failure(file, failure.with_path(&name));

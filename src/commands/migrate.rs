@@ -239,7 +239,7 @@ fn migrate_all(
     };
     let work = |file: FoundFile| match migrate_with_retries(&file.path, args, batch, &options) {
         Ok(outcome) => Some(outcome),
-        Err(failure) if failure.is_transcript() && !file.named => None,
+        Err(failure) if failure.is_transcript() && !file.is_given => None,
         Err(failure) => Some(MigrationOutcome::from_failure(&file.path, failure)),
     };
     let mut outcomes = Vec::new();

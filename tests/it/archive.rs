@@ -1191,7 +1191,7 @@ fn own_files(h: &Home) -> Vec<String> {
 
 fn hide(h: &Home, name: &str) {
     let place = h.s.path(name);
-    std::fs::rename(&place, pisess_store::aside_of(&place)).unwrap();
+    std::fs::rename(&place, pisess_store::hidden_path_of(&place)).unwrap();
 }
 
 /// Returns a home as a killed run left it, and the files that it had before.
@@ -1211,7 +1211,7 @@ fn killed(state: Killed) -> (Home, Files) {
         hide(&h, name);
     }
     for name in names[..hidden].iter().rev().take(removed) {
-        std::fs::remove_file(pisess_store::aside_of(&h.s.path(name))).unwrap();
+        std::fs::remove_file(pisess_store::hidden_path_of(&h.s.path(name))).unwrap();
     }
     (h, before)
 }

@@ -20,7 +20,7 @@ pub struct Committed {
     pub path: PathBuf,
     /// The errors that occurred after the change was in place. Callers print a note for
     /// [`Cause::Unsynced`] and [`Cause::Unremoved`], and a warning for [`Cause::GrowthLost`].
-    pub troubles: Vec<StoreError>,
+    pub warnings: Vec<StoreError>,
 }
 
 /// The outcome of a commit.
@@ -48,22 +48,22 @@ impl Committed {
     pub(super) fn new(path: &Path) -> Committed {
         Committed {
             path: path.to_owned(),
-            troubles: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
     /// Syncs the directory of a file that was renamed or removed. The change is in place already,
-    /// so a failure is added to `troubles`, and not returned.
+    /// so a failure is added to `warnings`, and not returned.
     pub(super) fn sync_folder_of(&mut self, files: &dyn Files, path: &Path) {
         if let Err(error) = sync_folder(files, folder_of(path)) {
-            self.troubles.push(error);
+            self.warnings.push(error);
         }
     }
 
-    /// Removes a temporary file, unless it is the file in place. A failure is added to `troubles`.
+    /// Removes a temporary file, unless it is the file in place. A failure is added to `warnings`.
     pub(super) fn remove_temp(&mut self, temp: Temp) {
         if let Err(error) = temp.remove() {
-            self.troubles.push(error);
+            self.warnings.push(error);
         }
     }
 }

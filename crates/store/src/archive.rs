@@ -82,7 +82,7 @@ impl Member {
 
 /// A file in the table of an archive.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     #[serde(flatten)]
     member: Member,
     /// Whether the archive ends with a checksum. Only the row of the session has this mark.
@@ -90,9 +90,9 @@ pub(super) struct Row {
     pub is_sealed: bool,
 }
 
-impl Row {
-    pub fn of(member: &Member) -> Row {
-        Row {
+impl TableRow {
+    pub fn from_member(member: &Member) -> TableRow {
+        TableRow {
             member: member.clone(),
             is_sealed: false,
         }
@@ -124,15 +124,17 @@ impl Archive {
     /// Reads the table of an archive, but not the contents of its files. Returns `None` if `source`
     /// is not an archive.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
-        let Some((HEAD, first_frame)) = read_skippable(source, 0)? else {
-            return Ok(None);
+        let first_frame = match read_skippable(source, 0)? {
+            Some(frame) if frame.magic_number == HEAD => frame.content,
+            _ => return Ok(None),
         };
         // The table is a line, and what a list shows follows it.
-        let mut table = source.read_range(first_frame.clone())?;
-        let table_end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
-        let rows: Vec<Row> = serde_json::from_slice(&table[..table_end])
+        let mut content = source.read_range(first_frame.clone())?;
+        let table_end =
+            memchr::memchr(b'\n', &content).ok_or_else(|| damaged("it has no table"))?;
+        let rows: Vec<TableRow> = serde_json::from_slice(&content[..table_end])
             .map_err(|_| damaged("its table cannot be read"))?;
-        let head = table.split_off(table_end + 1);
+        let head = content.split_off(table_end + 1);
         let Some(session) = rows.first() else {
             return Err(damaged("it contains no session"));
         };
@@ -145,9 +147,11 @@ impl Archive {
 
         let mut pieces = Vec::new();
         let mut offset = first_frame.end;
-        while let Some((PIECE, piece)) = read_skippable(source, offset)? {
-            offset = piece.end;
-            pieces.push(piece);
+        while let Some(frame) = read_skippable(source, offset)?
+            && frame.magic_number == PIECE
+        {
+            offset = frame.content.end;
+            pieces.push(frame.content);
         }
         // The session is everything between the pieces and the seal. In a file that is cut off,
         // nothing may be there.
@@ -182,8 +186,8 @@ impl Archive {
         Ok(Some(spooled))
     }
 
-    /// Calls `take` with each file and its content: last the session, and before it the other files
-    /// in their order.
+    /// Calls `take` with each file and its content: the other files in their order, and then the
+    /// session. `take` must read the content to its end.
     ///
     /// # Errors
     /// If any bit of the archive has changed since it was written. This is found before `take` is
@@ -254,22 +258,20 @@ pub(super) fn session_in(
     let Some(archive) = Archive::read(file).map_err(failed)? else {
         return Err(failed(damaged("it is cut off")));
     };
-    let size = archive.members[0].size;
+    let recorded_size = archive.members[0].size;
     let stream = decoder(file, std::slice::from_ref(&archive.session));
     // One byte more, so that the checksum is compared, and a longer session is noticed.
-    let session = spool_named(
-        &mut stream.take(size.saturating_add(1)),
-        MEMORY,
-        is_promising,
-        path,
-    )?;
-    // A content that does not look like a session was not read beyond `MEMORY`.
-    let is_given_up = session.len() > MEMORY as u64 && session.len() < size;
-    if session.len() == size || is_given_up {
-        Ok(session)
-    } else {
-        Err(failed(damaged("the session is not as long as it was")))
+    let mut stream = stream.take(recorded_size.saturating_add(1));
+    let session = spool_named(&mut stream, MEMORY, is_promising, path)?;
+    if session.len() == recorded_size {
+        return Ok(session);
     }
+    // Content that does not look like a session is not read to its end, but beyond `MEMORY`.
+    let is_given_up = session.len() > MEMORY as u64 && session.len() < recorded_size;
+    if is_given_up {
+        return Ok(session);
+    }
+    Err(failed(damaged("the session is not as long as it was")))
 }
 
 /// Whether a file that begins with these bytes is compressed with zstd, and is not an archive.
@@ -312,20 +314,24 @@ fn unpack(
     }
 }
 
+/// Returns a reader of the decompressed content of the zstd frame in these ranges.
 fn decoder<'a>(source: &'a dyn ReadAt, ranges: &'a [Range<u64>]) -> impl Read + 'a {
-    let stream = Ranges {
+    let compressed = Ranges {
         source,
-        left: ranges.to_vec(),
+        unread: ranges.to_vec(),
     };
-    Named(FrameDecoder::new(BufReader::with_capacity(BUFFER, stream)))
+    let decoder = FrameDecoder::new(BufReader::with_capacity(BUFFER, compressed));
+    ArchiveDecoder { decoder }
 }
 
-/// A reader whose errors say that the archive is damaged, if the decoder found that.
-struct Named<R: Read>(R);
+/// A decoder whose errors say that the archive is damaged, if the content shows that.
+struct ArchiveDecoder<R: Read> {
+    decoder: R,
+}
 
-impl<R: Read> Read for Named<R> {
+impl<R: Read> Read for ArchiveDecoder<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf).map_err(|error| match error.kind() {
+        self.decoder.read(buf).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => damaged("it is cut off"),
             io::ErrorKind::InvalidData => damaged("its content cannot be decompressed"),
             _ => error,
@@ -336,22 +342,23 @@ impl<R: Read> Read for Named<R> {
 /// Reads ranges of a source as one stream.
 struct Ranges<'a> {
     source: &'a dyn ReadAt,
-    left: Vec<Range<u64>>,
+    /// What was not read, in order.
+    unread: Vec<Range<u64>>,
 }
 
 impl Read for Ranges<'_> {
     /// Reads from the first range that has bytes left. A read may be short where a range ends.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        while self.left.first().is_some_and(Range::is_empty) {
-            self.left.remove(0);
+        while self.unread.first().is_some_and(Range::is_empty) {
+            self.unread.remove(0);
         }
-        let Some(range) = self.left.first_mut() else {
+        let Some(range) = self.unread.first_mut() else {
             return Ok(0);
         };
         // On a system with 32 bits, a range may be longer than any buffer.
         let range_len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let most = buf.len().min(range_len);
-        let read = self.source.read_at(&mut buf[..most], range.start)?;
+        let max_len = buf.len().min(range_len);
+        let read = self.source.read_at(&mut buf[..max_len], range.start)?;
         range.start += read as u64;
         Ok(read)
     }
@@ -362,21 +369,23 @@ fn has_seal(source: &dyn ReadAt) -> io::Result<bool> {
     let Some(start) = source.len().checked_sub(SEAL_BYTES) else {
         return Ok(false);
     };
-    let found = read_skippable(source, start)?;
-    Ok(found == Some((SEAL, start + SKIPPABLE..source.len())))
+    let Some(frame) = read_skippable(source, start)? else {
+        return Ok(false);
+    };
+    Ok(frame.magic_number == SEAL && frame.content.end == source.len())
 }
 
 /// Compares the checksum at the end of the file with what is before it.
 fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
-    let end = source.len() - size_of::<u32>() as u64;
-    let mut sum = Hasher::new();
-    let mut summed = FnWriter(|bytes: &[u8]| {
-        sum.update(bytes);
+    let summed_end = source.len() - size_of::<u32>() as u64;
+    let mut hasher = Hasher::new();
+    let mut hash_bytes = FnWriter(|bytes: &[u8]| {
+        hasher.update(bytes);
         Ok(())
     });
-    copy_range(source, 0..end, &mut summed)?;
-    let recorded = source.read_range(end..source.len())?;
-    if recorded[..] == sum.finalize().to_le_bytes() {
+    copy_range(source, 0..summed_end, &mut hash_bytes)?;
+    let recorded = source.read_range(summed_end..source.len())?;
+    if recorded[..] == hasher.finalize().to_le_bytes() {
         Ok(())
     } else {
         Err(damaged(
@@ -385,11 +394,21 @@ fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
     }
 }
 
-/// Returns the number of the skippable frame at an offset, and the range of its content. `None` if
-/// the file is too short to have one there.
+/// A skippable frame of zstd, or other bytes that were read as one.
+struct SkippableFrame {
+    /// The first four bytes. If they are none of [`HEAD`], [`PIECE`] and [`SEAL`], this is not a
+    /// frame of an archive.
+    magic_number: [u8; 4],
+    /// The range of its content in the file.
+    content: Range<u64>,
+}
+
+/// Reads the start of the skippable frame at an offset. `None` if the file is too short to have one
+/// there. What is at the offset need not be a skippable frame: the caller must compare its number.
 ///
-/// What is at the offset need not be a skippable frame: the caller must compare the number.
-fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<([u8; 4], Range<u64>)>> {
+/// # Errors
+/// If the frame is of an archive, but not complete.
+fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<SkippableFrame>> {
     let content_start = offset + SKIPPABLE;
     if content_start > source.len() {
         return Ok(None);
@@ -397,15 +416,20 @@ fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<([u8; 4
     let mut bytes = [0; SKIPPABLE as usize];
     source.read_exact_at(&mut bytes, offset)?;
     let [a, b, c, d, length @ ..] = bytes;
-    let number = [a, b, c, d];
+    let magic_number = [a, b, c, d];
     let content_end = content_start + u64::from(u32::from_le_bytes(length));
-    let is_ours = matches!(number, HEAD | PIECE);
+    let is_ours = matches!(magic_number, HEAD | PIECE);
     if is_ours && content_end > source.len() {
         return Err(damaged("it is cut off"));
     }
-    Ok(Some((number, content_start..content_end)))
+    Ok(Some(SkippableFrame {
+        magic_number,
+        content: content_start..content_end,
+    }))
 }
 
+/// Returns the error for an archive that is not as it was written. `what` completes "the archive is
+/// damaged".
 fn damaged(what: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,

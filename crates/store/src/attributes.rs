@@ -17,7 +17,7 @@ const OF_THE_SYSTEM: [&str; 3] = ["security.ima", "security.evm", "com.apple.pro
 
 /// Copies all attributes of `old` to `new`. An attribute that cannot be copied is an error, unless
 /// `force` is set.
-pub(super) fn keep(
+pub(super) fn copy_all(
     files: &dyn Files,
     path: &Path,
     old: &File,
@@ -37,7 +37,7 @@ pub(super) fn keep(
     let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
     // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the
     // group bits of the mode.
-    let owner_result = keep_owner(files, &stat, new);
+    let owner_result = copy_owner(files, &stat, new);
     let mode = if owner_result.is_ok() {
         stat.mode
     } else {
@@ -52,7 +52,7 @@ pub(super) fn keep(
     files
         .set_mode(new, mode)
         .map_err(|error| lost("the mode", error))?;
-    if let Err(Uncopied { what, error }) = keep_xattrs(files, old, new)
+    if let Err(Uncopied { what, error }) = copy_xattrs(files, old, new)
         && !force
     {
         return Err(lost(&what, error));
@@ -69,7 +69,7 @@ pub(super) fn keep(
 
 /// Gives a new file the permissions of `model` (rule 6). If the group or the ACL cannot be set, the
 /// group gets no permissions.
-pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
+pub(super) fn copy_permissions(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(model)?;
     let acl = files
         .xattrs(model)?
@@ -100,14 +100,14 @@ fn without_group(mode: u32) -> u32 {
 
 /// Gives a new file the owner and the group of the old one. An owner that is the same already is
 /// not set, because only root may set an owner.
-fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
-    let now = files.stat(new)?;
-    let owner = (now.owner != old.owner).then_some(old.owner);
-    let group = (now.group != old.group).then_some(old.group);
-    if owner.is_none() && group.is_none() {
+fn copy_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
+    let present = files.stat(new)?;
+    let owner_to_set = (present.owner != old.owner).then_some(old.owner);
+    let group_to_set = (present.group != old.group).then_some(old.group);
+    if owner_to_set.is_none() && group_to_set.is_none() {
         return Ok(());
     }
-    files.set_owner(new, owner, group)
+    files.set_owner(new, owner_to_set, group_to_set)
 }
 
 /// An attribute that could not be copied.
@@ -122,7 +122,7 @@ struct Uncopied {
 /// An attribute that the new file already has with the right value, such as a security label, is
 /// not set again, because that may not be permitted. If only the new file has an ACL, inherited
 /// from the default of its directory, the ACL is removed.
-fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied> {
+fn copy_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), Uncopied> {
     let unlisted = |error| Uncopied {
         what: "its list of extended attributes".to_owned(),
         error,

@@ -12,7 +12,6 @@ use super::rewrite::{folder_of, has_complete_copy, sync_folder};
 use super::send::copy_range;
 use super::session_file::{Glance, SessionFile};
 use super::temp::{Fill, Out, Temp, write_through};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -166,6 +165,7 @@ pub(super) fn create_on(
     }
 
     let target = resolve(path).map_err(failed)?;
+    // Declared here, so that `model_file` can refer to it.
     let replaced_file;
     let model_file = match model {
         Model::Source => source.map(|source| &source.file),
@@ -184,7 +184,7 @@ pub(super) fn create_on(
         // Another process may have created the file meanwhile: then this fails.
         files.rename_new(&new.path, &target).map_err(failed)?;
     }
-    new.placed();
+    new.mark_placed();
     let mut committed = Committed::new(path);
     committed.sync_folder_of(files, &target);
     Ok(committed)
@@ -215,18 +215,19 @@ fn stage(
         check(&new).map_err(failed)?;
     }
     if let Some(model) = model {
-        attributes::permit_as(files, model, &new.file).map_err(failed)?;
+        attributes::copy_permissions(files, model, &new.file).map_err(failed)?;
     }
     // Before the rename, so that a power failure leaves no incomplete file under the name.
     files.sync(&new.file).map_err(failed)?;
     Ok(new)
 }
 
-/// A file beside a session, which is in place already. If it is dropped without [`Beside::keep`],
-/// it is removed, and the file that it replaced gets its name back (rule 7).
+/// A new file that belongs to a session, and is in place already. If it is dropped without
+/// [`CompanionFile::keep`], it is removed, and the file that it replaced gets its name back (rule
+/// 7).
 #[must_use = "dropping it undoes it"]
 #[derive(Debug)]
-pub struct Beside {
+pub struct CompanionFile {
     committed: Committed,
     /// The new file. If it has replaced a file, that file has the temporary name now. `None` if the
     /// same content was there already, or once the new file is kept.
@@ -235,27 +236,31 @@ pub struct Beside {
     has_replaced: bool,
 }
 
-impl Beside {
+impl CompanionFile {
     /// Keeps the file, because the session that it belongs to was written. Removes the file that it
     /// replaced.
     pub fn keep(mut self) -> Committed {
+        let mut committed = std::mem::replace(&mut self.committed, Committed::new(&self.target));
+        // Without `new`, dropping this undoes nothing.
         if let Some(new) = self.new.take() {
-            self.committed.troubles.extend(new.remove().err());
+            committed.remove_temp(new);
         }
-        std::mem::replace(&mut self.committed, Committed::new(&self.target))
+        committed
     }
 }
 
-impl Drop for Beside {
+impl Drop for CompanionFile {
     fn drop(&mut self) {
-        let Some(new) = &mut self.new else { return };
+        let Some(new) = &mut self.new else {
+            return;
+        };
         // An error is ignored: the new file stays, and the lines that it has in excess are
         // harmless.
-        let _ = if self.has_replaced {
-            new.exchange_back(&self.target)
+        if self.has_replaced {
+            let _ = new.exchange_back(&self.target);
         } else {
-            unlink_own(&DISK, &self.target)
-        };
+            let _ = unlink_own(&DISK, &self.target);
+        }
         let _ = sync_folder(&DISK, folder_of(&self.target));
     }
 }
@@ -277,7 +282,7 @@ pub fn create_beside(
     source: Option<&SessionFile>,
     if_exists: IfExists,
     write: &mut Fill<'_>,
-) -> Result<Beside, StoreError> {
+) -> Result<CompanionFile, StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
     let target = resolve(path).map_err(failed)?;
     let existing = existing_at(&DISK, &target).map_err(failed)?;
@@ -286,7 +291,7 @@ pub fn create_beside(
     }
     let model = source.map(|source| &source.file);
     let mut new = stage(&DISK, path, &target, model, write, None)?;
-    let mut beside = Beside {
+    let mut companion = CompanionFile {
         committed: Committed::new(path),
         new: None,
         target,
@@ -295,22 +300,24 @@ pub fn create_beside(
     if if_exists == IfExists::Refuse {
         // Fails if there is a file with other content.
         let is_complete =
-            has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?;
+            has_complete_copy(&DISK, &companion.target, &new.file, new.bytes).map_err(failed)?;
         if is_complete {
-            beside.committed.remove_temp(new);
-            return Ok(beside);
+            companion.committed.remove_temp(new);
+            return Ok(companion);
         }
     }
 
-    if beside.has_replaced {
-        new.exchange(&beside.target).map_err(failed)?;
+    if companion.has_replaced {
+        new.exchange(&companion.target).map_err(failed)?;
     } else {
-        DISK.rename_new(&new.path, &beside.target).map_err(failed)?;
-        new.placed();
+        DISK.rename_new(&new.path, &companion.target)
+            .map_err(failed)?;
+        new.mark_placed();
     }
-    beside.new = Some(new);
-    beside.committed.sync_folder_of(&DISK, &beside.target);
-    Ok(beside)
+    // From here on, dropping the companion undoes this.
+    companion.new = Some(new);
+    companion.committed.sync_folder_of(&DISK, &companion.target);
+    Ok(companion)
 }
 
 /// Removes a file whose content is safely on disk elsewhere.
@@ -363,6 +370,7 @@ impl Drop for NewFolder {
                 // Tried once more, for the same reason as in `unlink_own`.
                 Err(_) => std::fs::remove_dir(made).is_err(),
             };
+            // The directories above it are not empty, either.
             if is_kept {
                 return;
             }
@@ -375,8 +383,9 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
     DISK.rename_new(from, to)
         .map_err(|error| StoreError::io(Action::MoveTo, to, error))?;
     let mut committed = Committed::new(to);
-    for folder in BTreeSet::from([folder_of(from), folder_of(to)]) {
-        committed.troubles.extend(sync_folder(&DISK, folder).err());
+    committed.sync_folder_of(&DISK, from);
+    if folder_of(from) != folder_of(to) {
+        committed.sync_folder_of(&DISK, to);
     }
     Ok(committed)
 }
@@ -398,8 +407,11 @@ pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError
 /// A writer that compares the bytes written to it with a file.
 struct Comparison<'a> {
     file: &'a Glance,
+    /// The number of bytes that were written.
     compared: u64,
+    /// Whether the file begins with these bytes.
     is_same: bool,
+    /// The bytes of the file, for reuse.
     buffer: Vec<u8>,
 }
 
@@ -489,7 +501,7 @@ fn write_to_stream(
     let Some(check) = check else {
         return write_through(out, path, write).map(drop);
     };
-    // A write to a stream cannot be undone.
+    // A write to a stream cannot be undone, so the check comes first.
     let written = spool_written(write)?;
     check(&written).map_err(|error| StoreError::io(Action::Read, path, error))?;
     write_through(out, path, &mut |out| {
@@ -501,8 +513,13 @@ fn write_to_stream(
 /// Returns the stream to write to, if the path is a device, a FIFO or a stream of this process.
 /// `None` if it is the path of a file.
 fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
-    let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
-    own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
+    if let Some(stream) = own_stream(files, path) {
+        return Some(stream);
+    }
+    match existing {
+        Some(stat) if stat.kind == FileType::Other => Some(files.open_write(path)),
+        _ => None,
+    }
 }
 
 /// The number of links that are followed before they count as a loop, as in Linux.
@@ -548,12 +565,22 @@ fn is_folder_name(path: &Path) -> bool {
 /// Whether two paths are names of the same file. Where the system has no rename that never
 /// replaces, a move makes a second name first, and may be interrupted then.
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    let stat = |path| DISK.stat_at(path).ok();
-    matches!((stat(one), stat(other)), (Some(one), Some(other)) if one.is_same_inode(&other))
+    let Ok(one) = DISK.stat_at(one) else {
+        return false;
+    };
+    let Ok(other) = DISK.stat_at(other) else {
+        return false;
+    };
+    one.is_same_inode(&other)
 }
 
 /// Whether a stream of this process (stdout after `>> input`) is the file itself (rule 2).
 pub fn same_file(file: &File, stream: impl AsStream) -> bool {
-    let is_here = |stream| Ok(DISK.stat(&stream)?.is_same_inode(&DISK.stat(file)?));
-    duplicate(stream).and_then(is_here).unwrap_or(false)
+    let Ok(stream) = duplicate(stream) else {
+        return false;
+    };
+    match (DISK.stat(&stream), DISK.stat(file)) {
+        (Ok(stream), Ok(file)) => stream.is_same_inode(&file),
+        _ => false,
+    }
 }

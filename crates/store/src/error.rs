@@ -1,6 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
-use super::files::{is_closed_pipe, is_in_use, is_stdout, process};
+use super::files::{describe_process, is_closed_pipe, is_in_use, is_stdout};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,7 +95,7 @@ pub enum Cause {
     HardLinked(u64),
 
     /// Another process held a lock for as long as we waited (rules 3 and 5).
-    #[error("held by {} (waited {:.1} s)", process(*holder), waited.as_secs_f64())]
+    #[error("held by {} (waited {:.1} s)", describe_process(*holder), waited.as_secs_f64())]
     Busy {
         /// The process that holds it, if known.
         holder: Option<u32>,
@@ -109,7 +109,7 @@ pub enum Cause {
 
     /// The file belongs to an oh-my-pi that is running (rule 5): a process holds it open for
     /// writing.
-    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
+    #[error("{} has it open for writing, as a running oh-my-pi does", describe_process(*pid))]
     OpenForWriting {
         /// The process, if the system reports which one it is.
         pid: Option<u32>,
@@ -158,17 +158,17 @@ pub enum Cause {
     UnsyncedAppend(io::Error),
 
     /// The change is in place, but its directory could not be synced: a power failure may still
-    /// restore the old state. Only in [`super::Committed::troubles`].
+    /// restore the old state. Only in [`super::Committed::warnings`].
     #[error("{}", plain(.0))]
     Unsynced(io::Error),
 
     /// The change is in place, but a hidden file with the old content could not be removed; the
-    /// next rewrite of the same file removes it. Only in [`super::Committed::troubles`].
+    /// next rewrite of the same file removes it. Only in [`super::Committed::warnings`].
     #[error("{}", plain(.0))]
     Unremoved(io::Error),
 
     /// The file was rewritten, but data that another process wrote to the old one at that moment
-    /// could not be carried over (rule 4). Only in [`super::Committed::troubles`].
+    /// could not be carried over (rule 4). Only in [`super::Committed::warnings`].
     #[error("{}", plain(.0))]
     GrowthLost(io::Error),
 }

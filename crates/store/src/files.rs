@@ -26,7 +26,7 @@ mod xattr;
 pub use os::{AsStream, is_closed_pipe};
 pub(super) use os::{duplicate, is_alive, is_in_use, is_stdout, own_stream, real, unlock};
 pub use processes::SessionsBeingWritten;
-pub(super) use processes::{process_start_time, send};
+pub(super) use processes::{copy_in_kernel, process_start_time};
 
 /// Another process that has a file open for writing.
 pub(super) struct Writer {
@@ -59,6 +59,15 @@ pub(super) enum FileType {
     Other,
 }
 
+/// What became of the old file in [`Files::exchange`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OldFile {
+    /// It has the name that the new file had.
+    Exchanged,
+    /// It is gone: the system cannot exchange names.
+    Gone,
+}
+
 impl Stat {
     pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
@@ -66,8 +75,11 @@ impl Stat {
 }
 
 /// Returns a process in words, such as `process 12`; `another process` if its id is not known.
-pub(super) fn process(holder: Option<u32>) -> String {
-    holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
+pub(super) fn describe_process(pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
 }
 
 /// The file operations needed for writing.
@@ -120,9 +132,10 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives the file at `new` the name `old`. Returns whether the old file has the name `new` now.
-    /// If not, the old file is gone, because the system cannot exchange names.
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
+    /// Puts the file at `new` in the place of the file at `old`, and that one in the place of the
+    /// new file. On a system that cannot exchange names, this is a rename, and the old file is
+    /// gone.
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<OldFile>;
 
     /// Renames; fails if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -202,11 +215,14 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 /// The pauses of a loop that polls until a time limit. The pauses grow from 1 to 8 milliseconds: an
 /// append holds a lock for a millisecond or two, a rewrite for longer.
 pub(super) struct Pause {
+    /// The time until the limit.
     left: Duration,
+    /// The length of the next pause.
     step: Duration,
 }
 
 impl Pause {
+    /// `wait` is the time limit: the sum of all pauses.
     pub fn new(wait: Duration) -> Pause {
         Pause {
             left: wait,
@@ -214,14 +230,16 @@ impl Pause {
         }
     }
 
+    /// Whether the time limit is reached. The loop then gives up.
     pub fn is_over(&self) -> bool {
         self.left.is_zero()
     }
 
+    /// Sleeps for the next pause, which ends at the time limit at the latest.
     pub fn sleep(&mut self, files: &dyn Files) {
-        let step = self.step.min(self.left);
-        files.sleep(step);
-        self.left -= step;
+        let pause = self.step.min(self.left);
+        files.sleep(pause);
+        self.left -= pause;
         self.step = (self.step * 2).min(Duration::from_millis(8));
     }
 }
@@ -230,8 +248,10 @@ impl Pause {
 /// tried once more: the system may have been short of some resource for a moment.
 pub(super) fn unlink_own(files: &dyn Files, path: &Path) -> io::Result<()> {
     match files.unlink(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => files.unlink(path),
-        unlinked => unlinked,
+        Ok(()) => Ok(()),
+        // A file that is gone already is not waited for.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        Err(_) => files.unlink(path),
     }
 }
 
@@ -247,10 +267,14 @@ pub(super) static DISK: OnDisk = OnDisk;
 ///
 /// A pi that waits for its user has no session file open, so its working directory is the only
 /// sign.
-pub fn agent_in(folders: &[&Path]) -> Option<u32> {
-    let folders: Vec<_> = folders
-        .iter()
-        .filter_map(|folder| os::real(folder).ok())
-        .collect();
-    processes::agent_in(&folders)
+pub fn find_agent_in(folders: &[&Path]) -> Option<u32> {
+    // The system reports working directories without symbolic links.
+    let mut real_folders = Vec::new();
+    for folder in folders {
+        // No process runs in a directory that does not exist.
+        if let Ok(real_folder) = os::real(folder) {
+            real_folders.push(real_folder);
+        }
+    }
+    processes::find_agent_in(&real_folders)
 }

@@ -1,7 +1,7 @@
 //! Finds session files below paths, even if some directories cannot be read.
 //!
-//! A search never stops at an unreadable path: the path becomes a [`Trouble`], and the search goes
-//! on.
+//! A search never stops at an unreadable path: the path becomes a [`SearchProblem`], and the search
+//! goes on.
 //!
 //! A search for files that are only read goes everywhere ([`Reach::Whole`]). Hidden directories are
 //! searched, because the agents' stores are hidden. Symbolic links are followed. A directory is
@@ -27,7 +27,7 @@ pub struct FoundFile {
     /// session. `None` for a session of its own.
     pub owner: Option<Arc<Path>>,
     /// Whether the caller gave the path itself, and not a directory above it.
-    pub named: bool,
+    pub is_given: bool,
 }
 
 /// A session file with its modification time.
@@ -59,36 +59,38 @@ pub struct FoundFiles {
     /// path.
     pub files: Vec<FoundFile>,
     /// Paths that could not be searched, or are otherwise unusual.
-    pub troubles: Vec<Trouble>,
+    pub problems: Vec<SearchProblem>,
     /// The directories whose subdirectories were left out, because of [`Reach::Own`].
     pub shallow: Vec<PathBuf>,
 }
 
 /// A problem with one path of a search.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct SearchProblem {
     /// What is unusual about the path.
     pub text: String,
     /// The error, if it cannot be read.
     pub error: Option<StoreError>,
     /// Whether it is an error of a path that the caller gave.
-    pub named: bool,
+    pub is_given: bool,
 }
 
-impl Trouble {
-    fn unreadable(error: StoreError, named: bool) -> Trouble {
-        Trouble {
+impl SearchProblem {
+    /// A path that cannot be read.
+    fn unreadable(error: StoreError, is_given: bool) -> SearchProblem {
+        SearchProblem {
             text: error.to_string(),
             error: Some(error),
-            named,
+            is_given,
         }
     }
 
-    fn note(path: &Path, what: &str) -> Trouble {
-        Trouble {
+    /// A path that can be read, but is unusual. `what` is added to the path.
+    fn note(path: &Path, what: &str) -> SearchProblem {
+        SearchProblem {
             text: format!("{}: {what}", path.display()),
             error: None,
-            named: false,
+            is_given: false,
         }
     }
 }
@@ -113,7 +115,7 @@ pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> boo
     for path in paths {
         search.add_path(path);
     }
-    search.finding
+    search.found
 }
 
 /// Returns the modification time of a file. `None` if the path is not a regular file, or cannot be
@@ -132,21 +134,25 @@ pub fn modified_ms(path: &Path) -> Option<i64> {
     ms_since_1970(modified(path)?)
 }
 
+/// Returns the time in milliseconds since 1970. `None` for a time before that.
 pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
     let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since_1970.as_millis()).ok()
 }
 
 /// Returns the session files directly in a directory, including hidden ones, with their
-/// modification times. Returns none if the directory cannot be read.
-pub fn in_folder(folder: &Path) -> Vec<DatedFile> {
+/// modification times. Their order is not defined. A file or directory that cannot be read is
+/// skipped: this is for stores, in which the user named no path.
+pub fn session_files_in(folder: &Path) -> Vec<DatedFile> {
     let mut names = FolderNames::default();
-    // Names that were read before an error are kept.
-    let _ = names.read(folder, |_| false);
+    let no_documents = |_: &OsStr| false;
+    // After an error, the names that were read before it are in `names`, and are used.
+    let _ = names.read(folder, no_documents);
 
     let mut files = Vec::new();
     for name in names.files {
         let path = folder.join(name);
+        // A directory named `*.jsonl`, or a link to nothing, has no such time.
         if let Some(modified) = modified(&path) {
             files.push(DatedFile { path, modified });
         }
@@ -157,10 +163,12 @@ pub fn in_folder(folder: &Path) -> Vec<DatedFile> {
 /// A directory to be searched.
 struct Folder {
     path: PathBuf,
+    /// The session to which the files in it belong; see [`FoundFile::owner`].
     owner: Option<Arc<Path>>,
-    named: bool,
+    /// Whether the caller gave its path.
+    is_given: bool,
     /// Whether a symbolic link leads to it.
-    linked: bool,
+    is_link: bool,
 }
 
 #[derive(Default)]
@@ -168,11 +176,11 @@ struct Search {
     reach: Reach,
     /// Whether a file that does not end in `.jsonl` is found, by its name.
     is_document: Option<fn(&OsStr) -> bool>,
-    finding: FoundFiles,
+    found: FoundFiles,
     /// The directories that were searched, without symbolic links.
-    folders: BTreeSet<PathBuf>,
+    searched_folders: BTreeSet<PathBuf>,
     /// The files that were given by their path.
-    named: BTreeSet<PathBuf>,
+    given_files: BTreeSet<PathBuf>,
 }
 
 impl Search {
@@ -180,18 +188,20 @@ impl Search {
     /// given before. A path to a directory adds the files in it, and in its subdirectories as far
     /// as the reach allows, sorted by path.
     ///
-    /// A path that cannot be read is added to the troubles.
+    /// A path that cannot be read becomes a problem of the result.
     fn add_path(&mut self, path: &Path) {
         let stat = match DISK.stat_at(path) {
             Ok(stat) => stat,
             Err(error) => {
                 let error = StoreError::io(Action::Read, path, error);
-                return self.finding.troubles.push(Trouble::unreadable(error, true));
+                let problem = SearchProblem::unreadable(error, true);
+                self.found.problems.push(problem);
+                return;
             }
         };
         let owner = find_owner(path);
         if stat.kind != FileType::Folder {
-            let is_new = self.named.insert(path.to_owned());
+            let is_new = self.given_files.insert(path.to_owned());
             if is_new {
                 self.add_file(path.to_owned(), owner, true);
             }
@@ -199,64 +209,59 @@ impl Search {
         }
 
         // Only the files found from here on are sorted: the paths given keep their order.
-        let start = self.finding.files.len();
+        let start = self.found.files.len();
         let mut unsearched = vec![Folder {
             path: path.to_owned(),
             owner,
-            named: true,
-            linked: false,
+            is_given: true,
+            is_link: false,
         }];
         while let Some(folder) = unsearched.pop() {
             self.search_folder(folder, &mut unsearched);
         }
-        self.finding.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+        self.found.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     }
 
     /// Adds the files of a directory, and appends its subdirectories to `unsearched`.
     fn search_folder(&mut self, folder: Folder, unsearched: &mut Vec<Folder>) {
         let unreadable = |error| {
             let error = StoreError::io(Action::ReadFolder, &folder.path, error);
-            Trouble::unreadable(error, folder.named)
+            SearchProblem::unreadable(error, folder.is_given)
         };
         let real_path = match files::real(&folder.path) {
             Ok(real_path) => real_path,
-            Err(error) => return self.finding.troubles.push(unreadable(error)),
+            Err(error) => {
+                self.found.problems.push(unreadable(error));
+                return;
+            }
         };
 
         // A directory to which several paths lead is searched once.
-        if self.folders.contains(&real_path) {
-            if folder.linked && is_below(&folder.path, &real_path) {
+        if self.searched_folders.contains(&real_path) {
+            if folder.is_link && is_below(&folder.path, &real_path) {
                 let what = "a symbolic link to a parent directory; not followed";
-                let note = Trouble::note(&folder.path, what);
-                self.finding.troubles.push(note);
+                let note = SearchProblem::note(&folder.path, what);
+                self.found.problems.push(note);
             }
             return;
         }
-        self.folders.insert(real_path);
+        self.searched_folders.insert(real_path);
 
         let mut names = FolderNames::default();
         let is_document = self.is_document.unwrap_or(|_| false);
         if let Err(error) = names.read(&folder.path, is_document) {
             // Names that were read before the error are kept.
-            self.finding.troubles.push(unreadable(error));
+            self.found.problems.push(unreadable(error));
         }
-        if self.reach != Reach::Whole {
-            names.files.retain(|name| !is_hidden(name));
-            names
-                .folders
-                .retain(|subfolder| !subfolder.linked && !is_hidden(&subfolder.name));
-        }
-        // What is compressed cannot be changed.
-        if self.reach == Reach::Visible {
-            names.files.retain(|name| !is_compressed_rollout(name));
-        }
+        names.retain_within(self.reach);
         if self.reach == Reach::Own && !names.folders.is_empty() {
             names.folders.clear();
-            self.finding.shallow.push(folder.path.clone());
+            self.found.shallow.push(folder.path.clone());
         }
+        // Sorted: the binary search below needs it.
         names.files.sort();
 
-        for Subfolder { name, linked } in names.folders {
+        for Subfolder { name, is_link } in names.folders {
             let mut owner = folder.owner.clone();
             // Files of sub-agents in a directory of a sub-agent still belong to the outermost
             // session.
@@ -270,8 +275,8 @@ impl Search {
             unsearched.push(Folder {
                 path: folder.path.join(name),
                 owner,
-                named: false,
-                linked,
+                is_given: false,
+                is_link,
             });
         }
         for name in names.files {
@@ -279,20 +284,26 @@ impl Search {
         }
     }
 
-    /// Adds a file. A file that a directory contains is skipped if its path was given itself. If
-    /// the name is not UTF-8, the file is added, and a note to the troubles.
-    fn add_file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
+    /// Adds a file. A file that a directory contains is skipped if its path was given itself,
+    /// before or after the directory: it is in the result once. A name that is not UTF-8 is noted
+    /// as a problem.
+    fn add_file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, is_given: bool) {
         if path.to_str().is_none() {
-            self.finding
-                .troubles
-                .push(Trouble::note(&path, "the name is not UTF-8"));
+            let note = SearchProblem::note(&path, "the name is not UTF-8");
+            self.found.problems.push(note);
         }
-        if named || !self.named.contains(&path) {
-            self.finding.files.push(FoundFile { path, owner, named });
+        if !is_given && self.given_files.contains(&path) {
+            return;
         }
+        self.found.files.push(FoundFile {
+            path,
+            owner,
+            is_given,
+        });
     }
 }
 
+/// Whether a name begins with a dot.
 fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
@@ -306,6 +317,7 @@ fn is_session_name(name: &OsStr) -> bool {
     Path::new(name).extension() == Some(OsStr::new("jsonl"))
 }
 
+/// Whether a file has the name of a compressed rollout of Codex.
 fn is_compressed_rollout(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"rollout-") && name.ends_with(b".jsonl.zst")
@@ -334,7 +346,7 @@ struct FolderNames {
 struct Subfolder {
     name: OsString,
     /// Whether it is a symbolic link to a directory.
-    linked: bool,
+    is_link: bool,
 }
 
 impl FolderNames {
@@ -348,10 +360,10 @@ impl FolderNames {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            let linked = kind.is_symlink();
+            let is_link = kind.is_symlink();
             let mut is_folder = kind.is_dir();
             let mut is_file = kind.is_file();
-            if linked {
+            if is_link {
                 match std::fs::metadata(entry.path()) {
                     Ok(target) => {
                         is_folder = target.is_dir();
@@ -363,12 +375,27 @@ impl FolderNames {
             }
 
             if is_folder {
-                self.folders.push(Subfolder { name, linked });
+                self.folders.push(Subfolder { name, is_link });
             } else if is_file && (is_session_name(&name) || is_document(&name)) {
                 self.files.push(name);
             }
         }
         Ok(())
+    }
+
+    /// Removes the names that a search with this reach does not go to. For [`Reach::Own`], the
+    /// subdirectories stay, because the caller reports that it skips them.
+    fn retain_within(&mut self, reach: Reach) {
+        if reach == Reach::Whole {
+            return;
+        }
+        self.files.retain(|name| !is_hidden(name));
+        self.folders
+            .retain(|subfolder| !subfolder.is_link && !is_hidden(&subfolder.name));
+        // This reach is for files that are changed, and what is compressed cannot be changed.
+        if reach == Reach::Visible {
+            self.files.retain(|name| !is_compressed_rollout(name));
+        }
     }
 }
 
@@ -376,6 +403,7 @@ impl FolderNames {
 /// `…/a/b/agent.jsonl`, the session `…/a.jsonl` if it exists, or else `…/a/b.jsonl`.
 fn find_owner(path: &Path) -> Option<Arc<Path>> {
     let mut owner = None;
+    // From the innermost directory outwards, so that the last session found is the outermost one.
     for folder in path.ancestors().skip(1) {
         // The root and `..` have no name.
         if folder.file_name().is_none() {
@@ -441,10 +469,10 @@ mod tests {
             .collect()
     }
 
-    fn troubles(finding: &FoundFiles, root: &Path) -> Vec<String> {
+    fn problems(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let root = format!("{}/", root.display());
         finding
-            .troubles
+            .problems
             .iter()
             .map(|trouble| trouble.text.replace(&root, ""))
             .collect()
@@ -473,7 +501,7 @@ mod tests {
                 "d/e/f/g.jsonl"
             ]
         );
-        assert!(finding.troubles.is_empty());
+        assert!(finding.problems.is_empty());
     }
 
     #[test]
@@ -552,7 +580,7 @@ mod tests {
             Reach::Whole,
         );
         assert_eq!(paths(&finding, root), ["b.jsonl", "a.jsonl"]);
-        assert!(finding.files[0].named && !finding.files[1].named);
+        assert!(finding.files[0].is_given && !finding.files[1].is_given);
     }
 
     #[test]
@@ -562,10 +590,10 @@ mod tests {
         let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
         assert_eq!(
-            troubles(&finding, root),
+            problems(&finding, root),
             ["cannot read none: no such file or directory"]
         );
-        assert!(finding.troubles[0].named && finding.troubles[0].error.is_some());
+        assert!(finding.problems[0].is_given && finding.problems[0].error.is_some());
     }
 
     #[cfg(unix)]
@@ -586,7 +614,7 @@ mod tests {
             files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"],
             "{files:?}"
         );
-        let notes = troubles(&finding, root);
+        let notes = problems(&finding, root);
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].ends_with("a symbolic link to a parent directory; not followed"));
     }
@@ -601,7 +629,7 @@ mod tests {
         let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(finding.files.len(), 1);
         assert_eq!(
-            troubles(&finding, root),
+            problems(&finding, root),
             ["a\u{fffd}.jsonl: the name is not UTF-8"]
         );
     }

@@ -65,7 +65,7 @@
 //!         Attempt::Stale(again) => locked = *again,
 //!     }
 //! };
-//! assert!(committed.troubles.is_empty());
+//! assert!(committed.warnings.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -104,23 +104,23 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, begins_with};
 pub use create::{
-    Beside, CheckContent, IfExists, NewFolder, check_create, create, create_beside, create_checked,
-    create_private, has_content, is_same, remove, rename_new, restore, same_file,
+    CheckContent, CompanionFile, IfExists, NewFolder, check_create, create, create_beside,
+    create_checked, create_private, has_content, is_same, remove, rename_new, restore, same_file,
 };
 pub use disk::{
     Disk, MAX_SMALL_FILE_LEN, files_below, is_free, own_file, own_files_below, remove_empty_folders,
 };
 pub use error::{Action, Cause, FileChange, StoreError, plain};
-pub use files::{OnDisk, SessionsBeingWritten, agent_in, is_closed_pipe};
+pub use files::{OnDisk, SessionsBeingWritten, find_agent_in, is_closed_pipe};
 pub use find::{
-    DatedFile, FoundFile, FoundFiles, Reach, Trouble, find, find_with, in_folder, modified,
-    modified_ms, paths_in, with_suffix,
+    DatedFile, FoundFile, FoundFiles, Reach, SearchProblem, find, find_with, modified, modified_ms,
+    paths_in, session_files_in, with_suffix,
 };
 pub use fn_writer::FnWriter;
 pub use live::has_recent_turn;
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
-pub use remove::{Unremoved, aside_of};
+pub use remove::{Unremoved, hidden_path_of};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};
 pub use session_file::{Glance, Opened, SessionFile, open};

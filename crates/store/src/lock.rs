@@ -54,15 +54,15 @@ pub struct Locked {
     pub(super) carries_growth: bool,
     started: Instant,
     /// The handle that holds the lock.
-    lock: Held,
+    lock: LockHandle,
 }
 
 /// A handle that may hold the lock, and is unlocked when dropped. Closing the handle would not
 /// release the lock: between fork and exec, a child process has the handle open, too.
 #[derive(Debug)]
-pub(super) struct Held(pub File);
+pub(super) struct LockHandle(pub File);
 
-impl Drop for Held {
+impl Drop for LockHandle {
     fn drop(&mut self) {
         // If there is no lock to release, there is nothing to do.
         let _ = unlock(&self.0);
@@ -87,7 +87,7 @@ pub(super) fn lock_on(
     let resolved = file.resolved();
     let failed = |error| StoreError::io(Action::Write, path, error);
     let started = files.instant();
-    let held = take(files, path, resolved, options)?;
+    let lock = take_lock(files, path, resolved, options)?;
 
     if options.is_omp && !options.force {
         // Before a move, waiting does not help: an agent at work writes again.
@@ -100,19 +100,19 @@ pub(super) fn lock_on(
             wait,
             counts_appends: options.is_moved,
         };
-        live::refuse(files, path, resolved, &held.0, &search)?;
+        live::refuse(files, path, resolved, &lock.0, &search)?;
     }
 
     // Opened for writing only under the lock, and after the search for a writer, so that no pisess
     // mistakes another or itself for a live agent (rule 5).
     let handle = files
         .open_append(resolved)
-        .map_err(|error| gone(path, Action::Write, error))?;
+        .map_err(|error| error_after_reading(path, Action::Write, error))?;
 
     // The path may be another file by now: a rewrite that we waited for replaces it. The file that
     // was read is identified by its handle, because a copy-up changes its numbers (rule 4).
     let opened = files.stat(&handle).map_err(failed)?;
-    for earlier_handle in [&held.0, &file.file] {
+    for earlier_handle in [&lock.0, &file.file] {
         let earlier = files.stat(earlier_handle).map_err(failed)?;
         if !opened.is_same_inode(&earlier) {
             return Err(StoreError::changed(path, FileChange::Replaced));
@@ -133,7 +133,7 @@ pub(super) fn lock_on(
         is_stale,
         carries_growth: false,
         started,
-        lock: held,
+        lock,
     })
 }
 
@@ -142,26 +142,26 @@ pub(super) fn lock_on(
 /// exclusive lock.
 ///
 /// With force, a file system without locks is not an error: the handle then holds no lock.
-fn take(
+fn take_lock(
     files: &dyn Files,
     path: &Path,
     resolved: &Path,
     options: &WriteOptions,
-) -> Result<Held, StoreError> {
-    let failed = |error| gone(path, Action::Lock, error);
+) -> Result<LockHandle, StoreError> {
+    let failed = |error| error_after_reading(path, Action::Lock, error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
         return Err(StoreError::changed(path, FileChange::Replaced));
     }
     let error = match wait_for_lock(files, path, &handle, options)? {
-        LockAttempt::Locked => return Ok(Held(handle)),
+        LockAttempt::Locked => return Ok(LockHandle(handle)),
         LockAttempt::Unsupported(error) => error,
     };
 
     let writable = files.open_append(resolved).map_err(failed)?;
     match wait_for_lock(files, path, &writable, options)? {
-        LockAttempt::Locked => Ok(Held(writable)),
-        LockAttempt::Unsupported(_) if options.force => Ok(Held(handle)),
+        LockAttempt::Locked => Ok(LockHandle(writable)),
+        LockAttempt::Unsupported(_) if options.force => Ok(LockHandle(handle)),
         // The error of the first handle: that one can be locked almost everywhere.
         LockAttempt::Unsupported(_) => Err(StoreError::new(
             Action::Lock,
@@ -173,7 +173,7 @@ fn take(
 
 /// Converts an error that occurred after the file was read. If the file is not found, it was
 /// removed since, which is [`Cause::Changed`].
-fn gone(path: &Path, action: Action, error: io::Error) -> StoreError {
+fn error_after_reading(path: &Path, action: Action, error: io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::NotFound => StoreError::changed(path, FileChange::Removed),
         _ => StoreError::io(action, path, error),
@@ -251,7 +251,7 @@ impl Locked {
     /// is over, a file that has grown is an error.
     pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
         let found = self.files.stat_at(&self.resolved);
-        let here = found.map_err(|error| gone(&self.path, Action::Write, error))?;
+        let here = found.map_err(|error| error_after_reading(&self.path, Action::Write, error))?;
         self.check_inode(&here)?;
         let compared = self
             .base
@@ -288,8 +288,8 @@ impl Locked {
     }
 
     /// Returns a copy of the handle that holds the lock. It is open for reading only, except on
-    /// file systems that require a handle for writing (see [`take`]).
-    pub(super) fn reading(&self) -> io::Result<File> {
+    /// file systems that require a handle for writing (see [`take_lock`]).
+    pub(super) fn handle_for_reading(&self) -> io::Result<File> {
         self.lock.0.try_clone()
     }
 

@@ -268,9 +268,9 @@ pub(super) fn spool_named(
 ) -> Result<Spooled, StoreError> {
     let mut start = Vec::new();
     // One byte more than fits shows that the stream is longer.
-    let more = limit as u64 + 1;
+    let max_len = limit as u64 + 1;
     reader
-        .take(more)
+        .take(max_len)
         .read_to_end(&mut start)
         .map_err(|error| StoreError::io(Action::Read, name, error))?;
     if start.len() <= limit || !is_promising(&start) {

@@ -14,7 +14,7 @@
 //!
 //! The session is hidden first, so that no agent continues a session whose other files are gone.
 //! Its hidden file is removed last: if it is still there later, the removal was interrupted.
-//! [`aside_of`] returns its path.
+//! [`hidden_path_of`] returns its path.
 //!
 //! Anything else that is removed, such as an archive, is a single file.
 
@@ -34,10 +34,10 @@ use uuid::Uuid;
 /// Returns the hidden path that a file has while it is being removed with its session. No agent
 /// lists such a file, and no rewrite removes it. The name is short, so that it is valid beside any
 /// file.
-pub fn aside_of(place: &Path) -> PathBuf {
-    let name = place.file_name().unwrap_or_default().as_encoded_bytes();
-    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple();
-    place.with_file_name(format!(".pisess-{mark}.aside"))
+pub fn hidden_path_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple();
+    path.with_file_name(format!(".pisess-{hash}.aside"))
 }
 
 /// Why a session was not removed.
@@ -58,8 +58,8 @@ impl Locked {
             hidden: Vec::new(),
         };
         match removal.hide_session(&mut self) {
-            Ok(true) => {}
-            Ok(false) => return Ok(Attempt::Stale(Box::new(self))),
+            Ok(Hiding::Hidden) => {}
+            Ok(Hiding::HasGrown) => return Ok(Attempt::Stale(Box::new(self))),
             Err(error) => return Err(removal.undo(error)),
         }
         for companion in companions {
@@ -79,22 +79,20 @@ impl Locked {
             drop(publish);
             return Ok(Attempt::Stale(Box::new(self)));
         }
-        let mut aside =
+        // An empty file reserves the hidden name, and the rename replaces it.
+        let mut hidden =
             Temp::create_beside(self.files, &self.resolved).map_err(|error| self.failed(error))?;
         self.files
-            .rename(&self.resolved, &aside.path)
+            .rename(&self.resolved, &hidden.path)
             .map_err(|error| self.failed(error))?;
         drop(publish);
-        // From here on, the session has the hidden name, so dropping `aside` must not remove it.
-        aside.placed();
-        let removed = self.settle().and_then(|()| {
-            unlink_own(self.files, &aside.path)
-                .map_err(|error| StoreError::io(Action::Remove, &aside.path, error))
-        });
-        if let Err(error) = removed {
+        // From here on, the session has the hidden name, so dropping `hidden` must not remove it.
+        hidden.mark_placed();
+
+        if let Err(error) = self.wait_and_unlink(&hidden.path) {
             self.files
-                .rename_new(&aside.path, &self.resolved)
-                .map_err(|error| StoreError::io(Action::MoveBack, &aside.path, error))?;
+                .rename_new(&hidden.path, &self.resolved)
+                .map_err(|error| StoreError::io(Action::MoveBack, &hidden.path, error))?;
             return Err(error);
         }
         let mut committed = Committed::new(&self.path);
@@ -102,22 +100,26 @@ impl Locked {
         Ok(Attempt::Done(committed))
     }
 
+    /// Removes the file under its hidden name, once nobody can write to it.
+    fn wait_and_unlink(&mut self, hidden_path: &Path) -> Result<(), StoreError> {
+        self.wait_until_unused()?;
+        unlink_own(self.files, hidden_path)
+            .map_err(|error| StoreError::io(Action::Remove, hidden_path, error))
+    }
+
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it
     /// since it was read.
-    fn settle(&mut self) -> Result<(), StoreError> {
+    fn wait_until_unused(&mut self) -> Result<(), StoreError> {
         // A change is a `StoreError`, which passes through `wait_until_closed` within an
         // `io::Error`.
-        let closed = self.wait_until_closed(
-            "another process has it open, and may write to it",
-            &mut |own| {
-                let change = own.base.compare_for_reading(own.files, &own.file)?;
-                match change {
-                    Some(change) => Err(io::Error::other(own.changed(change))),
-                    None => Ok(false),
-                }
-            },
-        );
-        closed.map_err(|error| self.failed(error))
+        let mut refuse_change =
+            |own: &Locked| match own.base.compare_for_reading(own.files, &own.file)? {
+                Some(change) => Err(io::Error::other(own.changed(change))),
+                None => Ok(false),
+            };
+        let problem = "another process has it open, and may write to it";
+        self.wait_until_closed(problem, &mut refuse_change)
+            .map_err(|error| self.failed(error))
     }
 }
 
@@ -125,30 +127,38 @@ impl Locked {
 /// session. No handles are kept, because there may be more files than a process may have open.
 struct Removal {
     files: &'static dyn Files,
-    hidden: Vec<Hidden>,
+    hidden: Vec<HiddenFile>,
 }
 
 /// A file under its hidden name.
-struct Hidden {
-    place: PathBuf,
-    aside: PathBuf,
+struct HiddenFile {
+    /// Its path before, without symbolic links.
+    path: PathBuf,
+    hidden_path: PathBuf,
+}
+
+/// The result of [`Removal::hide_session`].
+enum Hiding {
+    /// The session has its hidden name.
+    Hidden,
+    /// The session has grown since it was read, and has kept its name.
+    HasGrown,
 }
 
 impl Removal {
-    /// Gives the session its hidden name. Returns `false` if the session has grown; it then keeps
-    /// its name.
-    fn hide_session(&mut self, session: &mut Locked) -> Result<bool, StoreError> {
+    /// Gives the session its hidden name, and waits until nobody can write to it.
+    fn hide_session(&mut self, session: &mut Locked) -> Result<Hiding, StoreError> {
         let publish = PublishLock::take(session)?;
         if session.has_grown()? {
-            return Ok(false);
+            return Ok(Hiding::HasGrown);
         }
         self.rename(session)?;
         drop(publish);
-        session.settle()?;
+        session.wait_until_unused()?;
         // Synced before any companion is hidden, so that a power failure leaves no session in its
         // place whose companions are missing.
         sync_folder(self.files, folder_of(&session.resolved))?;
-        Ok(true)
+        Ok(Hiding::Hidden)
     }
 
     /// Locks a companion, gives it its hidden name, and waits until nobody can write to it. A
@@ -163,60 +173,66 @@ impl Removal {
             return Err(locked.changed(FileChange::Grown));
         }
         self.rename(&locked)?;
-        locked.settle()
+        locked.wait_until_unused()
     }
 
     /// Gives a locked file its hidden name, which must be free. Records both names, so that
     /// [`Removal::undo`] can rename the file back.
     fn rename(&mut self, locked: &Locked) -> Result<(), StoreError> {
-        let place = locked.resolved.clone();
-        let aside = aside_of(&place);
-        let renamed = self.files.rename_new(&place, &aside);
-        renamed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::io(Action::SetAsideAs, &aside, error),
-            _ => locked.failed(error),
-        })?;
-        self.hidden.push(Hidden { place, aside });
+        let path = locked.resolved.clone();
+        let hidden_path = hidden_path_of(&path);
+        if let Err(error) = self.files.rename_new(&path, &hidden_path) {
+            return Err(match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    StoreError::io(Action::SetAsideAs, &hidden_path, error)
+                }
+                _ => locked.failed(error),
+            });
+        }
+        self.hidden.push(HiddenFile { path, hidden_path });
         Ok(())
     }
 
     /// Renames the files back, the session last.
     fn undo(self, error: StoreError) -> Unremoved {
         let mut is_undone = true;
-        for Hidden { place, aside } in self.hidden.iter().rev() {
-            is_undone &= self.files.rename_new(aside, place).is_ok();
+        for file in self.hidden.iter().rev() {
+            let renamed = self.files.rename_new(&file.hidden_path, &file.path);
+            // The others are renamed back even if this one cannot be.
+            is_undone &= renamed.is_ok();
         }
         // Synced, because the caller may remove the archive only if the files have their names for
         // certain.
         for folder in self.folders() {
-            is_undone &= sync_folder(self.files, folder).is_ok();
+            let synced = sync_folder(self.files, folder);
+            is_undone &= synced.is_ok();
         }
         Unremoved { error, is_undone }
     }
 
     /// Removes the files, the session last. A file that cannot be removed stays hidden, and is
-    /// reported in the troubles.
+    /// reported in the warnings.
     fn finish(self, session: &Path) -> Committed {
         let mut committed = Committed::new(session);
-        for Hidden { aside, .. } in self.hidden.iter().rev() {
-            if let Err(error) = unlink_own(self.files, aside) {
-                committed
-                    .troubles
-                    .push(StoreError::io(Action::Remove, aside, error));
+        for HiddenFile { hidden_path, .. } in self.hidden.iter().rev() {
+            if let Err(error) = unlink_own(self.files, hidden_path) {
+                let error = StoreError::io(Action::Remove, hidden_path, error);
+                committed.warnings.push(error);
             }
         }
         for folder in self.folders() {
             if let Err(error) = sync_folder(self.files, folder) {
-                committed.troubles.push(error);
+                committed.warnings.push(error);
             }
         }
         committed
     }
 
+    /// Returns the directories of the files, each once.
     fn folders(&self) -> BTreeSet<&Path> {
         self.hidden
             .iter()
-            .map(|hidden| folder_of(&hidden.place))
+            .map(|file| folder_of(&file.path))
             .collect()
     }
 }

@@ -4,7 +4,7 @@
 use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::{Action, Cause, FileChange, StoreError};
-use super::files::{DISK, FileType, Files, Pause};
+use super::files::{DISK, FileType, Files, OldFile, Pause};
 use super::live;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
@@ -56,7 +56,11 @@ impl Locked {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
         then: &mut dyn FnMut(),
     ) -> Result<Attempt, StoreError> {
-        let Some((mut committed, new)) = self.replace(backup, write)? else {
+        let Some(Replacement {
+            mut committed,
+            temp,
+        }) = self.replace(backup, write)?
+        else {
             return Ok(Attempt::Stale(Box::new(self)));
         };
         committed.sync_folder_of(self.files, &self.resolved);
@@ -64,18 +68,18 @@ impl Locked {
             committed.sync_folder_of(self.files, backup);
         }
         then();
-        committed.remove_temp(new);
+        // The new file is unlocked only now.
+        committed.remove_temp(temp);
         Ok(Attempt::Done(committed))
     }
 
     /// Does a rewrite, except for syncing the directory, which a batch does once for many files.
-    /// Returns the new file, which is locked until it is dropped. `None` if the old file has grown:
-    /// then nothing has changed.
+    /// Returns `None` if the old file has grown: then nothing has changed.
     fn replace(
         &mut self,
         backup: Option<&Path>,
         write: &mut Fill<'_>,
-    ) -> Result<Option<(Committed, Temp)>, StoreError> {
+    ) -> Result<Option<Replacement>, StoreError> {
         self.refuse_hard_links()?;
         // If the last line has no newline yet, what is appended next is the rest of that line, and
         // cannot follow the new content.
@@ -93,30 +97,33 @@ impl Locked {
         };
 
         let publish = PublishLock::take(self)?;
+        // The growth is copied as long as there is some, so that the last check before the rename
+        // finds none.
         while self.has_grown()? {
             if !can_copy_growth {
                 return Ok(None);
             }
-            if !self.copy_growth_to_temp(&mut temp)? {
+            let was_copied = self.copy_growth_to_temp(&mut temp)?;
+            if !was_copied {
                 return Ok(None);
             }
         }
         self.put_in_place(&mut temp)?;
         if let Some(backup_copy) = &mut backup_copy {
-            backup_copy.placed();
+            backup_copy.mark_placed();
         }
         let late_growth = self.copy_late_growth(&temp);
         drop(publish);
 
         let mut committed = Committed::new(&self.path);
         if let Err(error) = late_growth {
-            committed.troubles.push(StoreError::new(
+            committed.warnings.push(StoreError::new(
                 Action::CarryGrowthTo,
                 &self.path,
                 Cause::GrowthLost(error),
             ));
         }
-        Ok(Some((committed, temp)))
+        Ok(Some(Replacement { committed, temp }))
     }
 
     /// Refuses a file that has several names: a rewrite would replace only one of them.
@@ -140,7 +147,7 @@ impl Locked {
         // waits until we are done (rule 3).
         let mut new = Temp::create_beside(self.files, &self.resolved).map_err(failed)?;
         new.fill(&self.path, write)?;
-        attributes::keep(
+        attributes::copy_all(
             self.files,
             &self.path,
             &self.file,
@@ -180,8 +187,8 @@ impl Locked {
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         // If the system cannot exchange names, the old file is gone, and cannot be checked.
-        let was_exchanged = new.exchange(&self.resolved).map_err(failed)?;
-        if !was_exchanged {
+        let old_file = new.exchange(&self.resolved).map_err(failed)?;
+        if old_file == OldFile::Gone {
             return Ok(());
         }
         let change = match self.find_change(&new.path) {
@@ -225,7 +232,7 @@ impl Locked {
         }
         let mut copy = Temp::create_beside(self.files, backup).map_err(failed)?;
         copy_range(self, 0..self.len(), &mut self.out(&copy.file)).map_err(failed)?;
-        attributes::keep(
+        attributes::copy_all(
             self.files,
             &self.path,
             &self.file,
@@ -241,49 +248,44 @@ impl Locked {
     /// that has the old file open may have written to it between our last comparison and the
     /// rename, or may do so now.
     fn copy_late_growth(&mut self, new: &Temp) -> io::Result<()> {
-        let start = self.base.stat.size;
-        let mut end = start;
+        let mut growth = LateGrowth {
+            new,
+            old_size: self.base.stat.size,
+            copied_end: self.base.stat.size,
+        };
         self.wait_until_closed(
             "another process has the old file open, and may write to it",
-            &mut |own| {
-                let size = own.files.stat(&own.file)?.size;
-                if size <= end {
-                    return Ok(false);
-                }
-                // Only the first growth may have to begin on a line of its own.
-                if end == start {
-                    own.close_last_line(new)?;
-                }
-                copy_range(own, end..size, &mut own.out(&new.file))?;
-                end = size;
-                Ok(true)
-            },
+            &mut |old| growth.copy_from(old),
         )?;
-        if end > start {
-            self.files.sync(&new.file)
-        } else {
-            Ok(())
+        if growth.has_copied() {
+            self.files.sync(&new.file)?;
         }
+        Ok(())
     }
 
     /// Waits until no process has the file open for writing. If the file was changed recently, it
-    /// must also stay unchanged for [`QUIET`].
+    /// must also stay unchanged for [`QUIET`]: then no process is about to open it, either.
     ///
-    /// `take_change` handles what has changed since its last call, and returns whether anything has
-    /// changed. If a process keeps the file open for [`CLOSED_WITHIN`], the error is `problem`.
+    /// `handle_change` is called again and again. It handles what has changed since its last call,
+    /// and returns whether anything has changed. After its last call, nothing changes any more.
+    ///
+    /// # Errors
+    /// - `problem`, if a process keeps the file open for [`CLOSED_WITHIN`].
+    /// - An error of `handle_change`.
     pub(super) fn wait_until_closed(
         &mut self,
         problem: &str,
-        take_change: &mut dyn FnMut(&Locked) -> io::Result<bool>,
+        handle_change: &mut dyn FnMut(&Locked) -> io::Result<bool>,
     ) -> io::Result<()> {
         // Closes our own handle for writing, so that only handles of other processes are found.
-        self.file = self.reading()?;
+        self.file = self.handle_for_reading()?;
         let mut pause = Pause::new(CLOSED_WITHIN);
-        // If the last change is old, nobody is expected to be about to open the file.
+        // Whether the file has been unchanged for long enough, as far as is known. If the last
+        // change before the call is old, nobody is expected to be about to open the file.
         let since_change = live::time_between(self.files.now(), self.base.stat.modified);
         let mut is_quiet = since_change >= RECENT;
         loop {
-            if take_change(self)? {
+            if handle_change(self)? {
                 is_quiet = false;
             }
 
@@ -297,13 +299,14 @@ impl Locked {
             }
 
             // A process may have written and closed the file between the two calls above.
-            if take_change(self)? {
+            if handle_change(self)? {
                 is_quiet = false;
                 continue;
             }
             if is_quiet {
                 return Ok(());
             }
+            // Quiet, unless the next round finds a change.
             self.files.sleep(QUIET);
             is_quiet = true;
         }
@@ -316,19 +319,60 @@ impl Locked {
     /// rest of that line.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
-        let last = new.read_range(size.saturating_sub(1)..size)?;
-        if self.base.ends_with_newline() && last.first().is_some_and(|byte| *byte != b'\n') {
+        let last_byte = new.read_range(size.saturating_sub(1)..size)?;
+        let is_unterminated = matches!(&last_byte[..], [byte] if *byte != b'\n');
+        if is_unterminated && self.base.ends_with_newline() {
             self.out(&new.file).write_all(b"\n")?;
         }
         Ok(())
     }
 
+    /// Returns a writer to a file that we have opened.
     fn out<'a>(&self, file: &'a File) -> Out<'a> {
         Out {
             files: self.files,
             file,
             bytes: 0,
         }
+    }
+}
+
+/// A session whose new content is in place, and synced. The directory is not synced.
+struct Replacement {
+    committed: Committed,
+    /// The new file, which stays locked until this is dropped. Under its temporary name, there may
+    /// be the old file now.
+    temp: Temp,
+}
+
+/// What other processes append to the old file after the last comparison.
+struct LateGrowth<'a> {
+    new: &'a Temp,
+    /// The size of the old file at that comparison.
+    old_size: u64,
+    /// The offset in the old file up to which its content is in the new file.
+    copied_end: u64,
+}
+
+impl LateGrowth<'_> {
+    /// Copies what the old file has in addition since the last call. Returns whether there was
+    /// anything.
+    fn copy_from(&mut self, old: &Locked) -> io::Result<bool> {
+        let size = old.files.stat(&old.file)?.size;
+        if size <= self.copied_end {
+            return Ok(false);
+        }
+        // Only the first growth may have to begin on a line of its own.
+        if !self.has_copied() {
+            old.close_last_line(self.new)?;
+        }
+        copy_range(old, self.copied_end..size, &mut old.out(&self.new.file))?;
+        self.copied_end = size;
+        Ok(true)
+    }
+
+    fn has_copied(&self) -> bool {
+        self.copied_end > self.old_size
     }
 }
 
@@ -363,10 +407,14 @@ impl Batch {
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
-        let Some((mut committed, new)) = locked.replace(backup, write)? else {
+        let Some(Replacement {
+            mut committed,
+            temp,
+        }) = locked.replace(backup, write)?
+        else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
-        committed.remove_temp(new);
+        committed.remove_temp(temp);
 
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.insert(folder_of(&locked.resolved).to_owned());

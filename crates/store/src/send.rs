@@ -11,35 +11,35 @@ use std::ops::Range;
 /// Writes a range of a source to an open file. If the source is a file, too, the kernel copies the
 /// bytes, as far as it can.
 pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
-    let mut rest = range;
+    let mut unsent = range;
     if let Some(file) = source.file()
-        && rest.end <= source.len()
+        && unsent.end <= source.len()
     {
-        while !rest.is_empty() {
-            match files::send(file, &rest, out) {
+        while !unsent.is_empty() {
+            match files::copy_in_kernel(file, &unsent, out) {
                 Ok(0) => return Err(shorter()),
-                Ok(sent) => rest.start += sent,
+                Ok(sent) => unsent.start += sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The rest is copied below; if that fails, too, its error is reported.
+                // What is left is copied below; if that fails, too, its error is reported.
                 Err(_) => break,
             }
         }
     }
-    copy_range(source, rest, &mut out)
+    copy_range(source, unsent, &mut out)
 }
 
 /// The number of bytes to copy at a time.
-const COPY: u64 = 256 * 1024;
+const COPIED_BYTES: u64 = 256 * 1024;
 
 /// Writes a range of a source to `out`.
 pub fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
-    let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
-    let mut at = range.start;
-    while at < range.end {
-        let take = (range.end - at).min(COPY) as usize;
-        source.read_exact_at(&mut buffer[..take], at)?;
-        out.write_all(&buffer[..take])?;
-        at += take as u64;
+    let mut buffer = vec![0; (range.end - range.start).min(COPIED_BYTES) as usize];
+    let mut offset = range.start;
+    while offset < range.end {
+        let count = (range.end - offset).min(COPIED_BYTES) as usize;
+        source.read_exact_at(&mut buffer[..count], offset)?;
+        out.write_all(&buffer[..count])?;
+        offset += count as u64;
     }
     Ok(())
 }
@@ -69,24 +69,18 @@ const SHORT: usize = 512;
 /// written.
 pub fn send_pieces<'a>(
     source: &dyn ReadAt,
-    list: impl Iterator<Item = Piece<'a>> + Send,
+    pieces: impl Iterator<Item = Piece<'a>> + Send,
     separator: &[u8],
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    let most_pieces = list.size_hint().1.unwrap_or(THREADS);
-    let threads = workers.min(most_pieces).min(THREADS);
-    let mut pieces = list.peekable();
-    let mut is_first = true;
-    let batches = std::iter::from_fn(|| {
-        let batch = Batch::take_from(&mut pieces, is_first);
-        is_first = false;
-        if batch.pieces.is_empty() {
-            None
-        } else {
-            Some(batch)
-        }
-    });
+    // No more threads than pieces, if their number is known.
+    let max_pieces = pieces.size_hint().1.unwrap_or(THREADS);
+    let threads = workers.min(max_pieces).min(THREADS);
+    let batches = Batches {
+        pieces: pieces.peekable(),
+        is_first: true,
+    };
     // A buffer goes to the calling thread with its batch, and is reused when the batch is written.
     let buffers = Pool::new(PageBuffer::default);
     let read = |batch: Batch<'a>| {
@@ -96,12 +90,33 @@ pub fn send_pieces<'a>(
         source.read_exact_at(space, stored.start)?;
         Ok((batch, buffer))
     };
-    in_order(batches, threads, read, |read: io::Result<_>| {
-        let (batch, buffer) = read?;
+    let write = |result: io::Result<(Batch<'a>, PageBuffer)>| {
+        let (batch, buffer) = result?;
         batch.write(separator, buffer.bytes(), out)?;
         buffers.put(buffer);
         Ok(())
-    })
+    };
+    in_order(batches, threads, read, write)
+}
+
+/// The batches into which pieces are divided, in order.
+struct Batches<I: Iterator> {
+    pieces: Peekable<I>,
+    /// Whether no batch was taken yet.
+    is_first: bool,
+}
+
+impl<'a, I: Iterator<Item = Piece<'a>>> Iterator for Batches<I> {
+    type Item = Batch<'a>;
+
+    fn next(&mut self) -> Option<Batch<'a>> {
+        let batch = Batch::take_from(&mut self.pieces, self.is_first);
+        self.is_first = false;
+        if batch.pieces.is_empty() {
+            return None;
+        }
+        Some(batch)
+    }
 }
 
 /// Pieces that are read together.
@@ -114,9 +129,11 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Takes the next pieces to read together from the list. The batch is empty at the end of the
-    /// list.
-    fn take_from(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
+    /// Takes the next pieces to read together. The batch is empty if there are no more pieces.
+    ///
+    /// A piece in memory needs no read, so it belongs to any batch. A range of the source belongs
+    /// to the batch if one read fetches it together with the earlier ranges, and few other bytes.
+    fn take_from(unsent: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
         let mut batch = Batch {
             pieces: Vec::new(),
             stored: 0..0,
@@ -126,8 +143,7 @@ impl<'a> Batch<'a> {
         let mut requested = 0;
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
-            let next = list.next_if(|piece| match piece {
-                // The range belongs to the batch if one read fetches both, and few other bytes.
+            let next = unsent.next_if(|piece| match piece {
                 Piece::Stored(range) if has_stored => {
                     range.start >= batch.stored.end
                         && range.start - batch.stored.end <= GAP * requested

@@ -1,6 +1,6 @@
 //! Makes archives of files. Each file must still be as it was when it was found.
 
-use super::archive::{Archive, HEAD, Member, PIECE, Row, SEAL, is_content};
+use super::archive::{Archive, HEAD, Member, PIECE, SEAL, TableRow, is_content};
 use super::error::{FileChange, StoreError};
 use super::fn_writer::FnWriter;
 use super::read::ReadAt;
@@ -30,7 +30,7 @@ pub struct Source {
 
 impl Source {
     /// Makes the source for an open file. `name` is its name in the archive.
-    pub fn of(name: String, file: &SessionFile) -> Source {
+    pub fn from_file(name: String, file: &SessionFile) -> Source {
         let stat = &file.snapshot.stat;
         let member = Member::new(name, stat.size, stat.modified, stat.mode);
         Source {
@@ -41,8 +41,8 @@ impl Source {
     }
 
     /// Makes the source for the file at a path. `name` is its name in the archive.
-    pub fn find(name: String, path: &Path) -> Result<Source, StoreError> {
-        Ok(Source::of(name, &SessionFile::open(path)?))
+    pub fn from_path(name: String, path: &Path) -> Result<Source, StoreError> {
+        Ok(Source::from_file(name, &SessionFile::open(path)?))
     }
 
     /// Opens the file. It is an error if it has changed since it was found (rule 4).
@@ -66,48 +66,47 @@ impl Source {
         Ok(file)
     }
 
+    /// Writes the content of the file. Fails if it has changed since it was found.
     fn copy(&self, out: &mut dyn Write) -> io::Result<()> {
-        copy_range(
-            &self.open().map_err(io::Error::other)?,
-            0..self.member.size,
-            out,
-        )
+        let file = self.open().map_err(io::Error::other)?;
+        copy_range(&file, 0..self.member.size, out)
     }
 }
 
 /// Writes an archive of these files. The first one is the session. `head` is what a list shows of
 /// the session.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
-    let mut sum = Hasher::new();
-    let mut summed = FnWriter(|bytes: &[u8]| {
-        sum.update(bytes);
+    let mut hasher = Hasher::new();
+    let mut hashed_out = FnWriter(|bytes: &[u8]| {
+        hasher.update(bytes);
         out.write_all(bytes)
     });
-    write_frames(head, sources, &mut summed)?;
-    // The frame of the checksum begins with its number and its length, which are included.
-    summed.write_all(&SEAL)?;
-    summed.write_all(&(size_of::<u32>() as u32).to_le_bytes())?;
-    out.write_all(&sum.finalize().to_le_bytes())
+    write_frames(head, sources, &mut hashed_out)?;
+    // The frame of the checksum begins with its number and its length, which are hashed, too.
+    hashed_out.write_all(&SEAL)?;
+    hashed_out.write_all(&(size_of::<u32>() as u32).to_le_bytes())?;
+    out.write_all(&hasher.finalize().to_le_bytes())
 }
 
 /// Writes the frames of an archive before its checksum: the head with a row for each source, the
 /// other sources as pieces in skippable frames, and last the session as data. The session is the
 /// first source.
 fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
-    let mut rows: Vec<Row> = sources
+    let mut rows: Vec<TableRow> = sources
         .iter()
-        .map(|source| Row::of(&source.member))
+        .map(|source| TableRow::from_member(&source.member))
         .collect();
     if let Some(session) = rows.first_mut() {
         session.is_sealed = true;
     }
-    let mut first = serde_json::to_vec(&rows)?;
-    first.push(b'\n');
-    first.extend_from_slice(head);
-    write_skippable(HEAD, &first, out)?;
+    let mut first_frame = serde_json::to_vec(&rows)?;
+    first_frame.push(b'\n');
+    first_frame.extend_from_slice(head);
+    write_skippable(HEAD, &first_frame, out)?;
     let Some((session, others)) = sources.split_first() else {
         return Ok(());
     };
+
     if !others.is_empty() {
         // Any decompressor passes over skippable frames, and so returns the session alone.
         let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
@@ -117,6 +116,7 @@ fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Res
         }
         stream.finish()?.flush()?;
     }
+
     let mut stream = encoder(out)?;
     session.copy(&mut stream)?;
     stream.finish().map(drop)
@@ -126,9 +126,10 @@ fn encoder<W: Write>(out: W) -> io::Result<FrameEncoder<W>> {
     FrameEncoder::new(out, LEVEL).map_err(io::Error::other)
 }
 
-fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::Result<()> {
+/// Writes a frame that decompressors skip: its number, the length of the content, and the content.
+fn write_skippable(magic_number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let length = u32::try_from(content.len()).map_err(io::Error::other)?;
-    out.write_all(&number)?;
+    out.write_all(&magic_number)?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(content)
 }
@@ -136,7 +137,7 @@ fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::
 impl Archive {
     /// Whether the archive contains all these files, as they are now. It may contain others, which
     /// a run that was killed has removed from the disk already.
-    pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
+    pub fn contains_all(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
         // Names, sizes and times first, which the table has.
         let is_listed = |file: &Source| self.members.contains(&file.member);
         if !files.iter().all(is_listed) {

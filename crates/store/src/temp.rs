@@ -1,7 +1,7 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::{Action, Cause, StoreError};
-use super::files::{Files, unlink_own, unlock};
+use super::files::{Files, OldFile, unlink_own, unlock};
 use super::read::ReadAt;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -24,7 +24,7 @@ pub(super) struct Temp {
     /// The number of bytes that [`Temp::fill`] wrote, and that were carried over from the old file
     /// since.
     pub bytes: u64,
-    /// Whether dropping it must not remove the file at `path`; see [`Temp::placed`].
+    /// Whether dropping it must not remove the file at `path`; see [`Temp::mark_placed`].
     is_placed: bool,
 }
 
@@ -95,16 +95,17 @@ impl Temp {
         Ok(())
     }
 
-    /// Renames the file to `path`, which must be free. Unless [`Temp::placed`] is called, dropping
-    /// it still removes the file.
+    /// Renames the file to `path`, which must be free. Unless [`Temp::mark_placed`] is called,
+    /// dropping it still removes the file.
     pub fn rename_new(&mut self, path: &Path) -> io::Result<()> {
         self.files.rename_new(&self.path, path)?;
         self.path = path.to_owned();
         Ok(())
     }
 
-    /// Records that the file is in place, so that dropping this does not remove it.
-    pub fn placed(&mut self) {
+    /// Records that no file of ours has the temporary name any more, because it was renamed to its
+    /// place. Dropping this then removes nothing.
+    pub fn mark_placed(&mut self) {
         self.is_placed = true;
     }
 
@@ -116,28 +117,31 @@ impl Temp {
         }
         self.is_placed = true;
         match unlink_own(self.files, &self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::new(
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(StoreError::new(
                 Action::Remove,
                 &self.path,
                 Cause::Unremoved(error),
             )),
-            _ => Ok(()),
         }
     }
 
-    /// Exchanges the names of the temporary file and `old`. The old file is then removed when this
-    /// is dropped.
+    /// Exchanges the names of the temporary file and the file at `old`. The old file has the
+    /// temporary name then, and is removed when this is dropped.
     ///
-    /// Returns `false` if the system cannot exchange names: then the old file is gone, and
-    /// [`Temp::exchange_back`] is not possible.
-    pub fn exchange(&mut self, old: &Path) -> io::Result<bool> {
-        let is_kept = self.files.exchange(&self.path, old)?;
-        self.is_placed = !is_kept;
-        Ok(is_kept)
+    /// If the system cannot exchange names, the old file is gone, and [`Temp::exchange_back`] is
+    /// not possible.
+    pub fn exchange(&mut self, old: &Path) -> io::Result<OldFile> {
+        let old_file = self.files.exchange(&self.path, old)?;
+        // Without an exchange, nothing has the temporary name any more.
+        self.is_placed = old_file == OldFile::Gone;
+        Ok(old_file)
     }
 
     /// Undoes [`Temp::exchange`]. If that fails, the old file stays under the temporary name.
     pub fn exchange_back(&mut self, old: &Path) -> io::Result<()> {
+        // Until the exchange has succeeded, the file with the temporary name is the old one.
         self.is_placed = true;
         self.files.exchange(&self.path, old)?;
         self.is_placed = false;
@@ -166,8 +170,8 @@ impl Drop for Temp {
             // If it cannot be removed, it is a hidden file that the agents ignore.
             let _ = unlink_own(self.files, &self.path);
         }
-        // Closing the handle would not suffice (see [`super::lock::Held`]), and the file in place
-        // must not stay locked.
+        // Closing the handle would not suffice (see [`super::lock::LockHandle`]), and the file in
+        // place must not stay locked.
         let _ = unlock(&self.file);
     }
 }

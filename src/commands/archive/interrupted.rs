@@ -8,7 +8,7 @@ use super::restore::{lock_hidden, restore_archive};
 use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use pisess_store::{self as store, Disk, OnDisk, WriteOptions, aside_of};
+use pisess_store::{self as store, Disk, OnDisk, WriteOptions, hidden_path_of};
 use std::path::{Path, PathBuf};
 
 /// Restores the sessions that killed runs left hidden, so that they can be chosen and archived
@@ -54,7 +54,7 @@ fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failur
         return Ok(false);
     };
     // A free path means that no session is hidden.
-    if store::is_free(&aside_of(&session))? {
+    if store::is_free(&hidden_path_of(&session))? {
         return Ok(false);
     }
     Ok(lock_hidden(&session, &WriteOptions::default())?.is_some())

@@ -63,7 +63,7 @@ impl Packer<'_> {
         }
 
         let to = self.find_archive_path(&input, session)?;
-        if !found.named {
+        if !found.is_given {
             self.refuse_unsettled(&input, session)?;
         }
         let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
@@ -89,7 +89,7 @@ impl Packer<'_> {
                 return self.pack_session(&input, &listed, &to, locked);
             };
             // A search found the session, and it is in use: it changed a moment ago.
-            if !found.named {
+            if !found.is_given {
                 return Err(input.busy_failure("it is being written to"));
             }
             let listed = self.read_listed(&grown_input)?;
@@ -102,7 +102,7 @@ impl Packer<'_> {
             status: Status::Archived,
             facts: Some(SessionFacts::from(&listed)),
             sizes: Some(sizes),
-            errors: committed.map_or_else(Vec::new, |committed| committed.troubles),
+            errors: committed.map_or_else(Vec::new, |committed| committed.warnings),
         }))
     }
 
@@ -235,7 +235,7 @@ impl Packer<'_> {
         folder.keep();
         if let Some(folder) = session_folder(&sources[0].path) {
             let removed = store::remove_empty_folders(&folder);
-            committed.troubles.extend(removed.err());
+            committed.warnings.extend(removed.err());
         }
         Ok((Some(Attempt::Done(committed)), sizes))
     }
@@ -247,7 +247,7 @@ impl Packer<'_> {
             .file()
             .ok_or_else(|| input.failure("a stream cannot be archived"))?;
         let companion_files = find_companions(file.resolved()).map_err(cannot_archive)?;
-        let mut sources = vec![Source::of(SESSION.to_owned(), file)];
+        let mut sources = vec![Source::from_file(SESSION.to_owned(), file)];
         let mut blob_hashes = input.map_read_error(find_blob_hashes(file))?;
         for companion in companion_files {
             let file = SessionFile::open(&companion.path)?;
@@ -257,7 +257,7 @@ impl Packer<'_> {
                     .map_err(|error| Failure::from_read_error(&name, error))?;
                 blob_hashes.extend(companion_hashes);
             }
-            sources.push(Source::of(companion.name, &file));
+            sources.push(Source::from_file(companion.name, &file));
         }
 
         let Some(blob_store) = &self.stores.blobs else {
@@ -267,7 +267,7 @@ impl Packer<'_> {
             Failure::from_copy_error(&to_visible(&blob_store.to_string_lossy()), error)
         })?;
         for blob in blobs {
-            sources.push(Source::find(blob.name, &blob.path)?);
+            sources.push(Source::from_path(blob.name, &blob.path)?);
         }
         Ok(sources)
     }
@@ -335,7 +335,7 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();
         match Archive::read(content)? {
-            Some(archive) if archive.holds(content, sources)? => Ok(()),
+            Some(archive) if archive.contains_all(content, sources)? => Ok(()),
             _ => Err(io::Error::other("the archive differs from the session")),
         }
     };
@@ -358,7 +358,7 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
         bytes,
         is_new: true,
     };
-    if let Some(unsynced) = created.troubles.pop() {
+    if let Some(unsynced) = created.warnings.pop() {
         archive.remove_if_new(to)?;
         return Err(unsynced.into());
     }

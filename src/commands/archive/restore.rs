@@ -19,7 +19,7 @@ use crate::cli::status::Status;
 use crate::ops::archive::{is_blob, is_blob_content, restore_path};
 use pisess_store::{
     self as store, Cause, Committed, FileChange, Glance, Locked, Member, NewFolder, SessionFile,
-    StoreError, WriteOptions, aside_of, begins_with,
+    StoreError, WriteOptions, begins_with, hidden_path_of,
 };
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub(super) fn lock_hidden(
     session: &Path,
     options: &WriteOptions,
 ) -> Result<Option<Locked>, StoreError> {
-    let file = match SessionFile::open(&aside_of(session)) {
+    let file = match SessionFile::open(&hidden_path_of(session)) {
         Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => return Ok(None),
         file => file?,
     };
@@ -128,7 +128,7 @@ enum FileState {
 
 impl RestoreTarget<'_> {
     fn hidden_path(&self) -> PathBuf {
-        aside_of(&self.path)
+        hidden_path_of(&self.path)
     }
 }
 
@@ -164,7 +164,7 @@ fn find_targets<'a>(
 /// file hidden, and another file is at its path now, fails: only the hidden file is the whole
 /// session.
 fn find_state(path: &Path) -> Result<FileState, Failure> {
-    let hidden_path = aside_of(path);
+    let hidden_path = hidden_path_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
     if store::is_free(path)? {
         return Ok(if is_hidden {
@@ -312,7 +312,7 @@ impl RestoredFiles {
             let _ = store::remove(path);
         }
         for path in self.renamed.iter().rev() {
-            let _ = store::rename_new(path, &aside_of(path));
+            let _ = store::rename_new(path, &hidden_path_of(path));
         }
         // Dropping a `NewFolder` removes it. The last one made is dropped first, because it may be
         // inside an earlier one.
@@ -328,7 +328,7 @@ impl RestoredFiles {
 
 /// Fails if a file may not be on disk yet: the archive must not be removed before the file is.
 fn require_synced(mut committed: Committed) -> Result<(), StoreError> {
-    match committed.troubles.pop() {
+    match committed.warnings.pop() {
         Some(unsynced) => Err(unsynced),
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use crate::agents::stores::{decode_project_name, is_name_of_project, parse_project_name};
 use crate::load::read_header;
 use crate::ops::check::FoundCwd;
-use pisess_store::{Glance, in_folder, paths_in};
+use pisess_store::{Glance, paths_in, session_files_in};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ impl CwdSources {
     /// read.
     fn cwd_of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
         let mut cwds = BTreeSet::new();
-        for file in in_folder(folder).into_iter().take(MAX_SESSIONS) {
+        for file in session_files_in(folder).into_iter().take(MAX_SESSIONS) {
             let Ok(glance) = Glance::open(&file.path) else {
                 continue;
             };

@@ -19,8 +19,8 @@ use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
 use crate::ops::plan::Action;
 use pisess_store::{
-    self as store, Attempt, Beside, Committed, Fill, IfExists, Reach, SessionFile, StoreError,
-    with_suffix,
+    self as store, Attempt, Committed, CompanionFile, Fill, IfExists, Reach, SessionFile,
+    StoreError, with_suffix,
 };
 use std::io;
 use std::path::Path;
@@ -155,7 +155,7 @@ impl Repairer<'_> {
             });
             match result {
                 Ok(()) => {}
-                Err(failure) if failure.is_transcript() && !file.named => {}
+                Err(failure) if failure.is_transcript() && !file.is_given => {}
                 Err(failure) if is_one => return Err(failure),
                 Err(failure) => self.report.report_failure(&failure, ui),
             }
@@ -421,7 +421,7 @@ fn write_with_rejected(
     output: &Path,
     write_session: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<RejectedFile>), StoreError> {
-    let mut rejected_file: Option<Beside> = None;
+    let mut rejected_file: Option<CompanionFile> = None;
     let attempt = write_session(&mut |out| {
         checkup.write_repaired(out)?;
         if !checkup.rejected_spans().is_empty() {
@@ -449,7 +449,11 @@ const MAX_REJECTED_NUMBER: u32 = 1000;
 
 /// Writes the removed bytes to the first free path of `OUTPUT.rejected`, `OUTPUT.rejected.1` and so
 /// on. A path also counts as free if its file has the same bytes: a killed run left it.
-fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
+fn write_rejected(
+    input: &Input,
+    checkup: &Checkup,
+    output: &Path,
+) -> Result<CompanionFile, StoreError> {
     let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
     let mut number = 0;
     loop {

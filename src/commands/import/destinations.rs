@@ -210,8 +210,8 @@ fn find_known_sessions(
             let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
             // If a directory cannot be read, its sessions are unknown, and may be imported a second
             // time.
-            for trouble in &found_files.troubles {
-                ui.warn(&trouble.text);
+            for problem in &found_files.problems {
+                ui.warn(&problem.text);
             }
             found_files
                 .files

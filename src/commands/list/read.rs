@@ -74,7 +74,7 @@ pub(super) fn read_sessions(
                 pruned_failures.extend(read.pruned_failure);
             }
             Err(failure) => failures.push(UnreadFile {
-                is_named: file.named,
+                is_named: file.is_given,
                 failure,
             }),
         },
@@ -173,7 +173,7 @@ enum OpenFile {
 impl OpenFile {
     /// Opens a file. Refuses the file to which standard output is redirected.
     fn open(file: &FoundFile, is_stdout: &dyn Fn(&File) -> bool) -> Result<OpenFile, Failure> {
-        if file.named {
+        if file.is_given {
             let input = Input::open_path(&file.path, is_stdout)?;
             return Ok(OpenFile::Named(Box::new(input)));
         }
@@ -238,7 +238,7 @@ fn read_session_file(
         Err(error) => error,
     };
     if let LoadError::NotASession { what, .. } = &error
-        && !file.named
+        && !file.is_given
         && !matches!(what, WrongFile::EventStream | WrongFile::EntryFirst)
     {
         return Ok(None);

@@ -17,8 +17,8 @@ use crate::ops::prune::{
 };
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Beside, Committed, Glance, IfExists, Locked, SessionFile,
-    WriteOptions,
+    self as store, Archive, Attempt, Committed, CompanionFile, Glance, IfExists, Locked,
+    SessionFile, WriteOptions,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -232,7 +232,7 @@ impl PruneJob<'_> {
         let mut attempt =
             locked.rewrite(None, &mut |out| copy_all(&pruned.with_source(source), out))?;
         if let Attempt::Done(committed) = &mut attempt {
-            committed.troubles.extend(new_side_file.keep().troubles);
+            committed.warnings.extend(new_side_file.keep().warnings);
         }
         Ok((Some(attempt), outcome))
     }
@@ -277,7 +277,7 @@ impl PruneJob<'_> {
         plan: &PrunePlan,
         old_records: Option<&Restoration>,
         if_exists: IfExists,
-    ) -> Result<Beside, Failure> {
+    ) -> Result<CompanionFile, Failure> {
         let mut write = |out: &mut dyn io::Write| {
             plan.write_pruned(&open.session, open.input.source(), old_records, out)
         };

@@ -70,10 +70,10 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Err(failure) => {
                 // A search also finds files that are not sessions, or that no longer exist.
                 let is_no_session = failure.is_transcript() || failure.is_missing_file;
-                if !file.named && is_no_session {
+                if !file.is_given && is_no_session {
                     continue;
                 }
-                if !file.named && failure.exit() == Exit::Busy {
+                if !file.is_given && failure.exit() == Exit::Busy {
                     skipped.push(failure);
                     continue;
                 }
@@ -110,7 +110,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     if let Some(project) = &args.project {
         let project = resolve_user_folder(project, ui);
         let found = SessionStores::locate_from(&project, ui).find_sessions(&Scope::CurrentProject);
-        let failures = search_failures(found.troubles, true, ui);
+        let failures = search_failures(found.problems, true, ui);
         if found.files.is_empty() && failures.is_empty() {
             ui.warn("no sessions of this project (hint: `pisess list --all` lists all projects)");
         }
@@ -148,7 +148,7 @@ fn prune_found(
         return Ok(None);
     }
 
-    input.is_found_by_name = is_found_by_name(&args.sessions, &file.path) && file.named;
+    input.is_found_by_name = is_found_by_name(&args.sessions, &file.path) && file.is_given;
     let open = OpenSession::from_input(input, args.load_options(), ui)?;
     let target = args.target_path(&open)?;
     let job = PruneJob {
@@ -157,7 +157,7 @@ fn prune_found(
         open: &open,
         side_file: pruned_file(&target),
         target,
-        is_named: file.named,
+        is_named: file.is_given,
         is_purged: false,
     };
     let size_before = open.input.source().len() as usize;

@@ -60,7 +60,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
             }
             Err(failure) => {
                 // A directory of sessions may also have other files.
-                if failure.is_transcript() && !file.named {
+                if failure.is_transcript() && !file.is_given {
                     continue;
                 }
                 if is_one {

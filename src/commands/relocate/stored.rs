@@ -30,8 +30,8 @@ impl StoredSessions {
             headers: Vec::new(),
             unread: Vec::new(),
         };
-        for trouble in found_files.troubles {
-            if let Some(error) = trouble.error {
+        for problem in found_files.problems {
+            if let Some(error) = problem.error {
                 stored.unread.push(Unread {
                     path: error.path.clone(),
                     failure: error.into(),

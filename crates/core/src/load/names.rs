@@ -322,7 +322,7 @@ pub fn newest_sessions<'a>(
             if !is_new {
                 continue; // Its files are in the list already.
             }
-            for file in store::in_folder(folder) {
+            for file in store::session_files_in(folder) {
                 files.push(StoredFile { file, store });
             }
         }

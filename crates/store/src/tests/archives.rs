@@ -11,8 +11,8 @@ const LOG: &str = "output of a sub-agent\n";
 fn archive(bench: &Bench) -> Vec<u8> {
     fs::write(bench.at("log"), LOG).unwrap();
     let sources = [
-        Source::find("session".to_owned(), &bench.path).unwrap(),
-        Source::find("folder/log".to_owned(), &bench.at("log")).unwrap(),
+        Source::from_path("session".to_owned(), &bench.path).unwrap(),
+        Source::from_path("folder/log".to_owned(), &bench.at("log")).unwrap(),
     ];
     let mut bytes = Vec::new();
     write_archive(b"a title\n", &sources, &mut bytes).unwrap();

@@ -1,7 +1,7 @@
 //! The removal of a session with the files that belong to it, and of locks (rules 4, 5 and 7).
 
 use super::super::error::{Action, FileChange};
-use super::super::remove::{Unremoved, aside_of};
+use super::super::remove::{Unremoved, hidden_path_of};
 use super::super::source::Source;
 use super::seam::Fault;
 use super::*;
@@ -20,7 +20,8 @@ fn bench_on(seam: Seam) -> Bench {
 }
 
 fn remove(bench: &Bench) -> Result<Attempt, Unremoved> {
-    let sources = COMPANIONS.map(|name| Source::find(name.to_owned(), &bench.at(name)).unwrap());
+    let sources =
+        COMPANIONS.map(|name| Source::from_path(name.to_owned(), &bench.at(name)).unwrap());
     let sources: Vec<_> = sources.iter().collect();
     let locked = bench.try_lock(&now(PI)).map_err(|error| Unremoved {
         error,
@@ -32,7 +33,7 @@ fn remove(bench: &Bench) -> Result<Attempt, Unremoved> {
 /// Returns the content of a file, in its place or under its hidden name.
 fn content(bench: &Bench, name: &str) -> Option<String> {
     let place = bench.at(name);
-    let hidden = fs::read_to_string(aside_of(&place));
+    let hidden = fs::read_to_string(hidden_path_of(&place));
     fs::read_to_string(place).or(hidden).ok()
 }
 
@@ -48,7 +49,7 @@ fn a_session_goes_with_its_companions() {
     let Ok(Attempt::Done(committed)) = remove(&bench) else {
         panic!("nothing was removed");
     };
-    assert!(committed.troubles.is_empty());
+    assert!(committed.warnings.is_empty());
     assert!(bench.names().is_empty(), "{:?}", bench.names());
 }
 
@@ -118,7 +119,7 @@ fn a_removal_that_fails_at_any_call_has_changed_nothing() {
             // What could not be removed is reported.
             Ok(Attempt::Done(committed)) => {
                 let left = committed
-                    .troubles
+                    .warnings
                     .iter()
                     .filter(|trouble| trouble.action == Action::Remove);
                 assert_eq!(hidden(&bench), left.count(), "{at}");

@@ -131,7 +131,7 @@ fn lines_that_cannot_be_synced_stay() {
 fn a_missing_newline_comes_first() {
     let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
     let committed = bench.append(&now(PI)).unwrap();
-    assert!(committed.path == bench.path && committed.troubles.is_empty());
+    assert!(committed.path == bench.path && committed.warnings.is_empty());
     assert_eq!(
         bench.content(),
         format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}")

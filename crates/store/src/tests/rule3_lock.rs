@@ -196,7 +196,7 @@ fn the_lock_is_given_back_although_another_handle_is_open() {
     for is_append in [true, false] {
         let bench = Bench::new(OLD);
         let locked = bench.lock();
-        let _as_in_a_child = locked.reading().unwrap();
+        let _as_in_a_child = locked.handle_for_reading().unwrap();
         change(locked, is_append).unwrap();
         drop(bench.lock());
     }

@@ -139,7 +139,7 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
         });
         let committed = bench.rewrite(&now(PI), new).unwrap();
         assert!(
-            bench.content() == wanted && committed.troubles.is_empty(),
+            bench.content() == wanted && committed.warnings.is_empty(),
             "{committed:?}"
         );
         assert_eq!(bench.seam.count("sync"), 2);
@@ -189,7 +189,7 @@ fn a_process_that_is_about_to_write_is_waited_for() {
     let mut writer = bench.writer();
     bench.before("sleep", move |_| writer.write_all(b"other\n").unwrap());
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
-    assert!(committed.troubles.is_empty(), "{committed:?}");
+    assert!(committed.warnings.is_empty(), "{committed:?}");
     assert_eq!(
         (bench.content(), bench.names()),
         (format!("{NEW}other\n"), vec!["s.jsonl".to_owned()])
@@ -202,7 +202,7 @@ fn a_process_that_keeps_the_old_file_open_is_told() {
     let bench = Bench::new(OLD);
     let _writer = bench.writer();
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
-    assert!(matches!(committed.troubles.as_slice(), [error] if error.is_loss()));
+    assert!(matches!(committed.warnings.as_slice(), [error] if error.is_loss()));
     assert_eq!(
         (bench.content().as_str(), bench.seam.slept()),
         (NEW, Duration::from_secs(2))
@@ -244,7 +244,7 @@ fn growth_that_cannot_be_carried_over_is_told() {
     });
     let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert!(matches!(
-        committed.troubles.as_slice(),
+        committed.warnings.as_slice(),
         [StoreError {
             cause: Cause::GrowthLost(_),
             ..

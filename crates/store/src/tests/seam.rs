@@ -1,7 +1,7 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act
 //! between two calls.
 
-use super::super::files::{DISK, Files, Stat, Writer};
+use super::super::files::{DISK, Files, OldFile, Stat, Writer};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -232,7 +232,7 @@ impl Files for Seam {
             Ok(written)
         }
     }
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<OldFile> {
         self.run("rename", || DISK.exchange(new, old))
     }
     fn stat(&self, file: &File) -> io::Result<Stat> {

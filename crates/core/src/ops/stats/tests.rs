@@ -114,7 +114,7 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let child = FoundFile {
         path: "s/1.jsonl".into(),
         owner: Some(owner.into()),
-        named: false,
+        is_given: false,
     };
     let agents = SubAgents::from_files(&[child]);
     let stats = collect_stats(&source, &options(), Some((owner, &agents)), None).unwrap();

@@ -1,6 +1,6 @@
 //! Unix: what the store asks of the system. Its counterpart is `windows.rs`.
 
-use super::{FileType, Files, OnDisk, Stat};
+use super::{FileType, Files, OldFile, OnDisk, Stat};
 use rustix::fs::OFlags;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -35,11 +35,12 @@ impl Files for OnDisk {
 
     /// If the system has no exchange, the old file is kept by a second hard link, which then gets
     /// the name `new`.
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<OldFile> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).map_err(io::Error::from) {
+            Ok(()) => return Ok(OldFile::Exchanged),
             Err(error) if is_unsupported(&error) => {}
-            done => return done.map(|()| true),
+            Err(error) => return Err(error),
         }
         exchange_by_links(new, old)
     }
@@ -49,8 +50,9 @@ impl Files for OnDisk {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from) {
+            Ok(()) => return Ok(()),
             Err(error) if is_unsupported(&error) => {}
-            done => return done,
+            Err(error) => return Err(error),
         }
         rename_without_flag(from, to)
     }
@@ -114,19 +116,21 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options.mode(0o600)
 }
 
-/// Gives the file at `new` the name `old` by a rename, which replaces the old file. A second hard
-/// link keeps the old file, and then gets the name `new`. Returns `false` if there could be no such
-/// link, so that the old file is gone.
-fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
-    let aside = new.with_extension("old");
+/// Gives the file at `new` the name `old` by a rename, which replaces the old file. Before that, a
+/// second hard link is made to the old file, which keeps it. Afterwards, the link gets the name
+/// `new`. Without such a link, as on a file system that has none, the old file is gone.
+fn exchange_by_links(new: &Path, old: &Path) -> io::Result<OldFile> {
+    let second_name = new.with_extension("old");
     // A killed process may have left it.
-    let _ = std::fs::remove_file(&aside);
-    let is_kept = std::fs::hard_link(old, &aside).is_ok();
+    let _ = std::fs::remove_file(&second_name);
+    let is_linked = std::fs::hard_link(old, &second_name).is_ok();
+
     std::fs::rename(new, old)?;
-    if is_kept {
-        std::fs::rename(aside, new)?;
+    if !is_linked {
+        return Ok(OldFile::Gone);
     }
-    Ok(is_kept)
+    std::fs::rename(second_name, new)?;
+    Ok(OldFile::Exchanged)
 }
 
 /// Renames a file or directory to a name that must be free, where the system has no flag for that.
@@ -157,12 +161,16 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether the system or the file system lacks the operation that failed.
 fn is_unsupported(error: &io::Error) -> bool {
-    let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
-    error.kind() == io::ErrorKind::Unsupported
-        || unsupported
-            .iter()
-            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    if error.kind() == io::ErrorKind::Unsupported {
+        return true;
+    }
+    // File systems report an operation that they lack in different ways.
+    let codes = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+    codes
+        .iter()
+        .any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
 pub fn unlock(file: &File) -> io::Result<()> {
@@ -199,8 +207,8 @@ pub fn is_stdout(path: &Path) -> bool {
     )
 }
 
-/// Returns the descriptor that a path such as `/dev/stdout` names; `None` if the path does not name
-/// a stream of this process.
+/// Returns a handle to the stream that a path such as `/dev/stdout` names; `None` if the path does
+/// not name a stream of this process.
 ///
 /// Standard output and error are not opened again by their path: after `>> file`, this would write
 /// from the start of the file.
@@ -221,14 +229,14 @@ mod tests {
 
     #[test]
     fn names_are_exchanged_with_and_without_the_flag() {
-        let calls: [fn(&Path, &Path) -> io::Result<bool>; 2] =
+        let calls: [fn(&Path, &Path) -> io::Result<OldFile>; 2] =
             [|new, old| OnDisk.exchange(new, old), exchange_by_links];
         for exchange in calls {
             let folder = tempfile::tempdir().unwrap();
             let [new, old] = [".new.part", "old"].map(|name| folder.path().join(name));
             std::fs::write(&new, "new").unwrap();
             std::fs::write(&old, "old").unwrap();
-            assert!(exchange(&new, &old).unwrap());
+            assert_eq!(exchange(&new, &old).unwrap(), OldFile::Exchanged);
             let content = |path| std::fs::read_to_string(path).unwrap();
             assert_eq!((content(&old), content(&new)), ("new".into(), "old".into()));
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);

@@ -13,7 +13,7 @@
     reason = "locks, links and processes are not in the standard library"
 )]
 
-use super::{DISK, FileType, Files, OnDisk, Stat, Writer};
+use super::{DISK, FileType, Files, OldFile, OnDisk, Stat, Writer};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
@@ -41,8 +41,9 @@ use windows_sys::Win32::System::Threading::{
 
 const EVERYBODY: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-/// A pipe, a console, a device.
-const STREAM: Stat = Stat {
+/// What [`Files::stat`] returns for a pipe, a console or a device: the system reports nothing
+/// about it.
+const STAT_OF_STREAM: Stat = Stat {
     device: 0,
     inode: 0,
     size: 0,
@@ -56,8 +57,9 @@ const STREAM: Stat = Stat {
     kind: FileType::Other,
 };
 
-/// Returns the result of a system call.
-fn done(success: i32) -> io::Result<()> {
+/// Converts the return value of a system call, which is 0 for a failure. The reason of the failure
+/// is then the last error of this thread, so no other call may come between.
+fn check_call(success: i32) -> io::Result<()> {
     if success == 0 {
         Err(io::Error::last_os_error())
     } else {
@@ -90,49 +92,49 @@ impl Files for OnDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         match std::fs::rename(from, to) {
-            Err(error) if is_open_elsewhere(&error) && to.is_file() => rename_around(from, to),
-            renamed => renamed,
+            Err(error) if is_open_elsewhere(&error) && to.is_file() => replace_open_file(from, to),
+            result => result,
         }
     }
 
     /// Windows has no exchange, so this is a rename: afterwards, the old file is gone.
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
-        self.rename(new, old).map(|()| false)
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<OldFile> {
+        self.rename(new, old)?;
+        Ok(OldFile::Gone)
     }
 
     /// Renames such that two creators cannot both succeed.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let [from, to] = [from, to].map(|path| -> Vec<u16> {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            path.as_os_str().encode_wide().chain([0]).collect()
-        });
+        let from = to_wide_string(from);
+        let to = to_wide_string(to);
         // SAFETY: both end in 0. Without a flag, an existing file is not replaced.
-        done(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+        check_call(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
     }
 
     fn stat(&self, file: &File) -> io::Result<Stat> {
         let handle = file.as_raw_handle();
-        let metadata = file.metadata();
         // SAFETY: the handle is open.
-        if unsafe { GetFileType(handle) } != FILE_TYPE_DISK {
-            return Ok(STREAM);
+        let file_type = unsafe { GetFileType(handle) };
+        if file_type != FILE_TYPE_DISK {
+            return Ok(STAT_OF_STREAM);
         }
-        let (metadata, mut info, mut basic) = (
-            metadata?,
-            BY_HANDLE_FILE_INFORMATION::default(),
-            FILE_BASIC_INFO::default(),
-        );
-        // SAFETY: the handle is open, and each structure has the size that its call writes.
-        unsafe {
-            done(GetFileInformationByHandle(handle, &raw mut info))?;
-            let size = size_of::<FILE_BASIC_INFO>() as u32;
-            done(GetFileInformationByHandleEx(
-                handle,
-                FileBasicInfo,
-                (&raw mut basic).cast(),
-                size,
-            ))?;
-        }
+
+        let metadata = file.metadata()?;
+        let mut info = BY_HANDLE_FILE_INFORMATION::default();
+        // SAFETY: the handle is open, and the structure has the size that the call writes.
+        check_call(unsafe { GetFileInformationByHandle(handle, &raw mut info) })?;
+        let mut basic = FILE_BASIC_INFO::default();
+        let basic_size = size_of::<FILE_BASIC_INFO>() as u32;
+        // SAFETY: as above, and the size is passed.
+        check_call(unsafe {
+            GetFileInformationByHandleEx(handle, FileBasicInfo, (&raw mut basic).cast(), basic_size)
+        })?;
+
+        let kind = if metadata.is_dir() {
+            FileType::Folder
+        } else {
+            FileType::Regular
+        };
         Ok(Stat {
             device: u64::from(info.dwVolumeSerialNumber),
             inode: u64::from(info.nFileIndexHigh) << 32 | u64::from(info.nFileIndexLow),
@@ -141,20 +143,17 @@ impl Files for OnDisk {
             modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
             born: metadata.created().ok(),
             links: u64::from(info.nNumberOfLinks),
-            kind: if metadata.is_dir() {
-                FileType::Folder
-            } else {
-                FileType::Regular
-            },
-            ..STREAM
+            kind,
+            // There is no owner, group or mode.
+            ..STAT_OF_STREAM
         })
     }
 
     /// Follows symbolic links. Undoes a replacement that was interrupted.
     fn stat_at(&self, path: &Path) -> io::Result<Stat> {
-        match stat_here(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => {
-                stat_here(path)
+        match open_and_stat(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && restore_interrupted(path) => {
+                open_and_stat(path)
             }
             stat => stat,
         }
@@ -174,14 +173,14 @@ impl Files for OnDisk {
         // returns.
         let locked =
             unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
-        done(locked).map_err(|error| match error.raw_os_error() {
+        check_call(locked).map_err(|error| match error.raw_os_error() {
             Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
             _ => TryLockError::Error(error),
         })
     }
 }
 
-fn stat_here(path: &Path) -> io::Result<Stat> {
+fn open_and_stat(path: &Path) -> io::Result<Stat> {
     let mut options = OpenOptions::new();
     // Directories are opened only with this flag.
     options
@@ -207,80 +206,96 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options
 }
 
+/// Returns the absolute path in UTF-16 with a 0 at its end, as system calls expect it.
+fn to_wide_string(path: &Path) -> Vec<u16> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut units: Vec<u16> = absolute.as_os_str().encode_wide().collect();
+    units.push(0);
+    units
+}
+
+/// Whether a file could not be replaced because a process has it open. The system reports this in
+/// two ways.
 fn is_open_elsewhere(error: &io::Error) -> bool {
     error.raw_os_error() == Some(ERROR_ACCESS_DENIED as i32) || is_in_use(error)
 }
 
 /// Replaces a file that a process has open, and that cannot be replaced by one rename: moves it
 /// aside first. If the new file cannot take its place, moves it back.
-fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
-    let aside = (0..MOST_ASIDE)
-        .map(|number| aside(to, number))
-        .find(|aside| !aside.exists());
-    let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
-    DISK.rename_new(to, &aside)?;
+fn replace_open_file(from: &Path, to: &Path) -> io::Result<()> {
+    let free_path = (0..MOST_OLD_FILES)
+        .map(|number| old_file_path(to, number))
+        .find(|path| !path.exists());
+    let old_file = free_path.ok_or(io::ErrorKind::AlreadyExists)?;
+
+    DISK.rename_new(to, &old_file)?;
     if let Err(error) = DISK.rename_new(from, to) {
-        DISK.rename_new(&aside, to)?;
+        DISK.rename_new(&old_file, to)?;
         return Err(error);
     }
     // If it cannot be removed, it is a hidden file that the agents ignore.
-    let _ = std::fs::remove_file(aside);
+    let _ = std::fs::remove_file(old_file);
     Ok(())
 }
 
 /// The maximum number of old files of one path that crashes may leave.
-const MOST_ASIDE: u32 = 100;
+const MOST_OLD_FILES: u32 = 100;
 
 /// Returns the path of an old file while it is replaced. `number` distinguishes the files that
 /// several crashes may leave.
-fn aside(path: &Path, number: u32) -> PathBuf {
+fn old_file_path(path: &Path, number: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
+    let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
         .simple()
         .to_string();
-    path.with_file_name(format!(".pisess-{}.{number}.old", &mark[..8]))
+    path.with_file_name(format!(".pisess-{}.{number}.old", &hash[..8]))
 }
 
 /// Undoes a replacement that was interrupted: renames the old file back. Returns whether it did.
-fn restore(path: &Path) -> bool {
+fn restore_interrupted(path: &Path) -> bool {
     // Numbers are given in ascending order, so the highest one is the newest file.
-    let Some(aside) = (0..MOST_ASIDE)
+    let newest = (0..MOST_OLD_FILES)
         .rev()
-        .map(|number| aside(path, number))
-        .find(|aside| aside.exists())
-    else {
+        .map(|number| old_file_path(path, number))
+        .find(|old_file| old_file.exists());
+    let Some(old_file) = newest else {
         return false;
     };
+
     // A process that is still replacing it holds the lock.
-    let is_left = File::open(&aside).is_ok_and(|file| DISK.try_lock(&file).is_ok());
-    is_left && DISK.rename_new(&aside, path).is_ok()
+    let is_abandoned = match File::open(&old_file) {
+        Ok(file) => DISK.try_lock(&file).is_ok(),
+        Err(_) => false,
+    };
+    is_abandoned && DISK.rename_new(&old_file, path).is_ok()
 }
 
-/// The byte that is locked, behind the end of any file.
+/// Returns the offset of the byte that is locked, behind the end of any file, in the form that
+/// locking takes.
 fn locked_byte() -> OVERLAPPED {
-    let mut place = OVERLAPPED::default();
-    place.Anonymous.Anonymous.Offset = u32::MAX - 1;
-    place.Anonymous.Anonymous.OffsetHigh = i32::MAX as u32;
-    place
+    let mut offset = OVERLAPPED::default();
+    offset.Anonymous.Anonymous.Offset = u32::MAX - 1;
+    offset.Anonymous.Anonymous.OffsetHigh = i32::MAX as u32;
+    offset
 }
 
 pub fn unlock(file: &File) -> io::Result<()> {
     // SAFETY: the handle is open; the call does not wait.
-    done(unsafe { UnlockFileEx(file.as_raw_handle(), 0, 1, 0, &mut locked_byte()) })
+    check_call(unsafe { UnlockFileEx(file.as_raw_handle(), 0, 1, 0, &mut locked_byte()) })
 }
 
 /// Whether another process has the file open in a way that excludes ours.
 pub fn is_in_use(error: &io::Error) -> bool {
-    let codes = [ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION];
-    codes
+    [ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION]
         .iter()
         .any(|code| error.raw_os_error() == Some(*code as i32))
 }
 
 /// Whether the reader of a pipe closed it.
 pub fn is_closed_pipe(error: &io::Error) -> bool {
-    let is_named = error.raw_os_error() == Some(ERROR_PIPE_NOT_CONNECTED as i32);
-    error.kind() == io::ErrorKind::BrokenPipe || is_named
+    // A named pipe reports this differently from other pipes.
+    let is_closed_named_pipe = error.raw_os_error() == Some(ERROR_PIPE_NOT_CONNECTED as i32);
+    error.kind() == io::ErrorKind::BrokenPipe || is_closed_named_pipe
 }
 
 /// If another process has the file open for writing, opening it without sharing write access fails.
@@ -290,9 +305,10 @@ pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
         .read(true)
         .share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE)
         .open(path);
-    opened
-        .is_err_and(|error| is_in_use(&error))
-        .then_some(Writer { pid: None })
+    match opened {
+        Err(error) if is_in_use(&error) => Some(Writer { pid: None }),
+        _ => None,
+    }
 }
 
 /// A process that may not be inspected counts as alive.
@@ -305,8 +321,10 @@ pub fn is_alive(pid: u32) -> bool {
         }
         let process = OwnedHandle::from_raw_handle(process);
         let mut code = 0;
-        done(GetExitCodeProcess(process.as_raw_handle(), &raw mut code)).is_err()
-            || code == STILL_ACTIVE as u32
+        match check_call(GetExitCodeProcess(process.as_raw_handle(), &raw mut code)) {
+            Ok(()) => code == STILL_ACTIVE as u32,
+            Err(_) => true,
+        }
     }
 }
 

@@ -15,22 +15,27 @@ use std::time::{Duration, SystemTime};
 
 /// Copies bytes of a range from one file to another within the kernel. Returns the number of bytes
 /// copied, which may be less than the range has, and is 0 at the end of the file.
-pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
+pub fn copy_in_kernel(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
-    let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-    Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
+    // On a system with 32 bits, the range may be longer than one call can copy.
+    let max_len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let copied = rustix::fs::sendfile(to, from, Some(&mut start), max_len)?;
+    Ok(copied as u64)
 }
 
 /// Also fails if the file would exceed the limit on the size of files (`ulimit -f`), because a
 /// write is short at that limit, too.
 pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
-    let most = getrlimit(Resource::Fsize).current;
-    if most.is_some_and(|most| end.saturating_add(count) > most) {
+    if let Some(max_size) = getrlimit(Resource::Fsize).current
+        && end.saturating_add(count) > max_size
+    {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, end, count) {
+        Ok(()) => Ok(()),
         Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
-        _ => Ok(()),
+        // Any other error shows only that the file system cannot reserve space.
+        Err(_) => Ok(()),
     }
 }
 
@@ -39,9 +44,12 @@ pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
 pub(super) fn copies_up(file: &File) -> bool {
     const OVERLAYFS: u32 = 0x794c_7630;
     const FUSE: u32 = 0x6573_5546;
-    // The type differs between processors.
-    let kind = rustix::fs::fstatfs(file).map(|found| u32::try_from(found.f_type));
-    matches!(kind, Ok(Ok(OVERLAYFS | FUSE)))
+    let Ok(file_system) = rustix::fs::fstatfs(file) else {
+        return false;
+    };
+    // The type of this number differs between processors.
+    let magic_number = u32::try_from(file_system.f_type);
+    matches!(magic_number, Ok(OVERLAYFS | FUSE))
 }
 
 /// Whether [`writer_of`] can see all processes of the user.
@@ -57,24 +65,27 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd;
     /// The command that selects the signal; the same number on every architecture.
     const F_SETSIG: i32 = 10;
-    let lease = |kind: i32| {
+    let control = |command: i32, argument: i32| {
         // SAFETY: the descriptor is open, and no memory is passed.
-        let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+        let result = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
         if result == 0 {
             Ok(())
         } else {
             Err(io::Error::last_os_error())
         }
     };
-    // SAFETY: as above.
-    if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
-        return None;
+
+    control(F_SETSIG, libc::SIGURG).ok()?;
+    if let Err(error) = control(libc::F_SETLEASE, libc::F_RDLCK) {
+        return if error.kind() == io::ErrorKind::WouldBlock {
+            Some(true)
+        } else {
+            // The file system has no leases, or the file belongs to another user.
+            None
+        };
     }
-    match lease(libc::F_RDLCK) {
-        Ok(()) => lease(libc::F_UNLCK).ok().map(|()| false),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(true),
-        Err(_) => None,
-    }
+    control(libc::F_SETLEASE, libc::F_UNLCK).ok()?;
+    Some(false)
 }
 
 /// Returns when a process started, to the second: the boot time plus the ticks from boot to start.
@@ -117,10 +128,12 @@ impl SessionsBeingWritten {
         let mut found = SessionsBeingWritten::default();
         for pid in other_processes() {
             let files = session_files_written_by(pid);
-            if !files.is_empty() && !runs_this_program(pid) {
-                for stat in files {
-                    found.inodes.insert((stat.device, stat.inode));
-                }
+            // Most processes have no such file, so the program is compared last.
+            if files.is_empty() || runs_this_program(pid) {
+                continue;
+            }
+            for stat in files {
+                found.inodes.insert((stat.device, stat.inode));
             }
         }
         found
@@ -165,7 +178,7 @@ fn session_files_written_by(pid: u32) -> Vec<Stat> {
 
 /// Returns a process of an agent that runs in one of these directories. Agents are recognized by
 /// the name of their process, or by the script that an interpreter runs.
-pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
+pub(super) fn find_agent_in(folders: &[PathBuf]) -> Option<u32> {
     for pid in other_processes() {
         let Ok(cwd) = std::fs::read_link(format!("/proc/{pid}/cwd")) else {
             continue;
@@ -190,12 +203,15 @@ fn is_agent(pid: u32) -> bool {
     words.any(|word| is_agent_name(word) || word.contains("/pi-coding-agent/"))
 }
 
+/// Whether the last part of a path is the name of an agent's program.
 fn is_agent_name(path: &str) -> bool {
     matches!(path.rsplit('/').next(), Some("pi" | "omp"))
 }
 
+/// Returns the ids of all processes but this one. Without `/proc`, there are none.
 fn other_processes() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    // Only the directories of processes have a number as their name.
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| *pid != std::process::id())
 }
@@ -241,6 +257,8 @@ fn has_open_for_writing(pid: u32, path: &Path, stat: &Stat) -> bool {
     false
 }
 
+/// Whether a process has opened its descriptor `fd` for writing. A descriptor that was closed
+/// meanwhile is not.
 fn is_open_for_writing(pid: u32, fd: &str) -> bool {
     let Some(flags) = read_open_flags(pid, fd) else {
         return false;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Not supported here: the caller copies the bytes itself.
-pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
+pub fn copy_in_kernel(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -56,7 +56,7 @@ impl SessionsBeingWritten {
     }
 }
 
-pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
+pub(super) fn find_agent_in(_: &[PathBuf]) -> Option<u32> {
     None
 }
 
