@@ -135,13 +135,15 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
             }
         }
 
-        // Most lines neither belong to an open response nor begin one. They are read at once,
-        // without the copy that a waiting line needs.
+        // A line that neither belongs to an open response nor begins one is read at once, without
+        // the copy that a waiting line needs.
         if !self.open_response.is_open() {
             let line = self.parse_line(offset, raw, self.time_ms);
             if !self.begins_response(&line) {
                 return self.read_line(&line, &[]);
             }
+            self.open_response(&line);
+            return Ok(());
         }
         self.read_later(SourceLine::object(offset, raw))
     }

@@ -71,22 +71,103 @@ pub fn build_result_message(
         .bool("isError", is_error)
 }
 
-/// Converts a block of a response: a text, thinking or a call. `None` for any other block, or if a
-/// required member is missing.
-pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
-    let (block_type, text) = type_and_text(block);
-    let block_type = block_type?;
-    if block_type.is("text") {
-        text.map(|text| text_block(&text))
-    } else if block_type.is("thinking") {
-        convert_thinking(block)
-    } else if block_type.is("redacted_thinking") {
-        convert_redacted_thinking(block)
-    } else if block_type.is("tool_use") {
-        convert_call(block)
-    } else {
+/// A block of a response that has a counterpart in pi. The values are JSON strings.
+pub enum ResponseBlock<'a> {
+    Text(Raw<'a>),
+    Thinking {
+        thinking: Raw<'a>,
+        /// By it, the provider accepts the thinking again.
+        signature: Option<Raw<'a>>,
+    },
+    /// Thinking of which only an encrypted form exists.
+    RedactedThinking {
+        encrypted: Raw<'a>,
+    },
+    Call {
+        id: Raw<'a>,
+        name: Raw<'a>,
+        /// An object, if the source has one.
+        input: Option<Raw<'a>>,
+    },
+}
+
+impl<'a> ResponseBlock<'a> {
+    /// Reads a block by its type. `None` if the type has no counterpart, or a required member is
+    /// missing.
+    pub fn read(block: Raw<'a>) -> Option<ResponseBlock<'a>> {
+        let block_type = block.get("type")?;
+        if block_type.is("text") {
+            return string_member(block, "text").map(ResponseBlock::Text);
+        }
+        if block_type.is("thinking") {
+            return Some(ResponseBlock::Thinking {
+                thinking: string_member(block, "thinking")?,
+                signature: string_member(block, "signature"),
+            });
+        }
+        if block_type.is("redacted_thinking") {
+            let encrypted = non_empty_member(block, "data")?;
+            return Some(ResponseBlock::RedactedThinking { encrypted });
+        }
+        if block_type.is("tool_use") {
+            return Some(ResponseBlock::Call {
+                id: non_empty_member(block, "id")?,
+                name: non_empty_member(block, "name")?,
+                input: block.get("input").filter(|input| input.is_object()),
+            });
+        }
         None
     }
+
+    /// Returns the JSON of the block as pi has it. Encrypted thinking becomes the signature, where
+    /// pi expects it. Arguments that are not an object become an empty object.
+    pub fn to_json(&self) -> Vec<u8> {
+        match self {
+            ResponseBlock::Text(text) => text_block(&decode_member(text)),
+            ResponseBlock::Thinking {
+                thinking,
+                signature,
+            } => Object::new()
+                .str("type", "thinking")
+                .text("thinking", &decode_member(thinking))
+                .with(signature.as_ref(), |block, signature| {
+                    block.text("thinkingSignature", &decode_member(signature))
+                })
+                .finish(),
+            ResponseBlock::RedactedThinking { encrypted } => Object::new()
+                .str("type", "thinking")
+                .str("thinking", "[Reasoning redacted]")
+                .text("thinkingSignature", &decode_member(encrypted))
+                .bool("redacted", true)
+                .finish(),
+            ResponseBlock::Call { id, name, input } => Object::new()
+                .str("type", "toolCall")
+                .text("id", &decode_member(id))
+                .text("name", &decode_member(name))
+                .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")))
+                .finish(),
+        }
+    }
+}
+
+/// Returns the member `key` if it is a string.
+fn string_member<'a>(object: Raw<'a>, key: &str) -> Option<Raw<'a>> {
+    object.get(key).filter(|value| value.is_string())
+}
+
+/// Returns the member `key` if it is a string that is not empty.
+fn non_empty_member<'a>(object: Raw<'a>, key: &str) -> Option<Raw<'a>> {
+    string_member(object, key).filter(|value| !value.is(""))
+}
+
+/// Decodes a member that was read as a string.
+fn decode_member<'a>(string: &Raw<'a>) -> Text<'a> {
+    string.text().unwrap_or_default()
+}
+
+/// Converts a block of a response: a text, thinking or a call. `None` if it has no counterpart.
+pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
+    Some(ResponseBlock::read(block)?.to_json())
 }
 
 /// Converts the content of the message of a line. If the message has a tool result, this is the
@@ -110,45 +191,6 @@ pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
         Some(text) => encode_to_vec(&text),
         None => array(content.items().filter_map(convert_user_block)),
     })
-}
-
-/// Converts thinking, with the signature by which the provider accepts it again. `None` if it has
-/// no text.
-fn convert_thinking(block: Raw) -> Option<Vec<u8>> {
-    let thinking = block.get_text("thinking")?;
-    let mut converted = Object::new()
-        .str("type", "thinking")
-        .text("thinking", &thinking);
-    if let Some(signature) = block.get_text("signature") {
-        converted = converted.text("thinkingSignature", &signature);
-    }
-    Some(converted.finish())
-}
-
-/// Converts thinking of which only an encrypted form exists. The encrypted form becomes the
-/// signature, where pi expects it.
-fn convert_redacted_thinking(block: Raw) -> Option<Vec<u8>> {
-    let encrypted = non_empty_text(block, "data")?;
-    let converted = Object::new()
-        .str("type", "thinking")
-        .str("thinking", "[Reasoning redacted]")
-        .text("thinkingSignature", &encrypted)
-        .bool("redacted", true);
-    Some(converted.finish())
-}
-
-/// Converts a call. Arguments that are not an object become an empty object. `None` if the call has
-/// no id or no name.
-fn convert_call(block: Raw) -> Option<Vec<u8>> {
-    let id = non_empty_text(block, "id")?;
-    let name = non_empty_text(block, "name")?;
-    let input = block.get("input").filter(|input| input.is_object());
-    let converted = Object::new()
-        .str("type", "toolCall")
-        .text("id", &id)
-        .text("name", &name)
-        .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")));
-    Some(converted.finish())
 }
 
 /// Anthropic's reasons to end a response, each with pi's reason.

@@ -22,6 +22,10 @@ pub(super) struct ClaudeLine<'a> {
     /// Whether it has no member `parentUuid`, not even `null`, as in files made by other programs.
     pub(super) lacks_parent: bool,
     pub(super) message: Option<Raw<'a>>,
+    /// The id of the response that it is a part of; `None` if it is not of the type `assistant`.
+    pub(super) response_id: Option<Text<'a>>,
+    /// Whether Claude Code wrote its message in the name of the user.
+    pub(super) is_meta: bool,
     /// Whether it is on a side chain, the conversation of a sub-agent in the file of its session.
     pub(super) is_sidechain: bool,
     pub(super) time_ms: i64,
@@ -100,7 +104,7 @@ impl ClaudeLine<'_> {
     ) -> EntryDraft {
         let injected = if !unconverted_blocks.is_empty() {
             None
-        } else if self.has_flag("isMeta") {
+        } else if self.is_meta {
             Some(META_MESSAGE)
         } else {
             classify_injected(Raw::from_checked(content))
@@ -160,7 +164,7 @@ impl<'a> ClaudeLine<'a> {
             return true;
         }
         if self.is_of_kind("user") {
-            return !self.has_flag("isMeta") && !self.has_results();
+            return !self.is_meta && !self.has_results();
         }
         if self.is_attachment() {
             return true;
@@ -183,10 +187,26 @@ impl ClaudeReader<'_> {
             "uuid",
             "parentUuid",
             "message",
+            "isMeta",
             "isSidechain",
             "timestamp",
         ];
-        let [kind, uuid, parent, message, is_sidechain, timestamp] = find_members(raw, names);
+        let [
+            kind,
+            uuid,
+            parent,
+            message,
+            is_meta,
+            is_sidechain,
+            timestamp,
+        ] = find_members(raw, names);
+        let message = message.filter(|message| message.is_object());
+        let response_id = match message {
+            Some(message) if kind.is_some_and(|kind| kind.is("assistant")) => {
+                non_empty_text(message, "id")
+            }
+            _ => None,
+        };
         let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
         let uuid = uuid.and_then(Raw::text);
         let lacks_parent = parent.is_none();
@@ -198,7 +218,9 @@ impl ClaudeReader<'_> {
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
             lacks_parent,
-            message: message.filter(|message| message.is_object()),
+            message,
+            response_id,
+            is_meta: is_meta.and_then(Raw::bool) == Some(true),
             // In the file of a sub-agent, every line is marked, and they are the main conversation.
             is_sidechain: is_marked && !self.is_sub_agent_file,
             time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),

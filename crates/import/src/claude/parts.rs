@@ -14,9 +14,8 @@
 //! Each further line of it becomes a message of its own.
 
 use super::ClaudeReader;
-use super::blocks::convert_response_block;
+use super::blocks::ResponseBlock;
 use super::line::ClaudeLine;
-use crate::parts::non_empty_text;
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -47,6 +46,10 @@ enum LineContent {
 /// The response whose parts are being read.
 #[derive(Default)]
 pub(super) struct OpenResponse {
+    /// The id of the response, as in each of its lines.
+    id: Vec<u8>,
+    /// Whether it is on a side chain.
+    is_sidechain: bool,
     /// Its first line, and the lines that were read since; none if no response is open.
     lines: Vec<WaitingLine>,
     /// The total size of `lines`.
@@ -139,7 +142,7 @@ impl ClaudeReader<'_> {
     /// Whether a line is the first line of a response whose lines become one message.
     pub(super) fn begins_response(&self, line: &ClaudeLine) -> bool {
         line.offset >= self.merged_from
-            && line.response_id().is_some()
+            && line.response_id.is_some()
             && line.has_converted_block()
             && !self.is_repeated(line)
             && self.find_continued_response(line).is_none()
@@ -183,22 +186,34 @@ impl ClaudeReader<'_> {
         if !self.begins_response(&parsed) {
             return self.read_line(&parsed, &[]);
         }
-        let uuid = parsed.uuid_key();
-        let first_line = SourceLine {
-            offset: line.offset,
-            content: LineContent::Object(bytes),
-        };
-        let is_part = true;
-        self.open_response.push(first_line, is_part, uuid);
+        self.open_response(&parsed);
         Ok(())
+    }
+
+    /// Opens the response that a line begins (see [`begins_response`](Self::begins_response)). The
+    /// line waits for the others.
+    pub(super) fn open_response(&mut self, first_line: &ClaudeLine) {
+        let id = first_line.response_id.clone().unwrap_or_default();
+        self.open_response.id = id.as_bytes().to_vec();
+        self.open_response.is_sidechain = first_line.is_sidechain;
+        let is_part = true;
+        self.open_response.push(
+            SourceLine::object(first_line.offset, first_line.raw),
+            is_part,
+            first_line.uuid_key(),
+        );
     }
 
     /// Adds a line to the open response, and ends the response if a limit is reached then. If the
     /// line is what ends the response, the response ends before the line, which is read next.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
-        let relation = self.find_relation(&line);
+        let parsed = line.parse(self);
+        let relation = match &parsed {
+            Some(parsed) => self.find_relation(parsed),
+            None => Relation::Elsewhere,
+        };
         let uuid = match relation {
-            Relation::Part | Relation::Below => line.parse(self).and_then(|line| line.uuid_key()),
+            Relation::Part | Relation::Below => parsed.and_then(|parsed| parsed.uuid_key()),
             Relation::Elsewhere => None,
             Relation::End => {
                 self.open_response.unread.push_front(line);
@@ -214,24 +229,21 @@ impl ClaudeReader<'_> {
     }
 
     /// Returns how a line is related to the open response.
-    fn find_relation(&self, line: &SourceLine) -> Relation {
-        let Some(line) = line.parse(self) else {
-            return Relation::Elsewhere;
-        };
-        let first = self.open_response.lines.first();
-        let Some(first) = first.and_then(|first| first.line.parse(self)) else {
-            return Relation::End;
-        };
-
-        let is_repeated = self.is_repeated(&line) || self.open_response.contains(&line.uuid);
-        let is_on_same_side = line.is_sidechain == first.is_sidechain;
+    fn find_relation(&self, line: &ClaudeLine) -> Relation {
+        let response = &self.open_response;
+        let is_repeated = self.is_repeated(line) || response.contains(&line.uuid);
+        let is_on_same_side = line.is_sidechain == response.is_sidechain;
         if is_repeated || !is_on_same_side {
             return Relation::Elsewhere;
         }
 
         // In files without parents, a line follows the one before it.
-        let is_below = line.lacks_parent || self.open_response.contains(&line.parent);
-        let is_of_response = is_below && line.response_id() == first.response_id();
+        let is_below = line.lacks_parent || response.contains(&line.parent);
+        let has_same_id = line
+            .response_id
+            .as_ref()
+            .is_some_and(|id| id.as_bytes() == response.id);
+        let is_of_response = is_below && has_same_id;
         if is_of_response && line.has_converted_block() {
             return Relation::Part;
         }
@@ -277,19 +289,11 @@ impl ClaudeReader<'_> {
     }
 }
 
-impl<'a> ClaudeLine<'a> {
-    /// The id of the response that the line is a part of.
-    fn response_id(&self) -> Option<Text<'a>> {
-        if !self.is_of_kind("assistant") {
-            return None;
-        }
-        non_empty_text(self.message?, "id")
-    }
-
+impl ClaudeLine<'_> {
     /// Whether a block of its message has a counterpart.
     fn has_converted_block(&self) -> bool {
         self.blocks()
-            .any(|block| convert_response_block(block).is_some())
+            .any(|block| ResponseBlock::read(block).is_some())
     }
 
     fn uuid_key(&self) -> Option<Box<[u8]>> {
@@ -307,7 +311,7 @@ pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     };
     let unconverted_blocks: Vec<_> = part
         .blocks()
-        .filter(|block| convert_response_block(*block).is_none())
+        .filter(|block| ResponseBlock::read(*block).is_none())
         .map(Raw::bytes)
         .collect();
     let first_message = first.message.unwrap_or(Raw::NULL);

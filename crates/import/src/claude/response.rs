@@ -5,7 +5,7 @@ use super::line::ClaudeLine;
 use super::{ClaudeReader, LineNodes};
 use crate::parts::{non_empty_text, usage_json};
 use crate::writer::{EntryDraft, NodeIx};
-use pisess_core::session::content::{finite_or_zero, is_block, text_content};
+use pisess_core::session::content::{find_members, finite_or_zero, is_block, text_content};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -107,8 +107,8 @@ impl ClaudeReader<'_> {
         let content = content_as_blocks(message);
         let content = Raw::from_checked(&content);
         let blocks = ResponseBlocks::convert(content, parts);
-        let has_error = non_empty_text(line.raw, "error").is_some();
-        if blocks.converted.is_empty() && !has_error {
+        let api_error = ApiError::read(line.raw);
+        if blocks.converted.is_empty() && api_error.text.is_none() {
             return Ok(None);
         }
 
@@ -131,8 +131,11 @@ impl ClaudeReader<'_> {
             .str("provider", "anthropic")
             .text("model", &model)
             .json("usage", &tokens.usage)
-            .str("stopReason", blocks.find_stop_reason(line, &messages));
-        let converted = with_optional_members(converted, line, message);
+            .str("stopReason", blocks.find_stop_reason(&api_error, &messages))
+            .with(line.response_id.as_ref(), |message, id| {
+                message.text("responseId", id)
+            });
+        let converted = api_error.add_to(converted);
         let draft = line.draft_response(
             converted,
             &["error", "apiErrorStatus"],
@@ -149,7 +152,7 @@ impl ClaudeReader<'_> {
             content.items().chain(part_blocks),
             CallPlace::Session,
         );
-        if let Some(id) = non_empty_text(message, "id") {
+        if let Some(id) = &line.response_id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
         Ok(Some(LineNodes {
@@ -186,7 +189,7 @@ impl ClaudeReader<'_> {
     /// Returns the response that a line continues: the one with the same `message.id`, if the line
     /// is attached to that response. `None` if the line begins a response, or belongs to none.
     pub(super) fn find_continued_response(&self, line: &ClaudeLine) -> Option<ResponseIx> {
-        let id = non_empty_text(line.message?, "id")?;
+        let id = line.response_id.as_ref()?;
         let response = *self.response_ids.get(id.as_bytes())?;
         if self.find_attach_point(line).response == Some(response) {
             Some(response)
@@ -328,10 +331,9 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, as pi names it. `line` is its first line, and `messages` are
-    /// the messages of all its lines. The last reason counts, because earlier lines are written
-    /// while the response goes on.
-    fn find_stop_reason(&self, line: &ClaudeLine, messages: &[Raw]) -> &'static str {
+    /// Returns why the response ended, as pi names it. `messages` are the messages of all its lines.
+    /// The last reason counts, because earlier lines are written while the response goes on.
+    fn find_stop_reason(&self, api_error: &ApiError, messages: &[Raw]) -> &'static str {
         let reason = messages
             .iter()
             .rev()
@@ -344,27 +346,41 @@ impl<'a> ResponseBlocks<'a> {
             // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
         }
-        convert_stop_reason(reason, line.has_flag("isApiErrorMessage"))
+        convert_stop_reason(reason, api_error.is_flagged)
     }
 }
 
-/// Adds to a converted response the members that not every response has: its id, and what the API
-/// answered instead of a response.
-fn with_optional_members(converted: Object, line: &ClaudeLine, message: Raw) -> Object {
-    let mut converted = converted;
-    if let Some(id) = non_empty_text(message, "id") {
-        converted = converted.text("responseId", &id);
+/// What the API answered instead of a response, in the first line of the response.
+struct ApiError<'a> {
+    /// Whether the line is marked as an error.
+    is_flagged: bool,
+    text: Option<Text<'a>>,
+    /// The status of HTTP: a number.
+    status: Option<Raw<'a>>,
+}
+
+impl<'a> ApiError<'a> {
+    /// Reads the error from a line. Most lines have none of its members.
+    fn read(line: Raw<'a>) -> ApiError<'a> {
+        let names = ["isApiErrorMessage", "error", "apiErrorStatus"];
+        let [flag, error, status] = find_members(line, names);
+        ApiError {
+            is_flagged: flag.and_then(Raw::bool) == Some(true),
+            text: error.and_then(Raw::text).filter(|text| !text.is_empty()),
+            status: status.filter(|status| status.is_number()),
+        }
     }
-    if let Some(error) = non_empty_text(line.raw, "error") {
-        converted = converted.text("errorMessage", &error);
+
+    /// Adds the error to a message of pi.
+    fn add_to(&self, message: Object) -> Object {
+        message
+            .with(self.text.as_ref(), |message, error| {
+                message.text("errorMessage", error)
+            })
+            .with(self.status, |message, status| {
+                message.raw("errorStatus", status)
+            })
     }
-    let error_status = line.raw.get("apiErrorStatus");
-    if let Some(status) = error_status
-        && status.is_number()
-    {
-        converted = converted.raw("errorStatus", status);
-    }
-    converted
 }
 
 /// Returns the content of a message as a JSON array of blocks. Claude Code writes blocks. Other

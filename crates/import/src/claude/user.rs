@@ -32,7 +32,7 @@ impl ClaudeReader<'_> {
         }
 
         let has_results = content.items().any(|block| is_block(block, "tool_result"));
-        if line.has_flag("isMeta") && !has_results {
+        if line.is_meta && !has_results {
             return self.add_meta_message(line, content);
         }
 
