@@ -57,22 +57,24 @@ impl<'a> AnthropicWriter<'a> {
         }
     }
 
-    /// Writes the answer that is held back, if there is one. White space at the end of the last
-    /// message is removed, because the API refuses it. If the answer is the first message, a user
-    /// message is written before it, because the API refuses a body that begins with an answer.
-    fn flush_answer(&mut self, is_last_message: bool) -> io::Result<()> {
-        let mut blocks = take(&mut self.answer);
-        if blocks.is_empty() {
-            return Ok(());
-        }
-        if is_last_message
-            && let Some(last) = blocks.last_mut()
+    /// Removes the white space at the end of the answer that is held back, if there is one. The API
+    /// refuses such white space in the last message of a body, and nowhere else.
+    fn trim_answer_end(&mut self) {
+        if let Some(last) = self.answer.last_mut()
             && content::is_block(Raw::from_checked(last), "text")
         {
             let text = Raw::from_checked(last).get_text("text").unwrap_or_default();
             *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
+    }
 
+    /// Writes the answer that is held back, if there is one. If it is the first message, a user
+    /// message is written before it, because the API refuses a body that begins with an answer.
+    fn flush_answer(&mut self) -> io::Result<()> {
+        let blocks = take(&mut self.answer);
+        if blocks.is_empty() {
+            return Ok(());
+        }
         if !self.sink.has_items() {
             let request = string::encode_to_vec(&Text::from(NO_REQUEST));
             self.sink.write_item(&build_message("user", &request))?;
@@ -119,13 +121,13 @@ impl BodyWriter for AnthropicWriter<'_> {
             // The answer that is held back may still be the last message.
             return self.flush_results();
         };
-        self.flush_answer(false)?;
+        self.flush_answer()?;
         self.flush_results()?;
         self.sink.write_item(&build_message("user", &json))
     }
 
     /// Holds an answer back until it is known whether it is the last message, which may not end
-    /// with white space: see `flush_answer`.
+    /// with white space: see `trim_answer_end`.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let mut answer = Vec::new();
         for block in blocks {
@@ -156,7 +158,7 @@ impl BodyWriter for AnthropicWriter<'_> {
         }
 
         // The results that are held back answer calls of the previous answer.
-        self.flush_answer(false)?;
+        self.flush_answer()?;
         self.flush_results()?;
         self.answer = answer;
         Ok(())
@@ -165,7 +167,7 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// Holds a result back until all results of the turn are there. A result that is an error can
     /// contain only text, so its images come after all results.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
-        self.flush_answer(false)?;
+        self.flush_answer()?;
 
         let is_error = result.is_error == Some(true);
         let content = if is_error {
@@ -202,7 +204,9 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// Writes what is held back, then the limit of the answer, the system text, the tools, and how
     /// the API should treat signed thinking.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
-        self.flush_answer(true)?;
+        // An answer that is still held back is the last message.
+        self.trim_answer_end();
+        self.flush_answer()?;
         self.flush_results()?;
 
         let mut trailing_members = Object::new();

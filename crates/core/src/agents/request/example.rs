@@ -3,8 +3,9 @@
 //! messages.
 
 use super::ids::UsedIds;
+use super::late_results::LateResults;
 use super::openai::OpenAiWriter;
-use super::replay::{BodyWriter, LateResults, Replay};
+use super::replay::{BodyWriter, Replay};
 use super::sink::BodySink;
 use super::{Api, FirstPass, Model, Request, RequestTarget, write_body_for};
 use crate::session::Session;

@@ -6,23 +6,25 @@
 //! messages ── Replay ── turns with paired calls ── BodyWriter ── body   (second pass)
 //! ```
 //!
-//! `replay` does what every API requires: it pairs calls with results, drops failed turns, gives
-//! each call an id, and drops the thinking of other models or makes it text. A module for each API
-//! then writes the body. If an agent would send what the API refuses, the body is repaired;
-//! docs/requests.md lists each such case. Cache marks, streaming, thinking budgets and whatever
-//! else depends on more than the session and the model are left out.
+//! `replay` does what every API requires: it pairs calls with results (`late_results`), drops failed
+//! turns, drops the thinking of other models or makes it text (`turn`), and gives each call an id
+//! (`ids`). A module for each API then writes the body. If an agent would send what the API
+//! refuses, the body is repaired; docs/requests.md lists each such case. Cache marks, streaming,
+//! thinking budgets and whatever else depends on more than the session and the model are left out.
 
 mod anthropic;
 mod blocks;
 mod example;
 mod google;
 mod ids;
+mod late_results;
 mod openai;
 mod replay;
 mod responses;
 mod schema;
 mod sink;
 mod tools;
+mod turn;
 
 use crate::agents::Agent;
 use crate::agents::agent::AgentConstants;
@@ -35,10 +37,11 @@ pub use anthropic::signed_thinking_block;
 use example::without_thinking;
 pub use example::write_example;
 use foldhash::{HashMap, HashSet};
+use late_results::LateResults;
 use pisess_json::Raw;
 use pisess_json::text::Text;
+use replay::Replay;
 pub use replay::SkippedResults;
-use replay::{LateResults, Replay};
 use sink::BodySink;
 use std::borrow::Cow;
 use std::io::{self, Write};

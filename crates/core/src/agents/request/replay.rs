@@ -11,15 +11,15 @@ use super::blocks::{
     Authorship, ContentPart, ToolResult, TurnBlock, TurnCall, UserContent, join_texts,
 };
 use super::ids::{UsedIds, WireId, assign_id, sanitize_tool_name};
+use super::late_results::LateResults;
 use super::sink::{LastMessage, replace_lone_surrogates};
-use super::{Api, RequestTarget, WrittenBody};
-use crate::agents::oh_my_pi::message::call_ids;
+use super::turn::{compare_author, is_turn_left_out, own_signature, read_block};
+use super::{RequestTarget, WrittenBody};
 use crate::session::content;
 use crate::session::entry::Role;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashSet;
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::{Raw, js};
-use std::collections::VecDeque;
 use std::io;
 
 /// Writes messages in the form of one API. The methods are called in the order of the messages in
@@ -40,7 +40,7 @@ pub trait BodyWriter {
 const NO_RESULT: &str = "No result provided";
 
 /// The id of a call in a session; `None` if the id is missing or not a string.
-type SessionCallId = Option<Text<'static>>;
+pub type SessionCallId = Option<Text<'static>>;
 
 /// Passes the messages of a context to a writer, in the form that the API accepts.
 pub struct Replay<'t> {
@@ -323,58 +323,6 @@ impl<'t> Replay<'t> {
     }
 }
 
-/// Whether the agent leaves out an assistant message: a turn that failed, or one that was cut short
-/// and contains only thinking. Which of the two depends on the agent.
-fn is_turn_left_out(stop_reason: Raw, content: Raw, target: &RequestTarget) -> bool {
-    let constants = target.constants();
-    let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
-    if has_failed && constants.drops_failed_turns {
-        return true;
-    }
-    let is_cut_short = has_failed || stop_reason.is("length");
-    is_cut_short && constants.drops_interrupted_thinking && !content.items().any(is_text_or_call)
-}
-
-fn is_text_or_call(block: Raw) -> bool {
-    content::is_block(block, "text") || content::is_block(block, "toolCall")
-}
-
-/// Reads a block of an assistant message other than a call. `None` if it is left out:
-///
-/// - text that is not a string;
-/// - thinking that is not sent (see [`read_thinking`]);
-/// - redacted thinking that has no data, or is of another model;
-/// - a block of an unknown type.
-fn read_block<'a>(
-    block: Raw<'a>,
-    authorship: Authorship,
-    target: &RequestTarget,
-) -> Option<TurnBlock<'a>> {
-    let kind = block.get_text("type")?;
-    match kind.as_bytes() {
-        b"text" => {
-            let text = block.get_text("text")?;
-            Some(TurnBlock::Text {
-                text: replace_lone_surrogates(text, target.constants().surrogate_replacement),
-                signature: own_signature(block, "textSignature", authorship),
-            })
-        }
-        b"thinking" => read_thinking(block, authorship, target),
-        b"redactedThinking" if authorship.is_same_model() => {
-            let data = block.get_text("data")?;
-            if data.is_blank() {
-                return None;
-            }
-            Some(TurnBlock::Thinking {
-                text: Text::default(),
-                signature: Some(data),
-                is_redacted: true,
-            })
-        }
-        _ => None,
-    }
-}
-
 /// Finds the first call that waits for a result with this id, and returns its index. If no call has
 /// the whole id, the first half of an id of the Responses API (`CALL|ITEM`) suffices, because some
 /// results have only that.
@@ -402,151 +350,4 @@ fn call_half<'i>(id: &'i Text) -> &'i [u8] {
     let bytes = id.as_bytes();
     let end = memchr::memchr(b'|', bytes).unwrap_or(bytes.len());
     &bytes[..end]
-}
-
-/// Compares the model that wrote an assistant message with that of the target.
-fn compare_author(message: Raw, target: &RequestTarget) -> Authorship {
-    let [provider, api, id] = content::find_members(message, ["provider", "api", "model"]);
-    Authorship {
-        is_same_provider: equals_text(provider, &target.model.provider),
-        is_same_api: api.is_some_and(|api| api.is(target.api.name())),
-        is_same_id: equals_text(id, &target.model.id),
-    }
-}
-
-fn equals_text(value: Option<Raw>, text: &Text) -> bool {
-    value
-        .and_then(Raw::text)
-        .is_some_and(|value| value == *text)
-}
-
-/// Returns the signature of a block; `None` for a block of another model, because only the model
-/// that wrote a signature accepts it.
-fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
-    if !authorship.is_same_model() {
-        return None;
-    }
-    block.get_text(key).filter(|text| !text.is_empty())
-}
-
-/// Reads a block of thinking in the form in which the agent sends it; `None` if it is left out.
-///
-/// Thinking of another model becomes text or is left out, unless the two models share signatures.
-fn read_thinking<'a>(
-    block: Raw<'a>,
-    authorship: Authorship,
-    target: &RequestTarget,
-) -> Option<TurnBlock<'a>> {
-    let constants = target.constants();
-    let is_anthropic = target.api == Api::Anthropic;
-    let text = block.get_text("thinking").unwrap_or_default();
-    let text = replace_lone_surrogates(text, constants.surrogate_replacement);
-    let signature = block
-        .get_text("thinkingSignature")
-        .filter(|signature| !signature.is_empty());
-
-    // In Anthropic's API, the models of a provider may accept each other's signatures.
-    let has_shared_signature = constants.shares_thinking_signatures
-        && is_anthropic
-        && authorship.is_same_provider
-        && authorship.is_same_api
-        && signature.is_some();
-    if !authorship.is_same_model() && !has_shared_signature {
-        if constants.drops_foreign_thinking || text.is_blank() {
-            return None;
-        }
-        return Some(TurnBlock::Text {
-            text: mark_as_thinking(&text, target),
-            signature: None,
-        });
-    }
-
-    let is_redacted = content::has_truthy(block, "redacted");
-    let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
-    let is_empty = signature.is_none() && text.is_blank();
-    // Redacted thinking is only in its signature.
-    let is_lost = is_redacted && is_unsigned;
-    let is_refused = is_unsigned && is_anthropic && constants.drops_unsigned_thinking;
-    if is_empty || is_lost || is_refused {
-        return None;
-    }
-    Some(TurnBlock::Thinking {
-        text,
-        signature,
-        is_redacted,
-    })
-}
-
-/// Returns thinking as text, with marks around it. For Claude, it has no marks.
-fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
-    let id = target.model.id.to_string_lossy().to_ascii_lowercase();
-    if id.contains("claude") {
-        text.clone().into_owned()
-    } else if id.contains("gemini") {
-        concat_texts(&[&"```thinking\n", text, &"\n```"])
-    } else {
-        concat_texts(&[&"<think>\n", text, &"\n</think>"])
-    }
-}
-
-/// The results that come too late, and the ids of all calls. A result is late unless only other
-/// results are between it and its call.
-#[derive(Debug, Default)]
-pub struct LateResults {
-    call_ids: HashSet<SessionCallId>,
-    results: HashMap<SessionCallId, VecDeque<LateResult>>,
-    /// The ids of the calls of the last turn that have no result so far.
-    open_call_ids: Vec<SessionCallId>,
-}
-
-#[derive(Debug)]
-struct LateResult {
-    /// The number of the message, from 1.
-    message_number: usize,
-    json: Vec<u8>,
-}
-
-impl LateResults {
-    /// Reads the next message of the context, and collects the calls of a turn, or a late result.
-    /// `message_number` is the number of the message, from 1.
-    pub fn read_message(&mut self, message_number: usize, message: Raw) {
-        let role = message.get_text("role").unwrap_or_default();
-        match role.as_bytes() {
-            b"assistant" => {
-                self.open_call_ids = call_ids(message.get("content").unwrap_or(Raw::NULL));
-                self.call_ids.extend(self.open_call_ids.iter().cloned());
-            }
-            b"toolResult" => {
-                let id = message.get_text("toolCallId").map(Text::into_owned);
-                let open_call = self.open_call_ids.iter().position(|open| *open == id);
-                match open_call {
-                    Some(index) => {
-                        self.open_call_ids.remove(index);
-                    }
-                    None => self.results.entry(id).or_default().push_back(LateResult {
-                        message_number,
-                        json: message.bytes().to_vec(),
-                    }),
-                }
-            }
-            // Any other message separates the calls from results that come later.
-            _ => self.open_call_ids.clear(),
-        }
-    }
-
-    /// Removes and returns the first late result with this id that comes after the turn
-    /// `turn_number`.
-    fn remove_result(&mut self, id: &SessionCallId, turn_number: usize) -> Option<Vec<u8>> {
-        let results = self.results.get_mut(id)?;
-        let index = results
-            .iter()
-            .position(|result| result.message_number > turn_number)?;
-        let result = results.remove(index)?;
-        Some(result.json)
-    }
-
-    /// Whether a call in the context has this id.
-    fn has_call(&self, id: &SessionCallId) -> bool {
-        self.call_ids.contains(id)
-    }
 }

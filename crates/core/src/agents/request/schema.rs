@@ -75,51 +75,76 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         return None;
     }
     let mut schema_edit = Edit::new(schema).ok()?;
-    // The subschemas that remain to be read, each with its depth.
-    let mut pending = vec![(root, 0)];
-    while let Some((node, depth)) = pending.pop() {
-        if !node.is_object() || depth > MAX_DEPTH {
+    let mut pending = vec![Subschema {
+        node: root,
+        depth: 0,
+    }];
+    while let Some(subschema) = pending.pop() {
+        let node = subschema.node;
+        if subschema.depth > MAX_DEPTH || !is_expressible(node, api) {
             return None;
         }
-        let has_unsupported = node
-            .members()
-            .any(|(key, value)| is_unsupported(key, value, api));
-        if has_unsupported {
-            return None;
-        }
-        let names = ["type", "enum", "anyOf", "items", "properties"];
-        let [kind, values, any_of, items, properties] = content::find_members(node, names);
-        // OpenAI's strict mode refuses a node without a type. An enumeration counts as one, a
-        // constant does not.
-        if kind.is_none() && values.is_none() && any_of.is_none() {
-            return None;
-        }
-
-        if let Some(any_of) = any_of {
-            let is_empty = any_of.items().next().is_none();
-            if is_empty || any_of.items().any(is_structured) {
-                return None;
-            }
-            for variant in any_of.items() {
-                pending.push((variant, depth + 1));
-            }
-        }
-        if let Some(items) = items {
-            pending.push((items, depth + 1));
-        }
-
         if content::member_is(node, "type", "object") {
             let mut edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut edit)?;
             schema_edit.merge(edit);
-            for (_, property) in properties.unwrap_or(Raw::NULL).members() {
-                pending.push((property, depth + 1));
-            }
-        } else if properties.is_some() {
-            return None;
         }
+        subschema.push_children(&mut pending);
     }
     Some(schema_edit.finish())
+}
+
+/// A schema within a schema, which remains to be read.
+struct Subschema<'a> {
+    node: Raw<'a>,
+    depth: usize,
+}
+
+impl<'a> Subschema<'a> {
+    /// Pushes the schemas directly below: the variants of a union, the items of a list, and the
+    /// properties of an object.
+    fn push_children(&self, pending: &mut Vec<Subschema<'a>>) {
+        let names = ["anyOf", "items", "properties"];
+        let [any_of, items, properties] = content::find_members(self.node, names);
+        let mut children: Vec<Raw> = any_of.unwrap_or(Raw::NULL).items().collect();
+        children.extend(items);
+        for (_, property) in properties.unwrap_or(Raw::NULL).members() {
+            children.push(property);
+        }
+
+        let depth = self.depth + 1;
+        pending.extend(children.into_iter().map(|node| Subschema { node, depth }));
+    }
+}
+
+/// Whether the API's strict mode can express a node of a schema, its subschemas not considered, and
+/// its properties neither (see [`close_object`]).
+fn is_expressible(node: Raw, api: Api) -> bool {
+    if !node.is_object() {
+        return false;
+    }
+    let has_unsupported = node
+        .members()
+        .any(|(key, value)| is_unsupported(key, value, api));
+    if has_unsupported {
+        return false;
+    }
+
+    let names = ["type", "enum", "anyOf", "properties"];
+    let [kind, values, any_of, properties] = content::find_members(node, names);
+    // OpenAI's strict mode refuses a node without a type. An enumeration counts as one, a constant
+    // does not.
+    if kind.is_none() && values.is_none() && any_of.is_none() {
+        return false;
+    }
+    if let Some(any_of) = any_of {
+        let is_empty = any_of.items().next().is_none();
+        if is_empty || any_of.items().any(is_structured) {
+            return false;
+        }
+    }
+    let is_object = content::member_is(node, "type", "object");
+    is_object || properties.is_none()
 }
 
 /// Edits the schema of an object so that it requires all its properties and allows no others.

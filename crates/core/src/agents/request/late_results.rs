@@ -1,0 +1,70 @@
+//! The tool results that come too late after their calls, for agents that move them there.
+
+use super::replay::SessionCallId;
+use crate::agents::oh_my_pi::message::call_ids;
+use foldhash::{HashMap, HashSet};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use std::collections::VecDeque;
+
+/// The results that come too late, and the ids of all calls. A result is late unless only other
+/// results are between it and its call.
+#[derive(Debug, Default)]
+pub struct LateResults {
+    call_ids: HashSet<SessionCallId>,
+    results: HashMap<SessionCallId, VecDeque<LateResult>>,
+    /// The ids of the calls of the last turn that have no result so far.
+    open_call_ids: Vec<SessionCallId>,
+}
+
+#[derive(Debug)]
+struct LateResult {
+    /// The number of the message, from 1.
+    message_number: usize,
+    json: Vec<u8>,
+}
+
+impl LateResults {
+    /// Reads the next message of the context, and collects the calls of a turn, or a late result.
+    /// `message_number` is the number of the message, from 1.
+    pub fn read_message(&mut self, message_number: usize, message: Raw) {
+        let role = message.get_text("role").unwrap_or_default();
+        match role.as_bytes() {
+            b"assistant" => {
+                self.open_call_ids = call_ids(message.get("content").unwrap_or(Raw::NULL));
+                self.call_ids.extend(self.open_call_ids.iter().cloned());
+            }
+            b"toolResult" => {
+                let id = message.get_text("toolCallId").map(Text::into_owned);
+                let open_call = self.open_call_ids.iter().position(|open| *open == id);
+                match open_call {
+                    Some(index) => {
+                        self.open_call_ids.remove(index);
+                    }
+                    None => self.results.entry(id).or_default().push_back(LateResult {
+                        message_number,
+                        json: message.bytes().to_vec(),
+                    }),
+                }
+            }
+            // Any other message separates the calls from results that come later.
+            _ => self.open_call_ids.clear(),
+        }
+    }
+
+    /// Removes and returns the first late result with this id that comes after the turn
+    /// `turn_number`.
+    pub fn remove_result(&mut self, id: &SessionCallId, turn_number: usize) -> Option<Vec<u8>> {
+        let results = self.results.get_mut(id)?;
+        let index = results
+            .iter()
+            .position(|result| result.message_number > turn_number)?;
+        let result = results.remove(index)?;
+        Some(result.json)
+    }
+
+    /// Whether a call in the context has this id.
+    pub fn has_call(&self, id: &SessionCallId) -> bool {
+        self.call_ids.contains(id)
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads assistant messages in the form in which the agent sends them: which are left out, and what
+//! becomes of their thinking and signatures.
+
+use super::blocks::{Authorship, TurnBlock};
+use super::sink::replace_lone_surrogates;
+use super::{Api, RequestTarget};
+use crate::session::content;
+use pisess_json::Raw;
+use pisess_json::text::{Text, concat_texts};
+
+/// Whether the agent leaves out an assistant message: a turn that failed, or one that was cut short
+/// and contains only thinking. Which of the two depends on the agent.
+pub fn is_turn_left_out(stop_reason: Raw, content: Raw, target: &RequestTarget) -> bool {
+    let constants = target.constants();
+    let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
+    if has_failed && constants.drops_failed_turns {
+        return true;
+    }
+    let is_cut_short = has_failed || stop_reason.is("length");
+    is_cut_short && constants.drops_interrupted_thinking && !content.items().any(is_text_or_call)
+}
+
+fn is_text_or_call(block: Raw) -> bool {
+    content::is_block(block, "text") || content::is_block(block, "toolCall")
+}
+
+/// Reads a block of an assistant message other than a call. `None` if it is left out:
+///
+/// - text that is not a string;
+/// - thinking that is not sent (see [`read_thinking`]);
+/// - redacted thinking that has no data, or is of another model;
+/// - a block of an unknown type.
+pub fn read_block<'a>(
+    block: Raw<'a>,
+    authorship: Authorship,
+    target: &RequestTarget,
+) -> Option<TurnBlock<'a>> {
+    let kind = block.get_text("type")?;
+    match kind.as_bytes() {
+        b"text" => {
+            let text = block.get_text("text")?;
+            Some(TurnBlock::Text {
+                text: replace_lone_surrogates(text, target.constants().surrogate_replacement),
+                signature: own_signature(block, "textSignature", authorship),
+            })
+        }
+        b"thinking" => read_thinking(block, authorship, target),
+        b"redactedThinking" if authorship.is_same_model() => {
+            let data = block.get_text("data")?;
+            if data.is_blank() {
+                return None;
+            }
+            Some(TurnBlock::Thinking {
+                text: Text::default(),
+                signature: Some(data),
+                is_redacted: true,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Compares the model that wrote an assistant message with that of the target.
+pub fn compare_author(message: Raw, target: &RequestTarget) -> Authorship {
+    let [provider, api, id] = content::find_members(message, ["provider", "api", "model"]);
+    Authorship {
+        is_same_provider: equals_text(provider, &target.model.provider),
+        is_same_api: api.is_some_and(|api| api.is(target.api.name())),
+        is_same_id: equals_text(id, &target.model.id),
+    }
+}
+
+fn equals_text(value: Option<Raw>, text: &Text) -> bool {
+    value
+        .and_then(Raw::text)
+        .is_some_and(|value| value == *text)
+}
+
+/// Returns the signature of a block; `None` for a block of another model, because only the model
+/// that wrote a signature accepts it.
+pub fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
+    if !authorship.is_same_model() {
+        return None;
+    }
+    block.get_text(key).filter(|text| !text.is_empty())
+}
+
+/// Reads a block of thinking in the form in which the agent sends it; `None` if it is left out.
+///
+/// Thinking of another model becomes text or is left out, unless the two models share signatures.
+fn read_thinking<'a>(
+    block: Raw<'a>,
+    authorship: Authorship,
+    target: &RequestTarget,
+) -> Option<TurnBlock<'a>> {
+    let constants = target.constants();
+    let is_anthropic = target.api == Api::Anthropic;
+    let text = block.get_text("thinking").unwrap_or_default();
+    let text = replace_lone_surrogates(text, constants.surrogate_replacement);
+    let signature = block
+        .get_text("thinkingSignature")
+        .filter(|signature| !signature.is_empty());
+
+    // In Anthropic's API, the models of a provider may accept each other's signatures.
+    let has_shared_signature = constants.shares_thinking_signatures
+        && is_anthropic
+        && authorship.is_same_provider
+        && authorship.is_same_api
+        && signature.is_some();
+    if !authorship.is_same_model() && !has_shared_signature {
+        if constants.drops_foreign_thinking || text.is_blank() {
+            return None;
+        }
+        return Some(TurnBlock::Text {
+            text: mark_as_thinking(&text, target),
+            signature: None,
+        });
+    }
+
+    let is_redacted = content::has_truthy(block, "redacted");
+    let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
+    let is_empty = signature.is_none() && text.is_blank();
+    // Redacted thinking is only in its signature.
+    let is_lost = is_redacted && is_unsigned;
+    let is_refused = is_unsigned && is_anthropic && constants.drops_unsigned_thinking;
+    if is_empty || is_lost || is_refused {
+        return None;
+    }
+    Some(TurnBlock::Thinking {
+        text,
+        signature,
+        is_redacted,
+    })
+}
+
+/// Returns thinking as text, with marks around it. For Claude, it has no marks.
+fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
+    let id = target.model.id.to_string_lossy().to_ascii_lowercase();
+    if id.contains("claude") {
+        text.clone().into_owned()
+    } else if id.contains("gemini") {
+        concat_texts(&[&"```thinking\n", text, &"\n```"])
+    } else {
+        concat_texts(&[&"<think>\n", text, &"\n</think>"])
+    }
+}
