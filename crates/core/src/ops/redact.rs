@@ -50,8 +50,8 @@ pub struct RedactionReport {
 }
 
 impl RedactionReport {
-    /// Groups the places by secret, in the order of the first place of each. Two places have the
-    /// same secret if they have the same placeholder.
+    /// Groups the occurrences by secret, in the order of the first occurrence of each. Two
+    /// occurrences are of the same secret if they have the same placeholder.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
         let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();
@@ -71,8 +71,8 @@ impl RedactionReport {
     /// Returns the number of distinct secrets of each kind.
     pub fn count_by_kind(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
-        for places in self.group_by_secret() {
-            *kinds.entry(places[0].secret.kind).or_default() += 1;
+        for occurrences in self.group_by_secret() {
+            *kinds.entry(occurrences[0].secret.kind).or_default() += 1;
         }
         kinds
     }
@@ -87,34 +87,15 @@ pub fn redact_session(
     workers: usize,
     mut out: Option<&mut dyn Write>,
 ) -> io::Result<RedactionReport> {
-    let searched = search_session(source, redactor, workers)?;
-    let mut lines = searched.lines;
-    let mut addresses = searched.addresses;
-
-    // A summary that pisess builds has placeholders with the numbers that the rules alone would
-    // give. If values are searched for, too, secrets are numbered by the rules first, so that these
-    // numbers stay valid.
-    if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
-        number_secrets(source, redactor, workers)?;
-    }
-    redactor.number_secrets(lines_to_number(&lines));
-
-    let values = values_to_remove_everywhere(redactor, &lines);
-    if !values.is_empty() {
-        remove_addresses_in(&values, &mut addresses);
-        redactor.search.narrow_with(values.into_iter().collect());
-        let lines_with_values = search_session(source, redactor, workers)?.lines;
-        lines = merge_lines(lines_with_values, lines);
-    }
-
+    let searched = search_with_found_values(source, redactor, workers)?;
     let mut report = RedactionReport {
-        address_count: addresses.len(),
+        address_count: searched.addresses.len(),
         example_count: searched.examples.len(),
         ..RedactionReport::default()
     };
     // The offset in the source up to which bytes were copied.
     let mut copied_end = 0;
-    for mut line in lines {
+    for mut line in searched.lines {
         // Determined before the secrets are taken out of `line.finds` below.
         let is_clean = line.finds.is_clean();
         for secret in redactor.take_irreplaceable(&mut line.finds) {
@@ -126,6 +107,7 @@ pub fn redact_session(
         if is_clean {
             continue;
         }
+
         report.opaque_count += line.finds.opaque_count;
         report.changed_lines += 1;
         if let Some(out) = &mut out {
@@ -139,6 +121,36 @@ pub fn redact_session(
         copy_range(source, copied_end..source.len(), out)?;
     }
     Ok(report)
+}
+
+/// Searches a session, numbers the secrets that were found, and searches for them once more: they
+/// may also be in places where no rule recognizes them. For this, the search of the redactor is
+/// made narrow.
+fn search_with_found_values(
+    source: &dyn ReadAt,
+    redactor: &mut Redactor,
+    workers: usize,
+) -> io::Result<SearchedPart> {
+    let mut searched = search_session(source, redactor, workers)?;
+
+    // A summary that pisess builds has placeholders with the numbers that the rules alone would
+    // give. If values are searched for, too, secrets are numbered by the rules first, so that these
+    // numbers stay valid.
+    let has_summary = searched.lines.iter().any(|line| line.is_summary);
+    if redactor.search.has_values() && has_summary {
+        number_secrets(source, redactor, workers)?;
+    }
+    redactor.number_secrets(lines_to_number(&searched.lines));
+
+    let values = values_to_remove_everywhere(redactor, &searched.lines);
+    if values.is_empty() {
+        return Ok(searched);
+    }
+    remove_addresses_in(&values, &mut searched.addresses);
+    redactor.search.narrow_with(values.into_iter().collect());
+    let lines_with_values = search_session(source, redactor, workers)?.lines;
+    searched.lines = merge_lines(lines_with_values, searched.lines);
+    Ok(searched)
 }
 
 /// Returns the secrets in these lines that are to be removed from all lines. A secret whose text
