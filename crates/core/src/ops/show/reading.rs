@@ -72,20 +72,25 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
         ..ShownEntry::default()
     };
     for (key, value) in super::decoded_members(line) {
-        match (key.as_bytes(), kind) {
-            (b"type" | b"id" | b"parentId" | b"timestamp", _) => {}
-            (b"message", Kind::Message) if value.is_object() => {
-                shown.push_message(value, role, surroundings);
+        let name = key.as_bytes();
+        if matches!(name, b"type" | b"id" | b"parentId" | b"timestamp") {
+            continue;
+        }
+        match kind {
+            Kind::Message if name == b"message" => {
+                if value.is_object() {
+                    shown.push_message(value, role, surroundings);
+                } else {
+                    shown.push_member(&key, value);
+                }
             }
-            (b"message", Kind::Message) | (b"customType", Kind::CustomMessage) => {
-                shown.push_member(&key, value);
-            }
-            (b"content", Kind::CustomMessage) => shown.push_content(value),
-            (b"summary", Kind::Compaction | Kind::BranchSummary) if value.is_string() => {
+            Kind::CustomMessage if name == b"customType" => shown.push_member(&key, value),
+            Kind::CustomMessage if name == b"content" => shown.push_content(value),
+            Kind::Compaction | Kind::BranchSummary if name == b"summary" && value.is_string() => {
                 shown.push_prose(value.text().unwrap_or_default());
             }
-            (_, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary) => {
-                shown.push_rest(key, value)
+            Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary => {
+                shown.push_rest(key, value);
             }
             // For a setting, and for an entry of an unknown type, all fields are the body.
             _ => shown.push_member(&key, value),
@@ -104,35 +109,41 @@ impl ShownEntry {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
         }
-        let is_execution = matches!(role, Role::BashExecution | Role::PythonExecution);
         if role == Role::ToolResult {
             self.push_answered_call(message, surroundings);
         }
         // A command that the user ran is shown like a tool call.
-        if is_execution {
+        if is_execution(role) {
             self.name = Text::from(execution_tool(message));
             self.subject = describe_execution(message, surroundings.folders);
         }
 
         for (key, value) in super::decoded_members(message) {
-            match key.as_bytes() {
-                b"role" | b"timestamp" => {}
-                b"content" if role == Role::ToolResult => self.push_output(value),
-                b"content" | b"summary" => self.push_content(value),
-                b"errorMessage" if value.is_string() => {
-                    let text = value.text().unwrap_or_default();
-                    self.body.push(ShownPart::Error(text.into_owned()));
-                }
-                // The heading shows this text already.
-                b"command" | b"code" if is_execution && self.is_subject(value) => {}
-                b"command" | b"code" | b"output" if is_execution && value.is_string() => {
-                    self.push_literal(value.text().unwrap_or_default());
-                }
-                _ if has_standard_members(role) => self.push_rest(key, value),
-                _ => self.push_member(&key, value),
-            }
+            self.push_message_member(key, value, role);
         }
         self.add_request_facts(message);
+    }
+
+    /// Adds a member of a message to the body or to the other fields, or leaves it out because the
+    /// heading shows it. The subject must be set.
+    fn push_message_member(&mut self, key: Text, value: Raw, role: Role) {
+        match key.as_bytes() {
+            b"role" | b"timestamp" => {}
+            b"content" if role == Role::ToolResult => self.push_output(value),
+            b"content" | b"summary" => self.push_content(value),
+            b"errorMessage" if value.is_string() => {
+                let text = value.text().unwrap_or_default();
+                self.body.push(ShownPart::Error(text.into_owned()));
+            }
+            b"command" | b"code" | b"output" if is_execution(role) && value.is_string() => {
+                let is_in_heading = key != *"output" && self.is_subject(value);
+                if !is_in_heading {
+                    self.push_literal(value.text().unwrap_or_default());
+                }
+            }
+            _ if has_standard_members(role) => self.push_rest(key, value),
+            _ => self.push_member(&key, value),
+        }
     }
 
     /// Appends the content of a message: a text, or blocks. An edit call is shown as a diff.
@@ -383,8 +394,13 @@ fn round_numbers(value: Raw) -> Vec<u8> {
     out
 }
 
+/// Whether a message with this role is a command that the user ran, with its output.
+fn is_execution(role: Role) -> bool {
+    matches!(role, Role::BashExecution | Role::PythonExecution)
+}
+
 /// Whether the agents define the members of a message with this role. If so, all texts are in
-/// members that `ShownEntry::push_message` handles by name, and any other member is a detail.
+/// members that `ShownEntry::push_message_member` handles by name, and any other member is a detail.
 ///
 /// A message with any other role comes from an extension or a later version of an agent, and may
 /// have its text in any member.
