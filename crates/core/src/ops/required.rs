@@ -96,9 +96,9 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
 /// # Errors
 /// If the agent could not handle the message.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
-    let (_, fields) = find_role(dialect, message, |_| true)?;
+    let role = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();
-    for field in fields {
+    for field in role.fields {
         match field.name {
             "content" => read_fields.push(required("content", FieldType::Content)),
             "summary" => read_fields.push(required("summary", FieldType::Text)),
@@ -138,19 +138,26 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
             optional("timestamp", FieldType::Number),
         ],
     )?;
-    let (role, fields) = find_role(dialect, message, |role| role.schema().is_stored)?;
-    let name = format!("{role} message");
-    check_fields(dialect, message, fields)
-        .map_err(|refusal| explain_refusal(dialect, &name, fields, refusal))
+    let role = find_role(dialect, message, |role| role.schema().is_stored)?;
+    let name = format!("{} message", role.name);
+    check_fields(dialect, message, role.fields)
+        .map_err(|refusal| explain_refusal(dialect, &name, role.fields, refusal))
 }
 
-/// Returns the name of a message's role, and the fields of this role. If the agent does not write
-/// the role, or `is_allowed` is false for it, the refusal lists the roles that are allowed.
+/// A role, as an agent writes its messages.
+struct RoleSchema {
+    name: &'static str,
+    /// The fields of a message with this role.
+    fields: &'static [FieldSchema],
+}
+
+/// Returns the role of a message. If the agent does not write the role, or `is_allowed` is false
+/// for it, the refusal lists the roles that are allowed.
 fn find_role(
     dialect: Dialect,
     message: Raw,
     is_allowed: impl Fn(Role) -> bool,
-) -> Result<(&'static str, &'static [FieldSchema]), Refusal> {
+) -> Result<RoleSchema, Refusal> {
     let role_name = message.get_text("role").unwrap_or_default();
     let mut allowed_names = Vec::new();
     for &role in Role::NAMED {
@@ -164,7 +171,7 @@ fn find_role(
             continue;
         }
         if role_name == *name {
-            return Ok((name, fields));
+            return Ok(RoleSchema { name, fields });
         }
         allowed_names.push(name);
     }
@@ -259,8 +266,10 @@ fn check_value(dialect: Dialect, value: Raw, field_type: FieldType) -> Result<()
             require(value.is_array(), "not an array of blocks")?;
             check_blocks(dialect, value)
         }
-        FieldType::Content if value.is_string() => Ok(()),
         FieldType::Content => {
+            if value.is_string() {
+                return Ok(());
+            }
             require(value.is_array(), "neither a string nor an array of blocks")?;
             check_blocks(dialect, value)
         }
@@ -270,13 +279,17 @@ fn check_value(dialect: Dialect, value: Raw, field_type: FieldType) -> Result<()
             let cost = value.get("cost").unwrap_or(Raw::NULL);
             check_fields(dialect, cost, COST).map_err(|refusal| prefix_refusal("`cost`", refusal))
         }
-        FieldType::StopReason if STOP_REASONS.iter().any(|reason| value.is(reason)) => Ok(()),
         FieldType::StopReason => {
+            if STOP_REASONS.iter().any(|reason| value.is(reason)) {
+                return Ok(());
+            }
             let hint = format!("one of {}", STOP_REASONS.join(", "));
             Err(Refusal::with_hint("is not one that the agents write", hint))
         }
-        FieldType::Replacement if value.is_null() => Ok(()),
         FieldType::Replacement => {
+            if value.is_null() {
+                return Ok(());
+            }
             require(value.is_object(), "neither null nor an object")?;
             check_fields(dialect, value, &[required("content", FieldType::Content)])
         }
