@@ -181,10 +181,10 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
     let mut compared = Vec::new();
     for (index, partner) in partners.iter().enumerate() {
-        if let Some(partner) = partner
+        if let Some(partner) = *partner
             && !is_note(index)
         {
-            compared.push((index, *partner));
+            compared.push(PartneredEntry { index, partner });
         }
     }
 
@@ -199,18 +199,27 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     }
 }
 
-/// Returns the indexes of a longest subsequence of `(index, partner)` pairs whose partners ascend,
-/// from the last to the first.
-fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<usize> {
-    // Patience sorting, because comparing all pairs would take quadratic time. The element at index
-    // `n` is the best end of a subsequence of length `n + 1`: the position of the pair with the
-    // lowest partner. These partners ascend, so a binary search finds the longest subsequence that
-    // a pair can continue.
+/// An entry of the left path that has a partner.
+struct PartneredEntry {
+    /// The index of the entry on the left path.
+    index: usize,
+    /// The index of its partner on the right path.
+    partner: usize,
+}
+
+/// Returns the left indexes of a longest subsequence of these entries whose partners ascend, from
+/// the last to the first.
+fn longest_ascending(entries: &[PartneredEntry]) -> Vec<usize> {
+    // Patience sorting, because comparing all pairs of entries would take quadratic time. The
+    // element at index `n` is the best end of a subsequence of length `n + 1`: the position of the
+    // entry with the lowest partner. These partners ascend, so a binary search finds the longest
+    // subsequence that an entry can continue.
     let mut best_ends: Vec<usize> = Vec::new();
     // For each position, the position before it in the longest subsequence that ends there.
-    let mut predecessors: Vec<Option<usize>> = vec![None; pairs.len()];
-    for (position, &(_, partner)) in pairs.iter().enumerate() {
-        let continued_length = best_ends.partition_point(|&end| pairs[end].1 < partner);
+    let mut predecessors: Vec<Option<usize>> = vec![None; entries.len()];
+    for (position, entry) in entries.iter().enumerate() {
+        let continued_length =
+            best_ends.partition_point(|&end| entries[end].partner < entry.partner);
         if continued_length > 0 {
             predecessors[position] = Some(best_ends[continued_length - 1]);
         }
@@ -224,7 +233,7 @@ fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<usize> {
     let mut indexes = Vec::new();
     let mut next = best_ends.last().copied();
     while let Some(position) = next {
-        indexes.push(pairs[position].0);
+        indexes.push(entries[position].index);
         next = predecessors[position];
     }
     indexes
