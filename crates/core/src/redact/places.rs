@@ -17,11 +17,11 @@ pub struct RangeSet {
 impl RangeSet {
     /// Returns the set of these ranges.
     pub fn from_ranges<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> RangeSet {
-        let mut places = RangeSet::default();
+        let mut set = RangeSet::default();
         for range in ranges {
-            places.insert(range);
+            set.insert(range);
         }
-        places
+        set
     }
 
     /// Adds a range, which must not overlap another one.
@@ -69,8 +69,8 @@ pub struct SecretHits<'a> {
     pub examples: BTreeSet<Vec<u8>>,
 }
 
-#[derive(Debug)]
 /// A secret, with its number in the order of the search.
+#[derive(Debug)]
 struct NumberedHit {
     /// The number of the hit in the order of the search, which shows the hit that was found first.
     number: usize,
@@ -205,8 +205,9 @@ fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     if backslashes % 2 == 0 {
         return None;
     }
-    let is_unicode = raw.get(start + 1) == Some(&b'u');
-    let end = start + if is_unicode { LONGEST_ESCAPE } else { 2 };
+    let is_numbered = raw.get(start + 1) == Some(&b'u');
+    let escape_len = if is_numbered { LONGEST_ESCAPE } else { 2 };
+    let end = start + escape_len;
     if offset < end && end <= raw.len() {
         Some(start..end)
     } else {

@@ -33,8 +33,9 @@ impl SecretValue {
         if self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return true;
         }
-        is_contextual(self.kind)
-            && (text.chars().count() < 8 || text.chars().all(char::is_alphabetic))
+        let may_be_word =
+            text.chars().count() < SHORTEST_UNCOMMON || text.chars().all(char::is_alphabetic);
+        is_contextual(self.kind) && may_be_word
     }
 
     /// Whether the value has fewer than six characters, so that it may occur in ordinary text by
@@ -44,9 +45,15 @@ impl SecretValue {
             Ok(text) => text.chars().count(),
             Err(_) => self.bytes.len(),
         };
-        characters < 6
+        characters < SHORTEST_DISTINCTIVE
     }
 }
+
+/// The minimum number of characters of a secret of a contextual kind that is not ordinary text.
+const SHORTEST_UNCOMMON: usize = 8;
+
+/// The minimum number of characters of a value that is unlikely to occur in ordinary text.
+const SHORTEST_DISTINCTIVE: usize = 6;
 
 /// Reads one value per line, without the white space around it. Blank lines are skipped. Every
 /// value counts as a secret, whatever its form.
