@@ -79,19 +79,15 @@ impl Navigation {
     /// Returns the user request above the abandoned branch, if the branch continues the answer to
     /// it. `None` if the first conversation entry of the branch is not a reply or a tool result.
     pub fn continued_request(&self, session: &Session) -> Option<EntryIx> {
-        for &ix in &self.abandoned {
-            if !session.is_conversation(ix) {
-                continue;
-            }
-            let continues_turn =
-                session.is_message(ix, Role::Assistant) || session.is_message(ix, Role::ToolResult);
-            return if continues_turn {
-                last_request(session, self.common_ancestor.entry())
-            } else {
-                None
-            };
+        let mut abandoned = self.abandoned.iter().copied();
+        let first = abandoned.find(|&ix| session.is_conversation(ix))?;
+        let continues_turn = session.is_message(first, Role::Assistant)
+            || session.is_message(first, Role::ToolResult);
+        if continues_turn {
+            last_request(session, self.common_ancestor.entry())
+        } else {
+            None
         }
-        None
     }
 }
 

@@ -15,13 +15,13 @@ pub struct PieceTable {
     len: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
 /// A part of the virtual file.
+#[derive(Clone, Copy, Debug)]
 struct Piece {
     /// The offset of the part in the virtual file.
     start: u64,
     origin: Origin,
-    /// The place of the part's bytes in the origin.
+    /// The location of the part's bytes in the origin.
     span: Span,
 }
 

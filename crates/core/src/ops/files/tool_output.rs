@@ -127,7 +127,11 @@ fn read_patch(details: Raw) -> Option<String> {
         return Some(patch.into_string_lossy());
     }
     let diff = details.get_text("diff")?.into_string_lossy();
-    diff.starts_with("--- ").then_some(diff)
+    if diff.starts_with("--- ") {
+        Some(diff)
+    } else {
+        None
+    }
 }
 
 /// Reads what oh-my-pi's `edit` recorded of each file that it changed. Files that were deleted are

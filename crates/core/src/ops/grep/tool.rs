@@ -84,8 +84,8 @@ pub(super) struct KnownCalls<'a> {
     calls: Vec<KnownCall<'a>>,
 }
 
-#[derive(Debug)]
 /// The id and the arguments of a tool call.
+#[derive(Debug)]
 struct KnownCall<'a> {
     /// The id as written, with its quotes.
     id: Raw<'a>,
