@@ -1,0 +1,72 @@
+//! The Goal section: the current request word for word, and what it goes back to.
+
+use super::budget::*;
+use super::quote::format_quotation;
+use super::sections::{BEFORE_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
+use super::turns::{Turn, describe_turn};
+use super::{SummaryBuilder, SummarySubject};
+
+impl SummaryBuilder {
+    /// Quotes the current request, if there is one.
+    pub(super) fn quote_current_request(&self) -> Option<String> {
+        let request = &self.turn.request;
+        if request.is_empty() {
+            return None;
+        }
+        Some(format_quotation(
+            &self.request_lead(),
+            request,
+            WHOLE_REQUEST,
+        ))
+    }
+
+    /// Returns the line above the current request.
+    fn request_lead(&self) -> String {
+        let mut facts = vec![self.turn.entry.clone()];
+        if self.turn.repeats > 0 {
+            facts.push(format!("asked {} times", self.turn.repeats + 1));
+        }
+        if let Some(later_requests) = self.later_requests() {
+            facts.push(later_requests);
+        }
+        format!("{REQUEST_LEAD}{}):", facts.join("; "))
+    }
+
+    /// Returns in words how many requests follow the summary, if any.
+    pub(super) fn later_requests(&self) -> Option<String> {
+        match self.subject {
+            SummarySubject::Conversation { later_requests: 0 } | SummarySubject::Branch => None,
+            SummarySubject::Conversation { later_requests: 1 } => {
+                Some("1 later request follows this summary".to_owned())
+            }
+            SummarySubject::Conversation { later_requests } => Some(format!(
+                "{later_requests} later requests follow this summary"
+            )),
+        }
+    }
+
+    /// Returns the goals of a previous summary, and the request before, to which the current one
+    /// may refer.
+    pub(super) fn other_goals(&self) -> Vec<String> {
+        let mut goals = self.newest_points(Section::Goal, SECTION);
+        goals.extend(self.purposes());
+        if let [.., turn] = self.turns_under_goal() {
+            let request = describe_turn(turn, NEWEST, NEWEST);
+            goals.push(format!("{BEFORE_LEAD}{request}"));
+        }
+        if let [origin, _] = self.turns_under_goal() {
+            let request = describe_turn(origin, NEWEST / 2, NEWEST / 2);
+            goals.push(format!("{REMARKED_LEAD}{request}"));
+        }
+        goals
+    }
+
+    /// Returns the earlier turns that are described under Goal: the last, and if it is a remark
+    /// without a reply, the one before, to which it most likely refers.
+    pub(super) fn turns_under_goal(&self) -> &[Turn] {
+        let turns = &self.earlier_turns;
+        let is_remark = turns.last().is_some_and(Turn::is_passed_over);
+        let count = if is_remark { 2 } else { 1 };
+        &turns[turns.len().saturating_sub(count)..]
+    }
+}

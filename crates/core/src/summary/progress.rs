@@ -1,0 +1,125 @@
+//! The state of the current request: what is in progress, and what is next.
+
+use super::SummaryBuilder;
+use super::budget::*;
+use super::message::ReplyEnd;
+use super::quote::{
+    count_fitting, count_utf16, ends_in_question, format_quotation, quote_line, strip_transitions,
+};
+use super::sections::*;
+use super::tool_calls::fold_series;
+use super::turns::{Turn, describe_end};
+use crate::format::format_count;
+
+impl SummaryBuilder {
+    /// Whether the current turn is unanswered, or a failure is open.
+    fn is_unfinished(&self) -> bool {
+        !self.turn.is_answered() || !self.failures.points.is_empty()
+    }
+
+    /// Returns the points of In Progress, without the assistant's remarks.
+    pub(super) fn calls_and_todo_list(&self) -> Vec<String> {
+        let mut points = self.newest_points(Section::InProgress, LIST);
+        if self.is_unfinished() {
+            let calls = self.tool_history.last_calls();
+            if !calls.is_empty() {
+                let calls = calls.join("\n  - ");
+                points.push(format!("{LAST_CALLS_LEAD}, in order:\n  - {calls}"));
+            }
+        }
+        if !self.tool_history.todo_list.is_empty() {
+            points.push(format_quotation(
+                TODO_LIST_LEAD,
+                &self.tool_history.todo_list,
+                SECTION,
+            ));
+        }
+        points
+    }
+
+    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
+    /// then the newest that fit. Once the request is done, there are none.
+    pub(super) fn quote_remarks(&self) -> Vec<String> {
+        if !self.is_unfinished() {
+            return Vec::new();
+        }
+        // The last remark is the last words, which have a place of their own.
+        let mut quotations = Vec::new();
+        for remark in self.turn.remarks.iter().rev().skip(1) {
+            quotations.push(quote_line(strip_transitions(remark), POINT));
+        }
+        let mut newest_first = fold_series(&quotations);
+        let first_remark = newest_first.pop();
+        let sizes = newest_first
+            .iter()
+            .map(|quotation| count_utf16(quotation) + REMARK_LEAD_SIZE);
+        let shown_count = count_fitting(sizes, SECTION);
+        newest_first.truncate(shown_count);
+
+        let mut remarks = Vec::new();
+        for quotation in first_remark.iter().chain(newest_first.iter().rev()) {
+            remarks.push(format!("{REMARK_LEAD}{quotation}"));
+        }
+        remarks
+    }
+
+    /// Returns how far the current request is, what a previous summary planned, and the assistant's
+    /// last words. If there was no work yet, only what was planned.
+    pub(super) fn next_steps(&self) -> Vec<String> {
+        let turn = &self.turn;
+        let mut steps = self.newest_points(Section::NextSteps, LIST);
+        if turn.request.is_empty() && turn.reply_end == ReplyEnd::NoReply && turn.call_count == 0 {
+            return steps;
+        }
+        steps.insert(0, format!("1. {}", self.describe_progress()));
+        if !turn.last_words().is_empty() {
+            steps.push(quote_last_words(turn));
+        }
+        steps
+    }
+
+    /// Returns a sentence on how far the current request is.
+    fn describe_progress(&self) -> String {
+        let turn = &self.turn;
+        let failure_note = if self.failures.is_of_current_turn {
+            ", with a failure left open (see Blocked)"
+        } else {
+            ""
+        };
+        let calls_done = format!("{} summarized here", count_calls(turn.call_count));
+        match turn.reply_end {
+            ReplyEnd::Done if ends_in_question(turn.last_words()) => {
+                format!("{REPLIED_LEAD}{failure_note}. The reply ends in a question.")
+            }
+            ReplyEnd::Done if let Some(later_requests) = self.later_requests() => {
+                format!("{REPLIED_LEAD}{failure_note}. {later_requests}: what is next is there.")
+            }
+            ReplyEnd::Done => {
+                format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
+            }
+            _ if self.is_split => {
+                format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)")
+            }
+            _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
+        }
+    }
+}
+
+/// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.
+const REMARK_LEAD_SIZE: usize = 20;
+
+/// Quotes the assistant's last words, and says how many calls came after them, if any.
+fn quote_last_words(turn: &Turn) -> String {
+    let calls_after = turn.call_count - turn.calls_before_words;
+    let lead = if calls_after > 0 {
+        let calls = count_calls(calls_after);
+        format!("{LAST_WORDS_LEAD}, {calls} before the end:")
+    } else {
+        format!("{LAST_WORDS_LEAD}:")
+    };
+    format_quotation(&lead, turn.last_words(), WORDS)
+}
+
+fn count_calls(number: usize) -> String {
+    format_count(number, "tool call", "tool calls")
+}
