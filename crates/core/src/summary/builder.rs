@@ -1,7 +1,7 @@
 //! Reads the messages of a session one by one, and keeps what its summary may show.
 
 use super::budget::{MAX_HELD, NEWEST, POINT, REFERENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
-use super::decisions::{self, Decisions};
+use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage};
 use super::proposals::{Proposal, is_question};
@@ -14,7 +14,8 @@ use super::turns::Turn;
 use super::weights::count_values;
 use super::words::compile_expression;
 use super::{
-    BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject, prose, wishes,
+    BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject, choices, prose,
+    wishes,
 };
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
@@ -170,7 +171,7 @@ impl SummaryBuilder {
             && proposal.is_answered_by(text)
         {
             self.decisions.add_answer(&proposal, text, turn.number);
-        } else if is_ended && decisions::is_correction(text) {
+        } else if is_ended && choices::is_correction(text) {
             self.decisions.add_correction(text, turn);
         }
 
@@ -239,7 +240,7 @@ impl SummaryBuilder {
         let turn_before = self.earlier_turns.last();
         let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        for choice in decisions::choices(&prose) {
+        for choice in choices::choices(&prose) {
             // What binds later work is listed once.
             if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
                 continue;
@@ -324,7 +325,7 @@ pub(super) fn may_wish_or_choose(request: &str) -> bool {
     // The anchors match at each line, as they do in the searches of single lines.
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         let wishes = wishes::may_bind_expression();
-        let choices = decisions::CHOICES;
+        let choices = choices::CHOICES;
         compile_expression(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)"))
     });
     WORDS.is_match(request)

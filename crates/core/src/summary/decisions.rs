@@ -1,17 +1,15 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::proposals::{Proposal, is_question};
-use super::prose::{prose_of_user, sentences_of_lines};
-use super::quote::{display_width, first_chars, one_line, quote_line};
+use super::proposals::Proposal;
+use super::prose::prose_of_user;
+use super::quote::{first_chars, one_line, quote_line};
 use super::referents::{is_sequel, points_back, quote_referents, shares_word};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
-use super::words::compile_expression;
+use super::words::content_words;
 use foldhash::HashSet;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// The decisions of a session, oldest first.
 #[derive(Debug, Default)]
@@ -194,64 +192,3 @@ const REVISABLE: usize = 3;
 
 /// A message quotes a decision if it has this many of its words of content.
 const QUOTED_WORDS: usize = 3;
-
-/// Iterates over the words of a text in lower case that are long enough to be of content. A word
-/// consists of letters, digits and underscores.
-pub(super) fn content_words(lower: &str) -> impl Iterator<Item = &str> {
-    lower
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.chars().count() >= CONTENT_WORD)
-}
-
-/// A word of at least this many characters is one of content.
-const CONTENT_WORD: usize = 5;
-
-/// How a message begins that corrects what was done or said, after at most two words that only lead
-/// over.
-const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
-    (no|nope|nah|non)[,.!]\s | no\ (put|make|use|do|move|show|leave|keep|take|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
-    | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
-    | ich\ meinte\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
-    | 不是 | 不对 | 应该 | いや | 違う | 아니)";
-
-/// Whether a message corrects what the assistant did or said.
-pub(super) fn is_correction(message: &str) -> bool {
-    static CORRECTION: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(&format!("(?ix) {CORRECTIONS}")));
-    CORRECTION.is_match(message)
-}
-
-/// The words with which people choose one thing over another, or say what something is to be.
-pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
-    instead | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to) | (go|going)\ with
-    | (we|i)(\ will|[’']?ll)?\ (use|take|keep|drop) | (i|i[’']d|we[’']d)\ prefer
-    | let[’']?s\ (use|take|keep|drop|leave|call|not)
-    | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
-    | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
-    | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on) | not\ (as|in|on|the|a)
-    | becomes? | for\ now | erst\ ?mal | vorerst | pour\ l[’']instant | por\ ahora
-    | statt | stattdessen | lieber | plutôt | au\ lieu | en\ vez | piuttosto | вместо
-    )(\W|$)
-    | (^|[,.;:]\ )((and|but|then|ok|pls|please)\ )?(use|pick|skip|nimm|utilise|usa)\s
-    | ,\ (not|nicht|pas)\ \w | \w\ then([,.!]|$) | ^\W*(then|dann|alors|entonces)\s";
-
-/// What begins like a choice, and only hopes.
-const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b";
-
-/// A choice takes at least this many columns: `make it 150`.
-const SHORTEST_CHOICE: usize = 8;
-
-/// Returns the sentences of prose in which the user chooses. A question is no choice.
-pub(super) fn choices(prose: &[&str]) -> Vec<String> {
-    static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICES));
-    static NO_CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_CHOICES));
-    let mut sentences = Vec::new();
-    for sentence in sentences_of_lines(prose, &CHOICE) {
-        let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
-        let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
-        if is_quotable && chooses && !is_question(sentence) {
-            sentences.push(sentence.to_owned());
-        }
-    }
-    sentences
-}

@@ -22,6 +22,7 @@
 
 mod budget;
 mod builder;
+mod choices;
 mod decisions;
 mod earlier;
 mod failures;

@@ -1,12 +1,11 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
-use super::decisions::content_words;
 use super::list_items::{find_item, find_named_items};
 use super::quote::{
     count_utf16, ends_in_question, is_asking, is_narrower, last_prose_line, one_line, quote_line,
 };
 use super::referents::points_back;
-use super::words::compile_expression;
+use super::words::{compile_expression, content_words};
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;

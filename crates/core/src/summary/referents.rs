@@ -1,10 +1,9 @@
 //! Referents: what the words of a user refer to. Alone, "make it 150" says nothing.
 
 use super::budget::{OLDEST, REFERENT};
-use super::decisions::content_words;
 use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
-use super::words::compile_expression;
+use super::words::{compile_expression, content_words, naming_words};
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -26,12 +25,6 @@ const SEQUELS: &str =
 /// sentence, one is enough.
 const NAMED_BEFORE: usize = 2;
 
-/// Words of content that name nothing.
-const EMPTY_WORDS: [&str; 17] = [
-    "about", "actually", "could", "great", "makes", "mistake", "perfect", "please", "right",
-    "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
-];
-
 /// A reply, or a sentence of one, of fewer columns is quoted with the request before it: `0.2 s, 4
 /// px.`
 const SHORT_REFERENT: usize = 40;
@@ -46,13 +39,7 @@ pub(super) fn points_back(text: &str) -> bool {
     let before = text[..pointer.start()].to_lowercase();
     let sentence_start = before.rfind(". ").map_or(0, |stop| stop + 1);
     let (earlier, own) = before.split_at(sentence_start);
-    count_names(earlier) == 0 && count_names(own) < NAMED_BEFORE
-}
-
-/// Returns the number of words of content that may name something.
-fn count_names(lower: &str) -> usize {
-    let words = content_words(lower);
-    words.filter(|word| !EMPTY_WORDS.contains(word)).count()
+    naming_words(earlier).next().is_none() && naming_words(own).count() < NAMED_BEFORE
 }
 
 /// Whether a text goes on from what was said before, or points back to it.

@@ -6,10 +6,10 @@
 //! what the session is for.
 
 use super::SummaryBuilder;
-use super::decisions::{content_words, is_correction};
+use super::choices::is_correction;
 use super::quote::strip_digits;
 use super::turns::Turn;
-use super::words::compile_expression;
+use super::words::{compile_expression, content_words};
 use foldhash::{HashMap, HashSet};
 use regex::Regex;
 use std::sync::LazyLock;

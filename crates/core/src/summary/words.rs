@@ -1,4 +1,4 @@
-//! Expressions that find words.
+//! Words: expressions that find them, and those by which texts are compared.
 
 use regex::Regex;
 
@@ -11,4 +11,26 @@ const NON_WORD: &str = r"(?-i:[\x00-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\u{a9}\u{ab}-
 /// module took most of the time that the summary of a short session takes.
 pub fn compile_expression(expression: &str) -> Regex {
     Regex::new(&expression.replace(r"\W", NON_WORD)).expect("each expression is a constant")
+}
+
+/// Iterates over the words of a text in lower case that are long enough to be of content. A word
+/// consists of letters, digits and underscores.
+pub(super) fn content_words(lower: &str) -> impl Iterator<Item = &str> {
+    lower
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().count() >= CONTENT_WORD)
+}
+
+/// A word of at least this many characters is one of content.
+const CONTENT_WORD: usize = 5;
+
+/// Words of content that name nothing.
+const EMPTY_WORDS: [&str; 17] = [
+    "about", "actually", "could", "great", "makes", "mistake", "perfect", "please", "right",
+    "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
+];
+
+/// Iterates over the words of content that may name something, of a text in lower case.
+pub(super) fn naming_words(lower: &str) -> impl Iterator<Item = &str> {
+    content_words(lower).filter(|word| !EMPTY_WORDS.contains(word))
 }

@@ -276,7 +276,7 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("can we use dashes instead", false),
         ("write the legend", false),
     ] {
-        let choices = decisions::choices(&[message]);
+        let choices = choices::choices(&[message]);
         assert!(
             choices.is_empty() || may_wish_or_choose(message),
             "{message}"
@@ -290,7 +290,7 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("now in blue", false),
         ("nothing else", false),
     ] {
-        let found = decisions::is_correction(message);
+        let found = choices::is_correction(message);
         assert_eq!(found, is_correction, "{message}");
     }
 }
