@@ -92,8 +92,7 @@ impl SummaryBuilder {
             } => {
                 let call = self.tool_history.take_pending(named_call.clone());
                 if let Some(question) = Proposal::find("", &call.question) {
-                    self.decisions
-                        .add_answer(&question, output, self.turn.number);
+                    self.decisions.add_answer(&question, output, &self.turn);
                 }
                 self.tool_history.record_run(call, outcome.clone(), output);
             }
@@ -154,14 +153,18 @@ impl SummaryBuilder {
     /// only a nod to it; otherwise as the next request. A message that answers a question at the
     /// end of the reply, or corrects the reply, is a decision as well.
     fn add_request(&mut self, entry: &str, text: &str) {
-        let turn = &mut self.turn;
-        self.decisions.renew_quoted(text, turn.number);
-        let is_running = match turn.reply_end {
+        let is_running = match self.turn.reply_end {
             ReplyEnd::ToolUse => true,
             // A message that was added during the work, and has no reply yet.
-            ReplyEnd::NoReply => turn.has_new_calls(),
+            ReplyEnd::NoReply => self.turn.has_new_calls(),
             ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
         };
+        if !is_running {
+            // What the request decides comes before what this message decides.
+            self.add_wishes_and_choices();
+        }
+        let turn = &mut self.turn;
+        self.decisions.renew_quoted(text, turn.number);
         let proposal = turn.proposal();
         let is_asked = proposal.as_ref().is_some_and(Proposal::asks);
         let is_ended = turn.is_answered() || turn.is_interrupted();
@@ -170,7 +173,7 @@ impl SummaryBuilder {
         if let Some(proposal) = proposal
             && proposal.is_answered_by(text)
         {
-            self.decisions.add_answer(&proposal, text, turn.number);
+            self.decisions.add_answer(&proposal, text, turn);
         } else if is_ended && choices::is_correction(text) {
             self.decisions.add_correction(text, turn);
         }
@@ -195,13 +198,9 @@ impl SummaryBuilder {
         self.purpose.keep_request(&self.turn.request, is_first);
     }
 
-    /// Moves the current turn to the earlier ones, and adds the sentences of its request that
-    /// remain binding to the constraints, and what it chooses to the decisions. The current turn is
-    /// empty afterwards.
+    /// Moves the current turn to the earlier ones. The current turn is empty afterwards.
     fn end_turn(&mut self) {
-        self.add_wishes_and_choices();
-
-        // An earlier turn is shown short. The steps above read the whole request.
+        // An earlier turn is shown short. Its wishes and choices were found in the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
         self.turn.value_count = count_values(&self.turn);
@@ -249,9 +248,8 @@ impl SummaryBuilder {
                 Some(turn) if follows_on(&choice) => quote_referents(turn, request),
                 _ => Default::default(),
             };
-            self.decisions.revise_by_choice(&choice);
             self.decisions
-                .add_words("The user chose", &choice, referents, self.turn.number);
+                .add_choice(&choice, turn_before, referents, self.turn.number);
         }
         for mut wish in wishes {
             if let Some(turn) = turn_before

@@ -3,12 +3,13 @@
 use super::budget::*;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
-use super::quote::{first_chars, one_line, quote_line};
+use super::quote::{first_chars, is_narrower, one_line, quote_line};
 use super::referents::{is_sequel, points_back, quote_referents, shares_word};
+use super::revisions::{is_trial, later_mark, takes_back};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
-use super::words::content_words;
+use super::words::{content_words, naming_words};
 use foldhash::HashSet;
 
 /// The decisions of a session, oldest first.
@@ -29,12 +30,12 @@ struct Decision {
     /// The number of the turn in which it was made: that of the message, or the one before, if the
     /// message answers or corrects it.
     made_in: usize,
-    /// The message that made it, as it is quoted, and the words of content of what it did not take
-    /// up. Empty if the user was not asked.
-    answer: String,
+    /// What the user said, as far as it is compared. Empty if it is of a previous summary.
+    said: String,
+    /// What a question proposed that the answer did not take up, in words that name something.
     refused_words: HashSet<Box<str>>,
-    /// Whether a later decision takes back a part of it.
-    is_revised: bool,
+    /// The mark of the last message that takes it back; empty if none does.
+    later_mark: String,
 }
 
 impl Decisions {
@@ -43,69 +44,60 @@ impl Decisions {
         let mut decisions = Decisions::default();
         for text in texts {
             let short_text = one_line(&text, POINT);
-            decisions.add_texts(text, short_text, 0);
+            decisions.add(Decision::new(text, short_text, 0));
         }
         decisions
     }
 
-    /// Adds the answer to a proposal.
-    pub fn add_answer(&mut self, proposal: &Proposal, answer: &str, turn_number: usize) {
+    /// Adds the answer to the proposal in the reply of a turn.
+    pub fn add_answer(&mut self, proposal: &Proposal, answer: &str, turn: &Turn) {
+        self.mark_taken_back(answer, Some(turn));
         let text = proposal.describe_decision(answer, QUESTION, POINT);
         let short_text = proposal.describe_decision(answer, FINDING, OLDEST);
-        self.add_texts(text, short_text, turn_number);
-        if let Some(decision) = self.0.last_mut() {
-            let lower_answer = answer.to_lowercase();
-            let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
-            decision.answer = quote_line(answer, POINT);
-            decision.refused_words = decision.words.clone();
-            decision
-                .refused_words
-                .retain(|word| !taken_up.contains(&**word));
-        }
+        let lower_answer = answer.to_lowercase();
+        let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
+        let proposed = proposal.sentences().to_lowercase();
+        let refused = naming_words(&proposed).filter(|word| !taken_up.contains(word));
+
+        let mut decision = Decision::new(text, short_text, turn.number);
+        first_chars(answer, POINT).clone_into(&mut decision.said);
+        decision.refused_words = refused.map(Box::from).collect();
+        self.add(decision);
     }
 
-    /// Marks as revised the newest decisions that a choice goes back on: it names what they did not
-    /// take up, and has a word such as "then" or "instead".
-    pub fn revise_by_choice(&mut self, choice: &str) {
-        if !is_sequel(choice) {
-            return;
-        }
-        let lower_choice = choice.to_lowercase();
-        for decision in self.0.iter_mut().rev().take(REVISABLE) {
-            let mut words = content_words(&lower_choice);
-            decision.is_revised |= words.any(|word| decision.refused_words.contains(word));
-        }
-    }
-
-    /// Adds what the user said unasked, unless a decision quotes it already. `lead` says on what
-    /// occasion, `referents` what the words refer to: for the decision, and for its shorter text.
-    pub fn add_words(
+    /// Adds a sentence of a request in which the user chooses. `turn_before` is the one before the
+    /// request.
+    pub fn add_choice(
         &mut self,
-        lead: &str,
-        words: &str,
+        choice: &str,
+        turn_before: Option<&Turn>,
         referents: [String; 2],
         turn_number: usize,
     ) {
-        let quotation = quote_line(words, POINT);
-        // A decision may quote more than these words, so the quotation marks are not compared.
-        let quoted_words = quotation.trim_matches('"');
-        let mut known_texts = self.0.iter().map(|known| &known.text);
-        if known_texts.any(|text| text.contains(quoted_words)) {
-            return;
+        if !self.quotes(choice) {
+            self.mark_taken_back(choice, turn_before);
+            self.add_words("The user chose", choice, referents, turn_number);
         }
-        let [referent, short_referent] = referents;
-        let text = format!("{lead}: {quotation}{referent}");
-        let short_text = format!("{lead}: {}{short_referent}", quote_line(words, OLDEST));
-        self.add_texts(text, short_text, turn_number);
     }
 
-    /// Adds a message that corrects the reply of a turn, and marks as revised the decision that the
-    /// turn carried out. What as a whole is a wish is listed as one.
+    /// Adds a message that corrects the reply of a turn, and marks the decisions that the turn
+    /// carried out, as far as the message is about them. What as a whole is a wish is listed as
+    /// one.
     pub fn add_correction(&mut self, message: &str, turn: &Turn) {
-        let answers = [&turn.request, &turn.nod].map(|words| quote_line(words, POINT));
-        for decision in &mut self.0 {
-            decision.is_revised |= answers.contains(&decision.answer);
+        if self.quotes(message) {
+            return;
         }
+        self.mark_taken_back(message, Some(turn));
+        let lower_message = message.to_lowercase();
+        let is_about_reply = points_back(message) || naming_words(&lower_message).next().is_none();
+        for decision in &mut self.0 {
+            let mut names = naming_words(&lower_message);
+            let is_about_it = is_about_reply || names.any(|name| decision.words.contains(name));
+            if is_about_it && decision.is_carried_out_in(turn) {
+                decision.later_mark = later_mark(message);
+            }
+        }
+
         let wishes = binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {
             return;
@@ -119,23 +111,49 @@ impl Decisions {
         self.add_words("The user corrected", message, referents, turn.number);
     }
 
+    /// Marks the decisions that a message takes back, wherever they were made; and those that it
+    /// goes on from with a word such as "then", if it names what one of the newest did not take up,
+    /// or the turn before it only tried what had been decided.
+    fn mark_taken_back(&mut self, message: &str, turn_before: Option<&Turn>) {
+        let lower_message = message.to_lowercase();
+        let goes_on = is_sequel(message);
+        for (age, decision) in self.0.iter_mut().rev().enumerate() {
+            let mut names = naming_words(&lower_message);
+            let is_next = goes_on && age < REVISABLE;
+            let is_refused = is_next && names.any(|name| decision.refused_words.contains(name));
+            let is_carried_out = turn_before.is_some_and(|turn| decision.is_carried_out_in(turn));
+            let was_trial = is_next && is_carried_out && is_trial(&decision.said);
+            if is_refused || was_trial || takes_back(message, &decision.said) {
+                decision.later_mark = later_mark(message);
+            }
+        }
+    }
+
+    /// Whether a decision quotes a message.
+    fn quotes(&self, message: &str) -> bool {
+        let quotation = quote_line(message, POINT);
+        // A decision may quote more than these words, so the quotation marks are not compared.
+        let words = quotation.trim_matches('"');
+        self.0.iter().any(|known| known.text.contains(words))
+    }
+
+    /// Adds what the user said unasked. `lead` says on what occasion, `referents` what the words
+    /// refer to: for the decision, and for its shorter text.
+    fn add_words(&mut self, lead: &str, words: &str, referents: [String; 2], turn_number: usize) {
+        let [referent, short_referent] = referents;
+        let text = format!("{lead}: {}{referent}", quote_line(words, POINT));
+        let short_text = format!("{lead}: {}{short_referent}", quote_line(words, OLDEST));
+        let mut decision = Decision::new(text, short_text, turn_number);
+        first_chars(words, POINT).clone_into(&mut decision.said);
+        self.add(decision);
+    }
+
     /// Adds a decision, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
-    fn add_texts(&mut self, text: String, short_text: String, turn_number: usize) {
-        let key = comparison_key(&text);
-        self.0.retain(|known| known.key != key);
+    fn add(&mut self, decision: Decision) {
+        self.0.retain(|known| known.key != decision.key);
         let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
         self.0.drain(..excess);
-        self.0.push(Decision {
-            words: content_words(&text.to_lowercase()).map(Box::from).collect(),
-            text,
-            key,
-            short_text,
-            turn_number,
-            made_in: turn_number,
-            answer: String::new(),
-            refused_words: HashSet::default(),
-            is_revised: false,
-        });
+        self.0.push(decision);
     }
 
     /// Returns the numbers of the turns in which the decisions were made, in their order.
@@ -175,17 +193,45 @@ impl Decisions {
             } else {
                 decision.text.clone()
             };
-            if decision.is_revised {
-                text.push_str(REVISED_MARK);
-            }
+            text.push_str(&decision.later_mark);
             texts.push(text);
         }
         texts
     }
 }
 
-/// What follows a decision that a later one revises. The order shows which one.
-const REVISED_MARK: &str = " (but see below)";
+impl Decision {
+    fn new(text: String, short_text: String, turn_number: usize) -> Decision {
+        Decision {
+            key: comparison_key(&text),
+            words: content_words(&text.to_lowercase()).map(Box::from).collect(),
+            text,
+            short_text,
+            turn_number,
+            made_in: turn_number,
+            said: String::new(),
+            refused_words: HashSet::default(),
+            later_mark: String::new(),
+        }
+    }
+
+    /// Whether a turn carried it out: its request, or the answer in it, made it.
+    fn is_carried_out_in(&self, turn: &Turn) -> bool {
+        let is_near = turn.number == self.made_in || turn.number == self.made_in + 1;
+        let mut messages = [&turn.request, &turn.nod].into_iter();
+        is_near && !self.said.is_empty() && messages.any(|message| self.is_said_in(message))
+    }
+
+    /// Whether a message is what the user said, or has it as a sentence: a short one such as "yes"
+    /// could be anywhere.
+    fn is_said_in(&self, message: &str) -> bool {
+        let is_sentence = !is_narrower(&self.said, SHORTEST_SENTENCE);
+        message == self.said || is_sentence && message.contains(&self.said)
+    }
+}
+
+/// What the user said is looked for within a message if it takes at least this many columns.
+const SHORTEST_SENTENCE: usize = 20;
 
 /// The number of newest decisions that a choice can go back on.
 const REVISABLE: usize = 3;

@@ -40,6 +40,7 @@ mod purpose;
 mod quote;
 mod referents;
 mod removals;
+mod revisions;
 mod sections;
 mod shell;
 mod tool_calls;

@@ -91,6 +91,11 @@ impl<'r> Proposal<'r> {
         self.kind != ProposalKind::Statement
     }
 
+    /// Returns the last sentences of the reply, which say what can be chosen.
+    pub fn sentences(&self) -> String {
+        self.sentences.join(" ")
+    }
+
     /// Whether a message decides on the proposal, and is not simply what came next. A question
     /// decides nothing.
     ///

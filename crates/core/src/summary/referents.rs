@@ -33,7 +33,11 @@ const SHORT_REFERENT: usize = 40;
 /// word decides: those after it have more names before them.
 pub(super) fn points_back(text: &str) -> bool {
     static POINTER: LazyLock<Regex> = LazyLock::new(|| compile_expression(POINTERS));
-    let Some(pointer) = POINTER.find(text) else {
+    // A word in quotation marks is itself what is meant.
+    let mut pointers = POINTER.find_iter(text);
+    let Some(pointer) =
+        pointers.find(|pointer| !pointer.as_str().starts_with(['"', '“', '„', '«']))
+    else {
         return false;
     };
     let before = text[..pointer.start()].to_lowercase();

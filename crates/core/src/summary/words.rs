@@ -25,9 +25,10 @@ pub(super) fn content_words(lower: &str) -> impl Iterator<Item = &str> {
 const CONTENT_WORD: usize = 5;
 
 /// Words of content that name nothing.
-const EMPTY_WORDS: [&str; 17] = [
-    "about", "actually", "could", "great", "makes", "mistake", "perfect", "please", "right",
-    "sense", "should", "sorry", "thanks", "there", "where", "which", "would",
+const EMPTY_WORDS: [&str; 21] = [
+    "about", "actually", "could", "great", "makes", "mistake", "other", "perfect", "please",
+    "rather", "right", "sense", "should", "sorry", "thanks", "there", "these", "those", "where",
+    "which", "would",
 ];
 
 /// Iterates over the words of content that may name something, of a text in lower case.

@@ -510,34 +510,83 @@ fn an_answer_without_work_follows_what_it_answers() {
 }
 
 #[test]
-fn a_decision_that_is_revised_points_to_what_follows() {
-    let corrected = [
-        user("Draw the ferry lines."),
-        says("They are drawn. Should they be solid, or dashed?"),
-        user("dashed lines, 3 mm each"),
-        says("They are dashed."),
-        user("Actually make it 4 mm, the printer smears"),
-        says("4 mm."),
-        user("Now the legend of the map, please."),
-    ];
-    let gone_back_on = [
-        user("Draw the ferry lines."),
-        says("They are drawn. As a path of the printer, or from the atlas?"),
-        user("path"),
-        says("The printer has no ink."),
-        user("then use the atlas for now"),
-        says("Done with it."),
-        user("Now the legend of the map, please."),
-    ];
-    for (messages, answer) in [
-        (corrected, "dashed lines, 3 mm each"),
-        (gone_back_on, "path"),
+fn a_decision_that_is_taken_back_quotes_what_takes_it_back() {
+    let asked = |reply: &str, answer: &str, outcome: &str, message: &str| {
+        let messages = [
+            user("Draw the ferry lines."),
+            says(reply),
+            user(answer),
+            says(outcome),
+            user(message),
+            says("As said."),
+            user("Now the legend of the map, please."),
+        ];
+        section(messages, "## Key Decisions")
+    };
+    let kind = "They are drawn. Should they be solid, or dashed?";
+    let source = "They are drawn. As a path of the printer, or from the atlas?";
+    let islands = "Whose islands? Those of the atlas, or of our own?";
+    for (reply, answer, outcome, message) in [
+        (
+            kind,
+            "dashed lines, 3 mm each",
+            "They are dashed.",
+            "Actually make it 4 mm, it smears",
+        ),
+        (kind, "dashed", "They are dashed.", "no, solid"),
+        (
+            source,
+            "path",
+            "The printer has no ink.",
+            "then use the atlas for now",
+        ),
+        (
+            islands,
+            "atlas if it has all",
+            "It lacks 12 of 40.",
+            "let's survey them then",
+        ),
     ] {
-        let decisions = section(messages, "## Key Decisions");
-        let revised = format!("the user answered \"{answer}\" (but see below)");
-        assert!(decisions.contains(&revised), "{decisions}");
-        assert_eq!(decisions.matches("(but see").count(), 1, "{decisions}");
+        let decisions = asked(reply, answer, outcome, message);
+        let taken_back = format!("the user answered \"{answer}\" (later: \"{message}\")");
+        assert!(decisions.contains(&taken_back), "{decisions}");
+        assert_eq!(decisions.matches("(later: ").count(), 1, "{decisions}");
     }
+    for message in [
+        "nein, nicht 'Sie' sondern 'Ihr' im Impressum",
+        "no, not 'Harbour' but 'Port' in all labels",
+        "then draw the lighthouses rather than the buoys",
+    ] {
+        let quoting = message.replace('\'', "\"");
+        let decisions = asked(kind, "dashed lines", "They are dashed.", &quoting);
+        assert!(decisions.contains(message), "{decisions}");
+        assert!(!decisions.contains("(later: "), "{decisions}");
+    }
+}
+
+#[test]
+fn what_a_request_chose_precedes_the_correction_of_its_reply() {
+    let messages = [
+        user("Draw the map of the islands."),
+        says("Drawn."),
+        user("the harbours should be blue, not red"),
+        says("They are blue."),
+        user("no, make the harbours grey"),
+        says("They are grey."),
+        user("Now the legend of the map, please."),
+    ];
+    let decisions = section(messages, "## Key Decisions");
+    let order: Vec<&str> = decisions
+        .lines()
+        .map(|line| line.split(": ").next().unwrap())
+        .collect();
+    assert_eq!(
+        order,
+        ["- The user chose", "- The user corrected"],
+        "{decisions}"
+    );
+    let mark = "not red\" (later: \"no, make the harbours grey\")";
+    assert!(decisions.contains(mark), "{decisions}");
 }
 
 #[test]
