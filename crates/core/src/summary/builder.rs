@@ -1,26 +1,20 @@
 //! Reads the messages of a session one by one, and keeps what its summary may show.
 
-use super::budget::{MAX_HELD, NEWEST, POINT, REFERENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
+use super::budget::{MAX_HELD, NEWEST, SHORT_REPLY, WORDS};
+use super::choices::is_correction;
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage};
 use super::proposals::{Proposal, is_question};
 use super::purpose::Purpose;
-use super::quote::{cut_middle, first_chars, is_narrower, one_line, quote_line};
-use super::referents::{follows_on, points_back, quote_referent, quote_referents};
+use super::quote::{cut_middle, is_narrower, one_line, quote_line};
 use super::sections::*;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::weights::count_values;
-use super::words::compile_expression;
-use super::{
-    BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject, choices, prose,
-    wishes,
-};
+use super::{BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject};
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// A summary being made.
 #[derive(Default)]
@@ -174,8 +168,9 @@ impl SummaryBuilder {
             && proposal.is_answered_by(text)
         {
             self.decisions.add_answer(&proposal, text, turn);
-        } else if is_ended && choices::is_correction(text) {
+        } else if is_ended && is_correction(text) {
             self.decisions.add_correction(text, turn);
+            self.points.mark_taken_back(text, &[]);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.
@@ -224,40 +219,6 @@ impl SummaryBuilder {
         }
         if self.earlier_turns.len() > MAX_HELD {
             self.drop_lightest_turn();
-        }
-    }
-
-    /// Adds the sentences of the current request that remain binding to the constraints, and what
-    /// it chooses to the decisions.
-    fn add_wishes_and_choices(&mut self) {
-        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
-        if !may_wish_or_choose(request) {
-            return;
-        }
-        let prose = prose::prose_of_user(request);
-        let wishes = wishes::binding_sentences(request, &prose);
-        let turn_before = self.earlier_turns.last();
-        let is_first = self.turn.number == 1;
-        let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        for choice in choices::choices(&prose) {
-            // What binds later work is listed once.
-            if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
-                continue;
-            }
-            let referents = match turn_before {
-                Some(turn) if follows_on(&choice) => quote_referents(turn, request),
-                _ => Default::default(),
-            };
-            self.decisions
-                .add_choice(&choice, turn_before, referents, self.turn.number);
-        }
-        for mut wish in wishes {
-            if let Some(turn) = turn_before
-                && points_back(&wish)
-            {
-                wish.push_str(&quote_referent(turn, request, REFERENT));
-            }
-            self.points.add(Section::Constraints, wish);
         }
     }
 
@@ -314,19 +275,6 @@ impl SummaryBuilder {
             self.points.add(Section::Context, note);
         }
     }
-}
-
-/// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test
-/// is one search in the whole text; without it, the prose of each request would be found line by
-/// line, and each line searched for wishes and for choices.
-pub(super) fn may_wish_or_choose(request: &str) -> bool {
-    // The anchors match at each line, as they do in the searches of single lines.
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        let wishes = wishes::may_bind_expression();
-        let choices = choices::CHOICES;
-        compile_expression(&format!("(?mR:{wishes}\n)|(?mR:{choices}\n)"))
-    });
-    WORDS.is_match(request)
 }
 
 /// Whether the user gave a command to the agent itself: the text is one word after a slash, and not

@@ -28,6 +28,7 @@ mod earlier;
 mod failures;
 mod fitting;
 mod goal;
+mod lasting;
 mod list_items;
 mod message;
 mod outcomes;

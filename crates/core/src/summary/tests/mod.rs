@@ -8,7 +8,7 @@ mod sections;
 mod shell;
 mod work;
 
-use super::builder::may_wish_or_choose;
+use super::lasting::may_wish_or_choose;
 use super::quote::count_utf16;
 use super::sections::LAST_WORDS_LEAD;
 use super::*;

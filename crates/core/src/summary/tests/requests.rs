@@ -547,6 +547,56 @@ fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
 }
 
 #[test]
+fn a_constraint_that_is_taken_back_quotes_what_takes_it_back() {
+    let constraints = |wish: &str, later: &str| {
+        let messages = [
+            user("Draw the map of the islands."),
+            says("Drawn."),
+            user(wish),
+            says("Understood."),
+            user(later),
+            says("As you say."),
+            user("Now the harbours."),
+        ];
+        section(messages, "## Constraints & Preferences")
+    };
+    for (wish, later) in [
+        (
+            "never use colours for the ferry lines",
+            "use colours for the ferry lines after all",
+        ),
+        (
+            "keep at most 4 lines on a page",
+            "keep at most 6 lines on a page",
+        ),
+        (
+            "don't name the harbours of the north",
+            "no, name the harbours of the north",
+        ),
+    ] {
+        let marked = format!("- \"{wish}\" (later: \"{later}\")");
+        let constraints = constraints(wish, later);
+        assert_eq!(constraints.lines().next(), Some(&*marked), "{constraints}");
+    }
+    for (wish, later) in [
+        (
+            "never use colours for the ferry lines",
+            "never use icons for the ferry lines",
+        ),
+        (
+            "keep at most 4 lines on a page",
+            "use 6 pages for the harbours",
+        ),
+        (
+            "don't name the harbours of the north",
+            "instead, draw a compass",
+        ),
+    ] {
+        assert!(!constraints(wish, later).contains("(later"), "{later}");
+    }
+}
+
+#[test]
 fn a_constraint_forbids_or_demands_in_general() {
     for text in [
         "no console logs! setTheme should return an error instead",

@@ -1,0 +1,80 @@
+//! Lasting words: what of a request still binds, or is decided, once the next one follows.
+
+use super::SummaryBuilder;
+use super::budget::{POINT, REFERENT, WHOLE_REQUEST};
+use super::choices::{CHOICES, choices};
+use super::prose::prose_of_user;
+use super::quote::{first_chars, quote_line};
+use super::referents::{follows_on, points_back, quote_referent, quote_referents};
+use super::revisions::{later_mark, takes_back};
+use super::sections::{Section, Sections};
+use super::wishes::{binding_sentences, may_bind_expression};
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+
+impl SummaryBuilder {
+    /// Adds the sentences of the current request that remain binding to the constraints, and what
+    /// it chooses to the decisions.
+    pub(super) fn add_wishes_and_choices(&mut self) {
+        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
+        if !may_wish_or_choose(request) {
+            return;
+        }
+        let prose = prose_of_user(request);
+        let wishes = binding_sentences(request, &prose);
+        let turn_before = self.earlier_turns.last();
+        let is_first = self.turn.number == 1;
+        let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
+        for choice in choices(&prose) {
+            // What binds later work is listed once.
+            if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
+                continue;
+            }
+            let referents = match turn_before {
+                Some(turn) if follows_on(&choice) => quote_referents(turn, request),
+                _ => Default::default(),
+            };
+            self.decisions
+                .add_choice(&choice, turn_before, referents, self.turn.number);
+            self.points.mark_taken_back(&choice, &wishes);
+        }
+        for wish in &wishes {
+            self.points.mark_taken_back(wish.trim_matches('"'), &wishes);
+        }
+        for mut wish in wishes {
+            if let Some(turn) = turn_before
+                && points_back(&wish)
+            {
+                wish.push_str(&quote_referent(turn, request, REFERENT));
+            }
+            self.points.add(Section::Constraints, wish);
+        }
+    }
+}
+
+impl Sections {
+    /// Marks the wishes that a message takes back, except those that it has itself.
+    pub(super) fn mark_taken_back(&mut self, message: &str, own_wishes: &[String]) {
+        for item in self.items_mut(Section::Constraints) {
+            let wish = item.split(" (").next().unwrap_or_default();
+            let is_own = own_wishes.iter().any(|own| item.starts_with(own));
+            if !is_own && takes_back(message, wish) {
+                let unmarked = item.split(" (later: ").next().unwrap_or_default();
+                *item = format!("{unmarked}{}", later_mark(message));
+            }
+        }
+    }
+}
+
+/// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test
+/// is one search in the whole text; without it, the prose of each request would be found line by
+/// line, and each line searched for wishes and for choices.
+pub(super) fn may_wish_or_choose(request: &str) -> bool {
+    // The anchors match at each line, as they do in the searches of single lines.
+    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+        let wishes = may_bind_expression();
+        compile_expression(&format!("(?mR:{wishes}\n)|(?mR:{CHOICES}\n)"))
+    });
+    WORDS.is_match(request)
+}
