@@ -86,7 +86,9 @@ impl SummaryBuilder {
             } => {
                 let call = self.tool_history.take_pending(named_call.clone());
                 if let Some(question) = Proposal::find("", &call.question) {
-                    self.decisions.add_answer(&question, output, &self.turn);
+                    let turn_before = self.earlier_turns.last();
+                    self.decisions
+                        .add_answer(&question, output, &self.turn, turn_before);
                 }
                 self.tool_history.record_run(call, outcome.clone(), output);
             }
@@ -167,7 +169,9 @@ impl SummaryBuilder {
         if let Some(proposal) = proposal
             && proposal.is_answered_by(text)
         {
-            self.decisions.add_answer(&proposal, text, turn);
+            let turn_before = self.earlier_turns.last();
+            self.decisions
+                .add_answer(&proposal, text, turn, turn_before);
         } else if is_ended && is_correction(text) {
             self.decisions.add_correction(text, turn);
             self.points.mark_taken_back(text, &[]);

@@ -17,7 +17,7 @@ use foldhash::HashSet;
 pub(super) struct Decisions(Vec<Decision>);
 
 #[derive(Debug)]
-struct Decision {
+pub(super) struct Decision {
     text: String,
     /// The form in which decisions are compared.
     key: String,
@@ -49,11 +49,25 @@ impl Decisions {
         decisions
     }
 
-    /// Adds the answer to the proposal in the reply of a turn.
-    pub fn add_answer(&mut self, proposal: &Proposal, answer: &str, turn: &Turn) {
+    /// Adds the answer to the proposal in the reply of a turn. If the request of the turn only asked
+    /// about the reply of the one before, this is quoted as well.
+    pub fn add_answer(
+        &mut self,
+        proposal: &Proposal,
+        answer: &str,
+        turn: &Turn,
+        turn_before: Option<&Turn>,
+    ) {
         self.mark_taken_back(answer, Some(turn));
-        let text = proposal.describe_decision(answer, QUESTION, POINT);
-        let short_text = proposal.describe_decision(answer, FINDING, OLDEST);
+        let mut text = proposal.describe_decision(answer, QUESTION, POINT);
+        let mut short_text = proposal.describe_decision(answer, FINDING, OLDEST);
+        if let Some(before) = turn_before
+            && proposal.asks_about(before)
+        {
+            let [referent, short_referent] = quote_referents(before, &turn.request);
+            text.push_str(&referent);
+            short_text.push_str(&short_referent);
+        }
         let lower_answer = answer.to_lowercase();
         let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
         let proposed = proposal.sentences().to_lowercase();
@@ -156,9 +170,8 @@ impl Decisions {
         self.0.push(decision);
     }
 
-    /// Returns the numbers of the turns in which the decisions were made, in their order.
-    pub fn turn_numbers(&self) -> impl DoubleEndedIterator<Item = usize> {
-        self.0.iter().map(|decision| decision.made_in)
+    pub fn newest_first(&self) -> impl Iterator<Item = &Decision> {
+        self.0.iter().rev()
     }
 
     /// Renews the decisions that a message quotes, so that they age from this turn on.
@@ -215,18 +228,33 @@ impl Decision {
         }
     }
 
-    /// Whether a turn carried it out: its request, or the answer in it, made it.
-    fn is_carried_out_in(&self, turn: &Turn) -> bool {
-        let is_near = turn.number == self.made_in || turn.number == self.made_in + 1;
-        let mut messages = [&turn.request, &turn.nod].into_iter();
-        is_near && !self.said.is_empty() && messages.any(|message| self.is_said_in(message))
+    /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its
+    /// request.
+    pub fn is_made_by(&self, turn: &Turn) -> bool {
+        let message = if turn.nod.is_empty() {
+            &turn.request
+        } else {
+            &turn.nod
+        };
+        self.is_near(turn) && first_chars(message, POINT) == self.said
     }
 
-    /// Whether a message is what the user said, or has it as a sentence: a short one such as "yes"
-    /// could be anywhere.
-    fn is_said_in(&self, message: &str) -> bool {
+    /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did. A
+    /// short sentence such as "yes" could be anywhere.
+    fn is_carried_out_in(&self, turn: &Turn) -> bool {
         let is_sentence = !is_narrower(&self.said, SHORTEST_SENTENCE);
-        message == self.said || is_sentence && message.contains(&self.said)
+        let has_sentence = is_sentence && turn.request.contains(&self.said);
+        let is_message = self.said == turn.request || self.said == turn.nod;
+        self.is_near(turn) && (is_message || has_sentence)
+    }
+
+    fn is_near(&self, turn: &Turn) -> bool {
+        let is_near = turn.number == self.made_in || turn.number == self.made_in + 1;
+        is_near && !self.said.is_empty()
+    }
+
+    pub fn is_taken_back(&self) -> bool {
+        !self.later_mark.is_empty()
     }
 }
 

@@ -2,9 +2,9 @@
 //! does not know whether the decision was carried out.
 
 use super::SummaryBuilder;
-use super::budget::{FINDING, OLDEST, POINT};
+use super::budget::{FINDING, POINT};
 use super::quote::{count_utf16, quote_line, strip_transitions};
-use super::turns::{Turn, quote_answer};
+use super::turns::quote_answer;
 use foldhash::HashSet;
 
 /// The replies that were added to decisions.
@@ -23,15 +23,16 @@ impl SummaryBuilder {
         let mut outcomes = Outcomes::default();
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
-        let numbers = self.decisions.turn_numbers().rev();
-        for (index, made_in) in (0..decisions.len()).rev().zip(numbers) {
-            let made_decision = |turn: &&Turn| {
-                let is_near = turn.number == made_in || turn.number == made_in + 1;
-                is_near && quotes_message(&decisions[index], turn)
-            };
-            let Some(turn) = turns.iter().find(made_decision) else {
+        let made = self.decisions.newest_first();
+        for (index, decision) in (0..decisions.len()).rev().zip(made) {
+            let Some(turn) = turns.iter().find(|turn| decision.is_made_by(turn)) else {
                 continue;
             };
+            if decision.is_taken_back() {
+                // The reply is out of date.
+                outcomes.turn_numbers.insert(turn.number);
+                continue;
+            }
             let reply = strip_transitions(turn.last_words());
             let is_told = outcomes.turn_numbers.contains(&turn.number);
             if is_told || !turn.is_answered() || reply.is_empty() || is_quoted(reply, decisions) {
@@ -48,20 +49,6 @@ impl SummaryBuilder {
         }
         outcomes
     }
-}
-
-/// Whether a decision quotes the request of a turn, or the answer to its question.
-fn quotes_message(decision: &str, turn: &Turn) -> bool {
-    let message = if turn.nod.is_empty() {
-        &turn.request
-    } else {
-        &turn.nod
-    };
-    // An old decision is shorter.
-    let mut quotations = [POINT, OLDEST]
-        .into_iter()
-        .map(|max| quote_line(message, max));
-    quotations.any(|quotation| decision.contains(&quotation))
 }
 
 /// Whether a decision quotes a reply: it proposed what was decided.

@@ -1,11 +1,13 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
+use super::budget::{REMARK, SHORT_REQUEST};
 use super::list_items::{find_item, find_named_items};
 use super::quote::{
     count_utf16, ends_in_question, is_asking, is_narrower, last_prose_line, one_line, quote_line,
 };
 use super::referents::points_back;
-use super::words::{compile_expression, content_words};
+use super::turns::Turn;
+use super::words::{compile_expression, content_words, naming_words};
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -36,6 +38,13 @@ const SHORT_ANSWER: usize = 60;
 const SHORT_QUESTION: usize = 60;
 /// A part of the sentences before a question that has fewer units says nothing.
 const SHORTEST_CONTEXT: usize = 40;
+/// A word of a request that has this many characters may name what it is about, unless it is one of
+/// [`TOPICLESS_WORDS`].
+const TOPIC_WORD: usize = 3;
+const TOPICLESS_WORDS: [&str; 24] = [
+    "the", "and", "for", "can", "you", "how", "why", "what", "now", "are", "was", "did", "not",
+    "its", "with", "und", "der", "die", "das", "wie", "was", "les", "des", "est",
+];
 /// The number of sentences at the end of a reply that can propose something.
 const LAST_SENTENCES: usize = 4;
 
@@ -149,6 +158,8 @@ impl<'r> Proposal<'r> {
     /// last sentence that has a word of the answer. If a short answer names items of a list in the
     /// reply (`2`, `b`), they are added, each in at most half of `answer_max`. The proposal takes
     /// at most `proposal_max` UTF-16 units, the answer `answer_max`.
+    ///
+    /// A short request is quoted before them if only it names what they are about.
     pub fn describe_decision(
         &self,
         answer: &str,
@@ -159,7 +170,8 @@ impl<'r> Proposal<'r> {
         if !self.asks() {
             let index = self.last_sharing(answer).unwrap_or(self.index);
             let advised = self.quote_with_sentences_before(index, proposal_max);
-            return format!("Advised {advised}, the user decided {answered}");
+            let topic = self.topic(&advised);
+            return format!("Advised{topic} {advised}, the user decided {answered}");
         }
 
         let items = find_named_items(self.reply, answer);
@@ -167,19 +179,50 @@ impl<'r> Proposal<'r> {
         if items.iter().any(|item| sentence.contains(item)) {
             // The items are questions: "A) Keep it? B) Or both?"
             let asked = quote_line(&items.join(" "), proposal_max);
-            return format!("Asked {asked}, the user answered {answered}");
+            let topic = self.topic(&asked);
+            return format!("Asked{topic} {asked}, the user answered {answered}");
         }
         let asked = if items.is_empty() {
             self.sentence_with_context(proposal_max)
         } else {
             quote_line(sentence, proposal_max)
         };
-        let mut decision = format!("Asked {asked}, the user answered {answered}");
+        let topic = self.topic(&asked);
+        let mut decision = format!("Asked{topic} {asked}, the user answered {answered}");
         for item in items {
             decision.push_str("; ");
             decision.push_str(&quote_line(item, answer_max / 2));
         }
         decision
+    }
+
+    /// Quotes the request, with a preposition, if what was asked or advised most likely depends on
+    /// it: it is short, it asks or a single sentence points back to it, and no word of it is there.
+    fn topic(&self, asked: &str) -> String {
+        let is_short = is_narrower(self.request, REMARK);
+        let lacks_context = self.sentences.len() == 1 && points_back(asked);
+        if !is_short || !(is_question(self.request) || lacks_context) {
+            return String::new();
+        }
+        let request = self.request.to_lowercase();
+        let asked = asked.to_lowercase();
+        let mut topics = topic_words(&request).peekable();
+        if topics.peek().is_none() || topics.any(|word| asked.contains(word)) {
+            return String::new();
+        }
+        format!(" on {}:", quote_line(self.request, REMARK))
+    }
+
+    /// Whether the request asks about what the reply of the turn before said, and names nothing
+    /// else: "why 1000?"
+    pub fn asks_about(&self, turn_before: &Turn) -> bool {
+        if !is_narrower(self.request, SHORT_REQUEST) || !is_question(self.request) {
+            return false;
+        }
+        let request = self.request.to_lowercase();
+        let reply = turn_before.last_words().to_lowercase();
+        let names_nothing = naming_words(&request).next().is_none();
+        names_nothing && topic_words(&request).any(|word| reply.contains(word))
     }
 
     /// Quotes a sentence with as many of those before it as fit.
@@ -225,6 +268,13 @@ impl<'r> Proposal<'r> {
         let before = one_line(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }
+}
+
+/// Iterates over the words of a request in lower case that may name what it is about.
+fn topic_words(request: &str) -> impl Iterator<Item = &str> {
+    request
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= TOPIC_WORD && !TOPICLESS_WORDS.contains(word))
 }
 
 /// Whether a message begins with a word that answers a question.

@@ -407,6 +407,61 @@ fn a_question_comes_with_the_sentences_that_it_points_back_to() {
 }
 
 #[test]
+fn a_question_comes_with_the_request_that_names_what_it_is_about() {
+    let asked = |request: &str, reply: &str, answer: &str| {
+        let messages = [user(request), says(reply), user(answer)];
+        section(messages, "## Key Decisions")
+    };
+    let price =
+        "A ticket each minute takes 9 rolls, one each five minutes 2. Folded ones are thin.";
+    for (request, reply, answer, topic) in [
+        (
+            "paper?",
+            price,
+            "each three minutes",
+            "Advised on \"paper?\": \"A ticket",
+        ),
+        (
+            "the file for the tides",
+            "Where should it be: beside the program, or at home?",
+            "home",
+            "Asked on \"the file for the tides\": \"Where should it be",
+        ),
+        // The question names what it is about.
+        (
+            "which paper?",
+            "Thin paper, or thick?",
+            "thin",
+            "Asked \"Thin paper",
+        ),
+        (
+            "Draw the lines.",
+            "Should the buoys be red?",
+            "yes",
+            "Asked \"Should the buoys",
+        ),
+    ] {
+        let decision = asked(request, reply, answer);
+        assert!(decision.starts_with(&format!("- {topic}")), "{decision}");
+    }
+
+    let messages = [
+        user("tickets?"),
+        says("All numbers start at 1000."),
+        user("why 1000"),
+        says("Room for those of last year. Without these, 1 is enough."),
+        user("then 1, last year is enough"),
+    ];
+    let decision = section(messages, "## Key Decisions");
+    let origin = " (after \"tickets?\": \"All numbers start at 1000.\")";
+    assert!(
+        decision.starts_with("- Advised on \"why 1000\": "),
+        "{decision}"
+    );
+    assert!(decision.ends_with(origin), "{decision}");
+}
+
+#[test]
 fn items_of_a_list_are_named_by_their_place_or_by_letters() {
     let asked = |reply: &str, answer: &str| {
         let messages = [user("Draw the ferry lines."), says(reply), user(answer)];
