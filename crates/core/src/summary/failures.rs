@@ -1,7 +1,7 @@
 //! Failures: which are still open, and what is known of them.
 
 use super::budget::*;
-use super::quote::{clip, code_span, display_width, first_chars, quote_line, sanitize};
+use super::quote::{code_span, display_width, first_chars, quote_line};
 use super::referents::shares_word;
 use super::shell::CommandStep;
 use super::tool_calls::{HIDDEN_EXIT_CODE, ToolHistory, ToolRun, collect_removals, describe_call};
@@ -191,37 +191,4 @@ fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     };
     let is_reply = display_width(message) < REMARK || shares_word(turn.last_words(), message);
     turn.is_replied_to() && is_reply && GIVE_UP.is_match(message)
-}
-
-/// The maximum number of lines that are quoted of the output of a failed call.
-const MOST_INFORMATIVE_LINES: usize = 3;
-
-/// Returns the most informative lines of the output of a failed call: the last line, and before it
-/// the last two lines of the form `what: why` that are not indented, as programs of any kind write
-/// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
-/// skipped.
-pub(super) fn informative_lines(status: &str, output: &str) -> String {
-    let output = sanitize(output);
-    let mut lines: Vec<&str> = Vec::new();
-    for line in output.lines().rev() {
-        if ["", "(no output)", status].contains(&line.trim()) {
-            continue;
-        }
-        let is_last_line = lines.is_empty();
-        let has_reason = !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-        if is_last_line || has_reason {
-            lines.push(line);
-        }
-        if lines.len() == MOST_INFORMATIVE_LINES {
-            break;
-        }
-    }
-    lines.reverse();
-
-    let room_per_line = POINT / lines.len().max(1);
-    let mut clipped = Vec::new();
-    for line in lines {
-        clipped.push(clip(line.trim(), room_per_line));
-    }
-    clipped.join("\n")
 }

@@ -20,11 +20,13 @@
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a
 //! branch summary.
 
+mod answers;
 mod budget;
 mod builder;
 mod choices;
 mod decisions;
 mod earlier;
+mod failed_output;
 mod failures;
 mod fitting;
 mod goal;

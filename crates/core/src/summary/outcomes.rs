@@ -2,9 +2,9 @@
 //! does not know whether the decision was carried out.
 
 use super::SummaryBuilder;
+use super::answers::quote_answer;
 use super::budget::{FINDING, POINT};
 use super::quote::{count_utf16, quote_line, strip_transitions};
-use super::turns::quote_answer;
 use foldhash::HashSet;
 
 /// The replies that were added to decisions.

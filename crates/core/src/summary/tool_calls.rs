@@ -2,7 +2,7 @@
 //! from these records when the summary is written.
 
 use super::budget::*;
-use super::failures::informative_lines;
+use super::failed_output::informative_lines;
 use super::message::SummaryCall;
 use super::quote::{code_span, one_line, quote_line, sanitize, strip_digits};
 use super::removals::Removals;

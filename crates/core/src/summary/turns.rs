@@ -1,14 +1,11 @@
 //! Turns: a request and the replies to it.
 
+use super::answers::quote_answer;
 use super::budget::*;
 use super::message::{ReplyEnd, only_leads_over};
 use super::proposals::{Proposal, is_question};
-use super::quote::{
-    count_utf16, cut_middle, is_narrower, one_line, quote_line, strip_digits, strip_transitions,
-};
+use super::quote::{cut_middle, is_narrower, quote_line, strip_digits, strip_transitions};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
-use super::weights::has_measurement;
-use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -258,21 +255,4 @@ fn describe_ending(turn: &Turn, max: usize) -> String {
         }
         None => format!("{}: {answer}", describe_end(turn)),
     }
-}
-
-/// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
-/// the first sentence that does is quoted as well: a value is in a code span, or in a pair `a → b`.
-pub(super) fn quote_answer(answer: &str, max: usize) -> String {
-    let names_value = |text: &str| text.contains('`') || has_measurement(text);
-    let is_cut = count_utf16(answer) > max;
-    if is_cut && !names_value(&one_line(answer, max)) {
-        let mut sentences = answer.unicode_sentences();
-        let first_sentence = sentences.next().unwrap_or_default();
-        if let Some(value_sentence) = sentences.find(|sentence| names_value(sentence)) {
-            let start = one_line(first_sentence, max / 2);
-            let value = one_line(value_sentence, max / 2);
-            return quote_line(&format!("{start} {value}"), max);
-        }
-    }
-    quote_line(answer, max)
 }

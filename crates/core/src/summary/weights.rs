@@ -148,9 +148,9 @@ fn gives_cause(turn: &Turn) -> bool {
     CAUSES.is_match(turn.last_words())
 }
 
-/// Whether a text names a measured value.
-pub(super) fn has_measurement(text: &str) -> bool {
-    measurements().is_match(text)
+/// Returns the number of measured values in a text.
+pub(super) fn count_measurements(text: &str) -> usize {
+    measurements().find_iter(text).count()
 }
 
 fn measurements() -> &'static Regex {

@@ -1,0 +1,100 @@
+//! Answers: which sentences of one are quoted, if it has to be cut. Values matter most: what was
+//! measured, counted or set.
+
+use super::quote::{count_utf16, quote_line};
+use super::weights::count_measurements;
+use std::cmp::Reverse;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Quotes an answer in at most about `max` units. If its start has fewer values than its other
+/// sentences, these are quoted instead, after the start of the first sentence.
+pub(super) fn quote_answer(answer: &str, max: usize) -> String {
+    let start = quote_line(answer, max);
+    if count_utf16(answer) <= max {
+        return start;
+    }
+    let picked = pick_sentences(answer, max.saturating_sub(2));
+    let quotation = quote_line(&picked, max);
+    if rate(&quotation) > rate(&start) {
+        quotation
+    } else {
+        start
+    }
+}
+
+/// Returns how much a text says of values: the number of measured ones and, of equals, whether it
+/// has code.
+fn rate(text: &str) -> (usize, bool) {
+    (count_measurements(text), text.contains('`'))
+}
+
+/// Returns the sentences of an answer that fit in `max` units and have most to say of values, in
+/// their order. The first one says what they are about, so it is kept, in at most half of the
+/// space. An ellipsis is in the place of others.
+fn pick_sentences(answer: &str, max: usize) -> String {
+    let mut sentences = Vec::new();
+    for sentence in answer.unicode_sentences() {
+        sentences.push(sentence.trim());
+    }
+    let Some((first, others)) = sentences.split_first() else {
+        return String::new();
+    };
+
+    let first = quote_line(first, max / 2);
+    let first = first.trim_matches('"');
+    let mut by_rate: Vec<usize> = (0..others.len()).collect();
+    by_rate.retain(|&index| rate(others[index]) > (0, false));
+    by_rate.sort_by_cached_key(|&index| Reverse(rate(others[index])));
+    let mut room = max.saturating_sub(count_utf16(first));
+    let mut is_picked = vec![false; others.len()];
+    for index in by_rate {
+        // A space, and the ellipsis before it.
+        let size = count_utf16(others[index]) + 3;
+        if size <= room {
+            is_picked[index] = true;
+            room -= size;
+        }
+    }
+
+    let mut text = first.to_owned();
+    for (index, sentence) in others.iter().enumerate() {
+        if is_picked[index] {
+            text.push(' ');
+            text.push_str(sentence);
+        } else if !text.ends_with('…') {
+            let gap = if is_picked[index..].contains(&true) {
+                " …"
+            } else {
+                ""
+            };
+            text.push_str(gap);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_cut_keeps_the_sentences_with_most_values() {
+        let long = "The old list was read line by line, as people did it when the island had no \
+                    power.";
+        let answer = format!(
+            "The search is faster. {long} Before, it took 47 ms. {long} Now it is 47 ms -> 31 ms \
+             at 1,200 rows. See `search.c`."
+        );
+        assert_eq!(
+            quote_answer(&answer, 150),
+            "\"The search is faster. … Before, it took 47 ms. … Now it is 47 ms -> 31 ms at 1,200 \
+             rows. See `search.c`.\""
+        );
+        // The start has the values.
+        let answer = format!("It took 47 ms, now it takes 31 ms. {long} {long}");
+        assert!(
+            quote_answer(&answer, 110).starts_with("\"It took 47 ms, now it takes 31 ms. The old")
+        );
+        assert_eq!(quote_answer("Done, 3 of 4.", 60), "\"Done, 3 of 4.\"");
+    }
+}
