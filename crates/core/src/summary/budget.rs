@@ -38,6 +38,8 @@ pub(super) const COMMANDS: usize = 300;
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 5;
+/// The number of last commands that only look, among these.
+pub(super) const SEARCHES: usize = 2;
 /// One command, or the path of a call.
 pub(super) const COMMAND: usize = 110;
 /// A remark of fewer columns only leads over to the next call.

@@ -2,7 +2,9 @@
 
 use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT, REMARK};
 use super::quote::{cut_message, is_narrower, quote_line, strip_transitions};
+use super::shell::changes_files;
 use super::words::compile_expression;
+use super::written::describe_written;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
 use crate::session::content::{find_members, join_text_borrowed};
@@ -115,6 +117,8 @@ pub(super) struct SummaryCall {
     /// The arguments of any other tool, in short: a path as seen from the session's directory, a
     /// pattern.
     pub target: String,
+    /// What it writes into a file, in short.
+    pub written: String,
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
     pub todo_list: String,
@@ -122,8 +126,13 @@ pub(super) struct SummaryCall {
 
 impl SummaryCall {
     /// Returns the texts of the call in which secrets are looked for.
-    fn redacted_texts_mut(&mut self) -> [&mut String; 3] {
-        [&mut self.command, &mut self.target, &mut self.todo_list]
+    fn redacted_texts_mut(&mut self) -> [&mut String; 4] {
+        [
+            &mut self.command,
+            &mut self.target,
+            &mut self.written,
+            &mut self.todo_list,
+        ]
     }
 }
 
@@ -257,11 +266,19 @@ fn read_call(block: &Block, folders: Folders) -> SummaryCall {
         line => string_head(line),
     };
     let target = readable::describe_call(&name, arguments, folders).text;
+    let target = target.into_string_lossy();
+    let tool = string_head(block.name);
+    let written = if changes_files(&tool) {
+        describe_written(arguments, &target)
+    } else {
+        String::new()
+    };
     SummaryCall {
         id: string_head(block.id),
-        tool: string_head(block.name),
+        tool,
         command,
-        target: target.into_string_lossy(),
+        target,
+        written,
         question: string_head(question),
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
     }

@@ -30,6 +30,7 @@ mod failed_output;
 mod failures;
 mod fitting;
 mod goal;
+mod last_calls;
 mod lasting;
 mod list_items;
 mod message;
@@ -51,6 +52,7 @@ mod turns;
 mod weights;
 mod wishes;
 mod words;
+mod written;
 
 #[cfg(test)]
 mod tests;

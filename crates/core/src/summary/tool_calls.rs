@@ -22,7 +22,7 @@ const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)
 /// A tool call that ended.
 pub(super) struct ToolRun {
     pub call: SummaryCall,
-    outcome: Outcome,
+    pub outcome: Outcome,
     pub command: CommandLine,
     /// The most informative lines of its output, if it failed; the first line, if it is a command
     /// that only looks; else the line that has its result.
@@ -95,27 +95,6 @@ impl ToolHistory {
             command,
             turn_number: self.turn_number,
         });
-    }
-
-    /// Describes the last calls of the current turn, in order, with their outcomes and what
-    /// commands found. A series of similar calls counts as one of the [`LAST_CALLS`].
-    pub fn last_calls(&self) -> Vec<String> {
-        let mut newest_first = Vec::new();
-        for run in self.runs.iter().rev() {
-            if run.turn_number != self.turn_number {
-                break;
-            }
-            let call = describe_call(&run.call);
-            let mut description = format!("{call}: {}", run.describe_outcome());
-            if !run.call.command.is_empty() && !run.output.is_empty() {
-                description.push_str(&format!(", {}", quote_line(&run.output, RESULT)));
-            }
-            newest_first.push(description);
-        }
-        let mut calls = fold_series(&newest_first);
-        calls.truncate(LAST_CALLS);
-        calls.reverse();
-        calls
     }
 
     /// Returns the commands whose last run is known to have passed, newest first. Commits, which

@@ -206,7 +206,7 @@ fn like_calls_are_one_item() {
         "cd p12 && npm test",
         Some("1 failed: x\n\nCommand exited with code 1"),
     ));
-    messages.extend((0..40).map(|at| look(&format!("part{at}.ts"))));
+    messages.extend((0..40).map(|at| edit(&format!("part{at}.ts"))));
     let text = summary(None, &messages);
     let done = below(&text, "### Done").join("\n");
     for shown in [
@@ -218,7 +218,7 @@ fn like_calls_are_one_item() {
     let progress = below(&text, "### In Progress");
     assert_eq!(
         progress.last().unwrap(),
-        &"  - read `part0.ts`: ok … read `part39.ts`: ok (40 alike)"
+        &"  - edit `part0.ts`: ok … edit `part39.ts`: ok (40 alike)"
     );
     assert_eq!(
         progress

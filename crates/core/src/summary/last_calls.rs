@@ -1,0 +1,121 @@
+//! The last calls of a request that is not done: those that changed or found something.
+
+use super::budget::{LAST_CALLS, RESULT, SEARCHES};
+use super::quote::quote_line;
+use super::tool_calls::{ToolHistory, ToolRun, describe_call, fold_series};
+use crate::session::outcome::Outcome;
+
+impl ToolHistory {
+    /// Describes the last calls of the current turn, in order, with their outcomes, what commands
+    /// found, and what was written. A series of similar calls counts as one of the
+    /// [`LAST_CALLS`]; of searches, only the last [`SEARCHES`] are listed. If none of these changed a file, the last one that did precedes them: it is
+    /// in the file that is worked on.
+    pub fn last_calls(&self) -> Vec<String> {
+        let mut newest_first = Vec::new();
+        let mut last_change = None;
+        let mut search_count = 0;
+        for run in self.runs.iter().rev() {
+            if run.turn_number != self.turn_number {
+                break;
+            }
+            search_count += usize::from(run.command.is_read_only && !run.found_nothing());
+            if run.found_nothing() || run.command.is_read_only && search_count > SEARCHES {
+                continue;
+            }
+            let description = describe_run(run);
+            if run.changes_file() && last_change.is_none() {
+                last_change = Some(description.clone());
+            }
+            newest_first.push(description);
+        }
+        let mut calls = fold_series(&newest_first);
+        calls.truncate(LAST_CALLS);
+        if let Some(change) = last_change
+            && !calls.iter().any(|call| call.contains(&change))
+        {
+            calls.pop();
+            calls.push(change);
+        }
+        calls.reverse();
+        calls
+    }
+}
+
+impl ToolRun {
+    /// Whether the call only looked, and nothing is known of what it found: a file was read, or a
+    /// search had no result.
+    fn found_nothing(&self) -> bool {
+        let is_file_read = self.call.command.is_empty() && self.outcome == Outcome::Passed;
+        self.command.is_read_only && (is_file_read || self.output.is_empty())
+    }
+}
+
+/// Describes a call with its outcome and, as far as it is known, its result.
+fn describe_run(run: &ToolRun) -> String {
+    let mut description = format!("{}: {}", describe_call(&run.call), run.describe_outcome());
+    if !run.call.command.is_empty() && !run.output.is_empty() {
+        description.push_str(&format!(", {}", quote_line(&run.output, RESULT)));
+    }
+    if run.changes_file() && !run.call.written.is_empty() {
+        description.push_str(&format!(", wrote {}", run.call.written));
+    }
+    description
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::message::SummaryCall;
+
+    fn record(history: &mut ToolHistory, call: SummaryCall, output: &str) {
+        history.record_run(call, Outcome::Passed, output);
+    }
+
+    fn command(line: &str) -> SummaryCall {
+        SummaryCall {
+            command: line.to_owned(),
+            ..SummaryCall::default()
+        }
+    }
+
+    fn file_call(tool: &str, path: &str, written: &str) -> SummaryCall {
+        SummaryCall {
+            tool: tool.to_owned(),
+            target: path.to_owned(),
+            written: written.to_owned(),
+            ..SummaryCall::default()
+        }
+    }
+
+    #[test]
+    fn calls_that_found_nothing_are_left_out_and_the_last_change_is_not() {
+        let mut history = ToolHistory::default();
+        record(&mut history, file_call("read", "a.ts", ""), "text");
+        record(&mut history, command("grep -n tide a.ts"), "");
+        assert_eq!(history.last_calls(), [""; 0]);
+
+        record(
+            &mut history,
+            file_call("edit", "a.ts", "`function low`"),
+            "",
+        );
+        record(&mut history, file_call("read", "b.ts", ""), "text");
+        record(&mut history, command("grep -n low b.ts"), "6: low");
+        record(&mut history, command("grep -n high b.ts"), "5: high");
+        record(&mut history, command("grep -n tide b.ts"), "7: tide");
+        let change = "edit `a.ts`: ok, wrote `function low`";
+        let searches = [
+            "`grep -n high b.ts`: ok, \"5: high\"",
+            "`grep -n tide b.ts`: ok, \"7: tide\"",
+        ];
+        assert_eq!(history.last_calls(), [change, searches[0], searches[1]]);
+
+        for name in ["one", "two", "three", "four", "five", "six"] {
+            record(&mut history, command(&format!("make {name}")), "");
+        }
+        let calls = history.last_calls();
+        assert_eq!(calls[0], change);
+        assert_eq!(calls.len(), LAST_CALLS);
+        assert_eq!(calls[LAST_CALLS - 1], "`make six`: ok");
+    }
+}
