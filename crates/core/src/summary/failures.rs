@@ -65,6 +65,9 @@ impl ToolHistory {
             let remark = turn.and_then(|turn| self.user_remark(turn, next_turn));
             let mut failure = self.describe_failure(run, step, turn, remark.is_some(), later_runs);
             if let Some(remark) = remark {
+                if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(remark)) {
+                    failure.point.push_str(&format!("; the assistant: {offer}"));
+                }
                 let words = quote_line(remark, OLDEST);
                 failure.point.push_str(&format!("; then the user: {words}"));
             }
@@ -145,13 +148,18 @@ impl ToolHistory {
 }
 
 /// Describes what happened since a step failed, given the later runs, none of which settled it. A
-/// run that repeats the step and does not settle it has a hidden exit code.
+/// run that repeats the step and does not settle it has a hidden exit code, so its result is quoted.
 fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
     let later_count = later_runs.len();
     if later_count == 0 {
         "the last tool call".to_owned()
-    } else if later_runs.any(|later| later.repeats_step(step)) {
-        format!("run again since, {HIDDEN_EXIT_CODE}")
+    } else if let Some(last) = later_runs.rfind(|later| later.repeats_step(step)) {
+        let result = if last.output.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", quote_line(&last.output, RESULT))
+        };
+        format!("run again since, {HIDDEN_EXIT_CODE}{result}")
     } else {
         let calls = format_count(later_count, "tool call", "tool calls");
         format!("not run again since, in {calls}")

@@ -100,6 +100,11 @@ impl<'r> Proposal<'r> {
         self.kind != ProposalKind::Statement
     }
 
+    /// Returns the sentence that proposes.
+    pub fn sentence(&self) -> &str {
+        self.sentences[self.index]
+    }
+
     /// Returns the last sentences of the reply, which say what can be chosen.
     pub fn sentences(&self) -> String {
         self.sentences.join(" ")
@@ -175,7 +180,7 @@ impl<'r> Proposal<'r> {
         }
 
         let items = find_named_items(self.reply, answer);
-        let sentence = self.sentences[self.index];
+        let sentence = self.sentence();
         if items.iter().any(|item| sentence.contains(item)) {
             // The items are questions: "A) Keep it? B) Or both?"
             let asked = quote_line(&items.join(" "), proposal_max);
@@ -250,7 +255,7 @@ impl<'r> Proposal<'r> {
     /// it is a short question or points back, those up to one that does not point back are cut, or
     /// left out if little of them would be left.
     fn sentence_with_context(&self, max: usize) -> String {
-        let sentence = self.sentences[self.index];
+        let sentence = self.sentence();
         let is_short = is_narrower(sentence, SHORT_QUESTION);
         let is_short_question = is_short && self.kind == ProposalKind::Question;
         let mut first = self.first_fitting_before(self.index, max);

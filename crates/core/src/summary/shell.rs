@@ -126,7 +126,8 @@ impl CommandStep {
     /// program has no directory, and the step none yet.
     fn parse(part: &str) -> Option<Self> {
         let all_words: Vec<&str> = part.split_whitespace().collect();
-        let (path, mut from_arguments) = skip_prefixes(&all_words).split_first()?;
+        let own_words = skip_runner(skip_prefixes(&all_words));
+        let (path, mut from_arguments) = own_words.split_first()?;
         let mut program = path.rsplit('/').next()?;
         // `python -m pytest` runs `pytest`.
         if program.starts_with("python")
@@ -156,18 +157,27 @@ impl CommandStep {
         if !is_anywhere && self.folder != other.folder {
             return false;
         }
-        let mut pairs = self.words.iter().zip(&other.words);
-        pairs.all(|(own, other)| own == other) || self.has_all_words_of(other)
-    }
-
-    /// Whether the step has the program and all arguments of the other one in their order, versions
-    /// apart: `pip install --only-binary :all: shap` has those of `pip install shap==0.44`.
-    fn has_all_words_of(&self, other: &CommandStep) -> bool {
-        if self.words.first() != other.words.first() {
+        let [program, arguments @ ..] = &self.words[..] else {
+            return false;
+        };
+        let [other_program, other_arguments @ ..] = &other.words[..] else {
+            return false;
+        };
+        // What an interpreter ran without a file was another text.
+        let is_other_text = arguments.is_empty() && runs_files(program);
+        if !is_same_program(program, other_program) || is_other_text && !other_arguments.is_empty()
+        {
             return false;
         }
-        let mut own_words = self.words.iter().map(|word| without_version(word));
-        let mut other_words = other.words.iter().map(|word| without_version(word));
+        let mut pairs = arguments.iter().zip(other_arguments);
+        pairs.all(|(own, other)| own == other || is_part_of(other, own))
+            || self.has_all_words_of(other)
+    }
+
+    /// Whether the step has all arguments of the other one in their order, versions apart: `pip install --only-binary :all: shap` has those of `pip install shap==0.44`.
+    fn has_all_words_of(&self, other: &CommandStep) -> bool {
+        let mut own_words = self.words[1..].iter().map(|word| without_version(word));
+        let mut other_words = other.words[1..].iter().map(|word| without_version(word));
         other_words.all(|word| own_words.any(|own| own == word))
     }
 
@@ -219,6 +229,53 @@ fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
         }
     }
     &[]
+}
+
+/// Returns the words from the program on that the runner of a package manager runs, or all words:
+/// `npx jest` and `poetry run pytest` run the program that is run without them elsewhere.
+fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+    let run = match words {
+        ["npx" | "bunx" | "uvx", rest @ ..] => rest,
+        [
+            "uv" | "poetry" | "pipenv" | "pdm" | "hatch",
+            "run",
+            rest @ ..,
+        ] => rest,
+        ["npm" | "pnpm" | "yarn" | "bundle", "exec", rest @ ..] => rest,
+        _ => return words,
+    };
+    let options = run.iter().take_while(|word| word.starts_with('-')).count();
+    if options == run.len() {
+        return words;
+    }
+    &run[options..]
+}
+
+/// Whether two programs are the same, versions of Python apart: `python` and `python3.11`.
+fn is_same_program(one: &str, other: &str) -> bool {
+    let is_version = |c: char| c.is_ascii_digit() || c == '.';
+    let bare = one.trim_end_matches(is_version);
+    one == other || ["python", "pip"].contains(&bare) && bare == other.trim_end_matches(is_version)
+}
+
+/// Whether a program is an interpreter, which runs what a file has, or a text in its options.
+fn runs_files(program: &str) -> bool {
+    let interpreters = [
+        "python", "python3", "node", "ruby", "perl", "php", "sh", "bash", "deno",
+    ];
+    interpreters.contains(&program)
+}
+
+/// Whether a path is below a directory, or a test is in a file: a success of the whole is one of
+/// the part.
+fn is_part_of(part: &str, whole: &str) -> bool {
+    // `./...` are all packages of Go.
+    let whole = whole.trim_end_matches("...").trim_end_matches('/');
+    if whole == "." {
+        return true;
+    }
+    let rest = part.strip_prefix(whole).unwrap_or_default();
+    !whole.is_empty() && (rest.starts_with('/') || rest.starts_with("::"))
 }
 
 /// The options of prefixes that have a value, as the user of `sudo -u`.

@@ -138,6 +138,18 @@ impl Turn {
         Proposal::find(&self.request, self.last_words())
     }
 
+    /// Quotes what the reply offers, if a short message goes back to it, but does not decide on it:
+    /// "later".
+    pub fn quote_offer_before(&self, message: &str) -> Option<String> {
+        let proposal = Proposal::find(&self.request, self.last_words())?;
+        let is_remark = is_narrower(message, SHORT_REQUEST) && !proposal.is_answered_by(message);
+        if proposal.asks() && is_remark {
+            Some(quote_line(proposal.sentence(), OLDEST))
+        } else {
+            None
+        }
+    }
+
     /// Whether the next message came before any reply. Only of an earlier turn.
     pub fn is_passed_over(&self) -> bool {
         self.reply_end == ReplyEnd::NoReply && self.call_count == 0

@@ -54,6 +54,28 @@ fn a_step_is_like_another_of_the_same_program() {
     assert!(alike("python a.py", "python a.py --all") && alike("npm test", "npm test -- --watch"));
     assert!(!alike("git push", "git commit -m x") && !alike("gh pr create", "gh pr view"));
     assert!(!alike("python a.py", "python b.py") && !alike("cd a && make", "cd b && make"));
+    for (later, failed) in [
+        ("python3 tides.py", "python tides.py"),
+        ("poetry run pytest", "pytest tests/test_tides.py"),
+        ("npx --yes jest", "jest tides"),
+        ("pytest tests", "pytest tests/test_tides.py"),
+        (
+            "pytest tests/test_tides.py",
+            "pytest tests/test_tides.py::test_low",
+        ),
+        ("go test ./...", "go test ./tides"),
+    ] {
+        assert!(alike(later, failed), "{later}");
+    }
+    for (later, failed) in [
+        ("python -c 'print(1)'", "python tides.py"),
+        ("pytest tests/a.py", "pytest tests"),
+        ("pytest test", "pytest tests/a.py"),
+        ("npx jest", "npx eslint"),
+        ("gcc-13 tides.c", "gcc-14 tides.c"),
+    ] {
+        assert!(!alike(later, failed), "{later}");
+    }
 }
 
 #[test]

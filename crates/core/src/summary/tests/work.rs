@@ -156,6 +156,16 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
     for unsure in ["cd a && cargo test || true", "cd a && cargo test; date"] {
         assert!(failing(unsure).ends_with(hidden), "{unsure}");
     }
+    let error = Some("error: one\n\nCommand exited with code 101");
+    let arguments = r#"{"command":"cargo test | tail -1"}"#;
+    let messages = [
+        user("Make the tests pass."),
+        bash("cargo test", error),
+        called("", "bash", arguments, "test result: ok. 31 passed", false),
+    ];
+    let counted = section(messages, "### Blocked");
+    let result = "hidden by a pipe or a later step: \"test result: ok. 31 passed\")";
+    assert!(counted.ends_with(result), "{counted}");
     let other = failing("cd b && cargo test");
     assert!(
         other.ends_with("(not run again since, in 2 tool calls)"),
@@ -476,6 +486,11 @@ fn what_the_user_puts_off_is_quoted_with_the_failure() {
     let blocked = blocked_after(reply, later.to_vec());
     assert!(blocked.ends_with("; then the user: \"later\""), "{blocked}");
     assert!(!blocked.contains("may be over"), "{blocked}");
+    // What is no answer to a question is quoted with what was offered.
+    let reply = "`make smooth` knows no colours. I can add them.";
+    let blocked = blocked_after(reply, later.to_vec());
+    let remark = "; the assistant: \"I can add them.\"; then the user: \"later\"";
+    assert!(blocked.ends_with(remark), "{blocked}");
 }
 
 #[test]
