@@ -30,6 +30,8 @@ pub(super) const DECISIONS: usize = 1_600;
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.
 pub(super) const REFERENT: usize = 110;
+/// A decision of a previous summary, before it is shortened.
+pub(super) const WHOLE_DECISION: usize = 1_000;
 /// The question of a decision: its answer matters more.
 pub(super) const QUESTION: usize = 180;
 /// The commands that passed.

@@ -3,7 +3,7 @@
 use super::budget::*;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
-use super::quote::{first_chars, is_narrower, one_line, quote_line};
+use super::quote::{count_utf16, first_chars, is_narrower, one_line, quote_line};
 use super::referents::{is_sequel, points_back, quote_referents, shares_word};
 use super::revisions::{is_trial, later_mark, takes_back};
 use super::sections::comparison_key;
@@ -43,8 +43,8 @@ impl Decisions {
     pub fn from_previous(texts: Vec<String>) -> Decisions {
         let mut decisions = Decisions::default();
         for text in texts {
-            let short_text = one_line(&text, POINT);
-            decisions.add(Decision::new(text, short_text, 0));
+            let text = shorten(&text);
+            decisions.add(Decision::new(text.clone(), text, 0));
         }
         decisions
     }
@@ -256,6 +256,25 @@ impl Decision {
     pub fn is_taken_back(&self) -> bool {
         !self.later_mark.is_empty()
     }
+}
+
+/// Shortens a decision of a previous summary to about the length of a point: the reply is left out,
+/// and the question is cut rather than the answer.
+fn shorten(text: &str) -> String {
+    let text = text.split("; reply: ").next().unwrap_or_default();
+    for verb in [", the user answered ", ", the user decided "] {
+        let Some((question, answer)) = text.rsplit_once(verb) else {
+            continue;
+        };
+        let answer = one_line(answer, POINT / 2);
+        let room = POINT.saturating_sub(count_utf16(&answer) + verb.len());
+        let mut question = one_line(question, room);
+        if question.ends_with('…') {
+            question.push('"');
+        }
+        return format!("{question}{verb}{answer}");
+    }
+    one_line(text, POINT)
 }
 
 /// What the user said is looked for within a message if it takes at least this many columns.

@@ -3,7 +3,7 @@
 //! It may be a built-in one, whose quotations are restored word for word; a model's, in the same
 //! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
 
-use super::budget::{NEWEST, OLDEST, POINT, PURPOSE};
+use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, WHOLE_DECISION};
 use super::quote::{
     comparison_form, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
 };
@@ -79,7 +79,13 @@ impl Sections {
             }
             _ => {
                 let is_purpose = starts_with_one_of(strip_marks(text), &PURPOSE_LEADS);
-                let max = if is_purpose { 2 * PURPOSE } else { POINT };
+                let max = if is_purpose {
+                    2 * PURPOSE
+                } else if section == Section::Decisions {
+                    WHOLE_DECISION
+                } else {
+                    POINT
+                };
                 self.add(section, one_line(text, max));
             }
         }

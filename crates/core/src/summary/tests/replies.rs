@@ -645,6 +645,37 @@ fn what_a_request_chose_precedes_the_correction_of_its_reply() {
 }
 
 #[test]
+fn a_decision_of_a_previous_summary_keeps_its_answer() {
+    let reply = "The atlas has the depths of the northern islands in metres, and those of the \
+                 southern ones in fathoms, as the navy wrote them. Should all be in metres, or each \
+                 as it is?";
+    let messages = [
+        user("Draw the depths of the sea around the islands."),
+        says(reply),
+        user("metres, and two decimals at most"),
+        says("All depths are in metres now, with two decimals."),
+        user("Now the harbours."),
+        says("They are drawn."),
+        user("Now the legend of the map, please."),
+    ];
+    let mut text = summary(None, messages);
+    assert!(text.contains("; reply: \"All depths"), "{text}");
+    for _ in 0..2 {
+        text = summary(
+            Some(&text),
+            [user("And a page on the ferries of the islands.")],
+        );
+        let decisions = below(&text, "## Key Decisions").join("\n");
+        let answer = "…\", the user answered \"metres, and two decimals at most\"";
+        assert!(
+            decisions.starts_with("- Earlier: Asked \"The atlas"),
+            "{text}"
+        );
+        assert!(decisions.ends_with(answer), "{text}");
+    }
+}
+
+#[test]
 fn what_is_quoted_as_the_purpose_is_no_decision() {
     let messages = [
         user("Draw the ferry lines: the office wants colours instead of the dashes that we had."),
