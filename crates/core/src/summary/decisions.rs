@@ -5,7 +5,7 @@ use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{count_utf16, first_chars, is_narrower, one_line, quote_line};
 use super::referents::{is_sequel, points_back, quote_referents, shares_word};
-use super::revisions::{is_trial, later_mark, takes_back};
+use super::revisions::{LaterMessage, is_trial};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
@@ -32,6 +32,7 @@ pub(super) struct Decision {
     made_in: usize,
     /// What the user said, as far as it is compared. Empty if it is of a previous summary.
     said: String,
+    lower_said: String,
     /// What a question proposed that the answer did not take up, in words that name something.
     refused_words: HashSet<Box<str>>,
     /// The mark of the last message that takes it back; empty if none does.
@@ -74,7 +75,7 @@ impl Decisions {
         let refused = naming_words(&proposed).filter(|word| !taken_up.contains(word));
 
         let mut decision = Decision::new(text, short_text, turn.number);
-        first_chars(answer, POINT).clone_into(&mut decision.said);
+        decision.set_said(answer);
         decision.refused_words = refused.map(Box::from).collect();
         self.add(decision);
     }
@@ -102,13 +103,12 @@ impl Decisions {
             return;
         }
         self.mark_taken_back(message, Some(turn));
-        let lower_message = message.to_lowercase();
-        let is_about_reply = points_back(message) || naming_words(&lower_message).next().is_none();
+        let later = LaterMessage::new(message);
+        let is_about_reply = points_back(message) || later.names.is_empty();
         for decision in &mut self.0 {
-            let mut names = naming_words(&lower_message);
-            let is_about_it = is_about_reply || names.any(|name| decision.words.contains(name));
-            if is_about_it && decision.is_carried_out_in(turn) {
-                decision.later_mark = later_mark(message);
+            let is_carried_out = decision.is_carried_out_in(turn);
+            if is_carried_out && (is_about_reply || decision.has_name_of(&later)) {
+                decision.later_mark = later.mark();
             }
         }
 
@@ -129,16 +129,16 @@ impl Decisions {
     /// goes on from with a word such as "then", if it names what one of the newest did not take up,
     /// or the turn before it only tried what had been decided.
     fn mark_taken_back(&mut self, message: &str, turn_before: Option<&Turn>) {
-        let lower_message = message.to_lowercase();
+        let later = LaterMessage::new(message);
         let goes_on = is_sequel(message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
-            let mut names = naming_words(&lower_message);
             let is_next = goes_on && age < REVISABLE;
-            let is_refused = is_next && names.any(|name| decision.refused_words.contains(name));
-            let is_carried_out = turn_before.is_some_and(|turn| decision.is_carried_out_in(turn));
-            let was_trial = is_next && is_carried_out && is_trial(&decision.said);
-            if is_refused || was_trial || takes_back(message, &decision.said) {
-                decision.later_mark = later_mark(message);
+            let is_refused = is_next && decision.has_refused(&later);
+            let was_trial = is_next
+                && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
+                && is_trial(&decision.lower_said);
+            if is_refused || was_trial || later.takes_back(&decision.lower_said) {
+                decision.later_mark = later.mark();
             }
         }
     }
@@ -158,7 +158,7 @@ impl Decisions {
         let text = format!("{lead}: {}{referent}", quote_line(words, POINT));
         let short_text = format!("{lead}: {}{short_referent}", quote_line(words, OLDEST));
         let mut decision = Decision::new(text, short_text, turn_number);
-        first_chars(words, POINT).clone_into(&mut decision.said);
+        decision.set_said(words);
         self.add(decision);
     }
 
@@ -223,9 +223,26 @@ impl Decision {
             turn_number,
             made_in: turn_number,
             said: String::new(),
+            lower_said: String::new(),
             refused_words: HashSet::default(),
             later_mark: String::new(),
         }
+    }
+
+    fn set_said(&mut self, message: &str) {
+        self.said = first_chars(message, POINT).to_owned();
+        self.lower_said = self.said.to_lowercase();
+    }
+
+    fn has_name_of(&self, later: &LaterMessage) -> bool {
+        later.names.iter().any(|name| self.words.contains(&**name))
+    }
+
+    fn has_refused(&self, later: &LaterMessage) -> bool {
+        later
+            .names
+            .iter()
+            .any(|name| self.refused_words.contains(&**name))
     }
 
     /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its

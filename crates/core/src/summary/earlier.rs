@@ -112,7 +112,8 @@ fn quoted_start(text: &str) -> String {
 struct TurnSeries<'t> {
     /// The first.
     turn: &'t Turn,
-    /// The weight of the first: 0 in a series, whose answers are alike.
+    /// The weight of the first: 0 in a series, whose answers are alike, and if the answer is quoted
+    /// elsewhere.
     weight: usize,
     /// Their description on one line.
     text: String,
@@ -157,16 +158,14 @@ fn describe_series<'t>(
             for (turn, index) in alike.iter().zip(start..) {
                 let is_request_quoted = quoted.has_request(&turn.request);
                 let request_size = if is_request_quoted { REMINDER } else { share };
-                let text = if quoted.has_answer(turn) {
-                    format!("{}: see Key Decisions", turn.quote_request(request_size))
+                let (text, weight) = if quoted.has_answer(turn) {
+                    let request = turn.quote_request(request_size);
+                    (format!("{request}: see Key Decisions"), 0)
                 } else {
-                    describe_turn(turn, request_size, answer_sizes[index])
+                    let text = describe_turn(turn, request_size, answer_sizes[index]);
+                    (text, weights[index])
                 };
-                all_series.push(TurnSeries {
-                    turn,
-                    weight: weights[index],
-                    text,
-                });
+                all_series.push(TurnSeries { turn, weight, text });
             }
         }
         start += alike.len();

@@ -6,7 +6,7 @@ use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
 use super::quote::{first_chars, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
-use super::revisions::{later_mark, takes_back};
+use super::revisions::LaterMessage;
 use super::sections::{Section, Sections};
 use super::wishes::{binding_sentences, may_bind_expression};
 use super::words::compile_expression;
@@ -56,12 +56,13 @@ impl SummaryBuilder {
 impl Sections {
     /// Marks the wishes that a message takes back, except those that it has itself.
     pub(super) fn mark_taken_back(&mut self, message: &str, own_wishes: &[String]) {
+        let later = LaterMessage::new(message);
         for item in self.items_mut(Section::Constraints) {
             let wish = item.split(" (").next().unwrap_or_default();
             let is_own = own_wishes.iter().any(|own| item.starts_with(own));
-            if !is_own && takes_back(message, wish) {
+            if !is_own && later.takes_back(&wish.to_lowercase()) {
                 let unmarked = item.split(" (later: ").next().unwrap_or_default();
-                *item = format!("{unmarked}{}", later_mark(message));
+                *item = format!("{unmarked}{}", later.mark());
             }
         }
     }

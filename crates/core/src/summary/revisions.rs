@@ -33,34 +33,55 @@ const TRIALS: [&str; 10] = [
 /// This many words that name the same things make two messages be about the same.
 const SAME_TOPIC: usize = 2;
 
-/// Returns what follows an item that a later message takes back. The message may be far below, or
-/// in another section, so it is quoted.
-pub(super) fn later_mark(message: &str) -> String {
-    format!(" (later: {})", quote_line(message, REMINDER))
+/// A message that may take back earlier ones: one that chooses, wishes, answers or corrects.
+pub(super) struct LaterMessage<'m> {
+    message: &'m str,
+    lower: String,
+    /// Its words that name something, in lower case.
+    pub names: Vec<String>,
 }
 
-/// Whether a later message, which chooses, wishes or corrects, takes back an earlier one: both name
-/// the same, and the later one says so, counts otherwise, or denies what was affirmed.
-pub(super) fn takes_back(later: &str, earlier: &str) -> bool {
-    let later = later.to_lowercase();
-    let earlier = earlier.to_lowercase();
-    let later_names: HashSet<&str> = naming_words(&later).collect();
-    let earlier_names: HashSet<&str> = naming_words(&earlier).collect();
-    let shared_count = earlier_names.intersection(&later_names).count();
-    if shared_count == 0 {
-        return false;
+impl<'m> LaterMessage<'m> {
+    pub fn new(message: &'m str) -> LaterMessage<'m> {
+        let lower = message.to_lowercase();
+        LaterMessage {
+            message,
+            names: naming_words(&lower).map(str::to_owned).collect(),
+            lower,
+        }
     }
-    let is_reversal = REVERSALS.iter().any(|words| later.contains(words));
-    if is_reversal || counts_otherwise(&later, &earlier) {
-        return true;
+
+    /// Returns what follows an item that the message takes back. The message may be far below, or
+    /// in another section, so it is quoted.
+    pub fn mark(&self) -> String {
+        format!(" (later: {})", quote_line(self.message, REMINDER))
     }
-    let denies = is_negated(&later) != is_negated(&earlier);
-    shared_count >= SAME_TOPIC && (denies || is_correction(&later))
+
+    /// Whether it takes back an earlier message, which is in lower case: both name the same, and
+    /// the later one says so, counts otherwise, or denies what was affirmed.
+    pub fn takes_back(&self, earlier: &str) -> bool {
+        // Most messages name nothing of the earlier one. This is tested without a table of words.
+        if !self.names.iter().any(|name| earlier.contains(&**name)) {
+            return false;
+        }
+        let mut shared: HashSet<&str> = naming_words(earlier).collect();
+        shared.retain(|name| self.names.iter().any(|own| own == name));
+        let shared_count = shared.len();
+        if shared_count == 0 {
+            return false;
+        }
+        let is_reversal = REVERSALS.iter().any(|words| self.lower.contains(words));
+        if is_reversal || counts_otherwise(&self.lower, earlier) {
+            return true;
+        }
+        let denies = is_negated(&self.lower) != is_negated(earlier);
+        shared_count >= SAME_TOPIC && (denies || is_correction(self.message))
+    }
 }
 
-/// Whether a decision is made to be tried, or has a condition.
+/// Whether a decision, in lower case, is made to be tried, or has a condition.
 pub(super) fn is_trial(decision: &str) -> bool {
-    has_word_of(&decision.to_lowercase(), &TRIALS)
+    has_word_of(decision, &TRIALS)
 }
 
 fn is_negated(lower: &str) -> bool {
@@ -134,7 +155,8 @@ mod tests {
             ("dash the lines", "make the harbours blue instead", false),
             ("the harbours are blue", "never draw a border", false),
         ] {
-            assert_eq!(takes_back(later, earlier), is_taken_back, "{later}");
+            let later = LaterMessage::new(later);
+            assert_eq!(later.takes_back(earlier), is_taken_back, "{earlier}");
         }
     }
 }
