@@ -91,6 +91,15 @@ pub(super) fn only_leads_over(text: &str, stop: &ReplyEnd) -> bool {
     *stop == ReplyEnd::ToolUse && is_narrower(strip_transitions(text), REMARK)
 }
 
+/// What the summary needs of the calls of a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallUse {
+    /// Their number alone.
+    Count,
+    /// What was called, too.
+    Show,
+}
+
 /// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ReplyEnd {
@@ -137,7 +146,7 @@ impl SummaryCall {
 }
 
 /// Reads a message. Paths are given as they are seen from the `folders`.
-pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
+pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) -> SummaryMessage {
     let mut blocks = Vec::new();
     let facts = scan_message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
@@ -170,7 +179,7 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
             let mut calls = Vec::new();
             for block in &blocks {
                 if block.is_call() {
-                    calls.push(read_call(block, folders));
+                    calls.push(read_call(block, folders, call_use));
                 }
             }
             let stop = read_reply_end(&facts, !calls.is_empty());
@@ -243,11 +252,12 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
         )
 }
 
-/// Reads a tool call from its block. Each part that the call does not have is empty.
+/// Reads a tool call from its block. Each part that the call does not have is empty. Of a call that
+/// is only counted, what repeats a part of another member is empty, too.
 ///
 /// A command line is in `command` or `cmd`, as a string or as an array of words. Of several
 /// questions in one call, the first is read.
-fn read_call(block: &Block, folders: Folders) -> SummaryCall {
+fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
     let names = ["command", "cmd", "question", "questions", "todos"];
@@ -265,14 +275,18 @@ fn read_call(block: &Block, folders: Folders) -> SummaryCall {
             .into_string_lossy(),
         line => string_head(line),
     };
-    let target = readable::describe_call(&name, arguments, folders).text;
-    let target = target.into_string_lossy();
+    let mut target = String::new();
+    let mut written = String::new();
     let tool = string_head(block.name);
-    let written = if changes_files(&tool) {
-        describe_written(arguments, &target)
-    } else {
-        String::new()
-    };
+    // Secrets are searched in the arguments of a call that is only counted, too; a command has all
+    // of its own.
+    if call_use == CallUse::Show || command.is_empty() {
+        let description = readable::describe_call(&name, arguments, folders);
+        target = description.text.into_string_lossy();
+    }
+    if call_use == CallUse::Show && changes_files(&tool) {
+        written = describe_written(arguments, &target);
+    }
     SummaryCall {
         id: string_head(block.id),
         tool,

@@ -64,7 +64,7 @@ use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::RECENT;
 use builder::{SummaryBuilder, is_agent_command};
-use message::SummaryMessage;
+use message::{CallUse, SummaryMessage};
 use pisess_json::Raw;
 pub use removals::Removals;
 use std::io;
@@ -166,12 +166,13 @@ pub fn extract_summary<'b>(
         workers,
         reader,
         |index, json| {
-            let calls = if index < first_with_calls {
+            let call_use = if index < first_with_calls {
                 CallUse::Count
             } else {
                 CallUse::Show
             };
-            SearchedMessage::new(message::read_message(json, folders), calls, &rules)
+            let message = message::read_message(json, folders, call_use);
+            SearchedMessage::new(message, call_use, &rules)
         },
         |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
     )?;
@@ -185,15 +186,6 @@ pub fn extract_summary<'b>(
 struct SearchedMessage {
     message: SummaryMessage,
     has_secrets: bool,
-}
-
-/// What the summary needs of the calls of a reply.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CallUse {
-    /// Their number alone.
-    Count,
-    /// What was called, too.
-    Show,
 }
 
 impl SearchedMessage {
@@ -228,7 +220,7 @@ pub fn is_request(message: Raw) -> bool {
         cwd: None,
         home: None,
     };
-    match message::read_message(message, no_folders) {
+    match message::read_message(message, no_folders, CallUse::Count) {
         SummaryMessage::User(text) => !text.trim().is_empty() && !is_agent_command(&text),
         _ => false,
     }

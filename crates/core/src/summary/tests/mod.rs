@@ -95,7 +95,7 @@ fn feed(extract: &mut SummaryBuilder, parts: impl IntoIterator<Item = impl AsRef
             let message = Raw::parse(message.as_bytes()).unwrap();
             extract.add(
                 "e1",
-                &super::message::read_message(message, Folders::default()),
+                &super::message::read_message(message, Folders::default(), CallUse::Show),
             );
         }
     }

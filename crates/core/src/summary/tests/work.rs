@@ -298,6 +298,7 @@ fn ids_in_commands_stay_and_secrets_go() {
         let message = super::super::message::read_message(
             Raw::parse(message.as_bytes()).unwrap(),
             Folders::default(),
+            CallUse::Show,
         );
         let mut searched = SearchedMessage::new(message, CallUse::Show, &SecretSearch::default());
         builder.add_searched("e1", &mut searched);
