@@ -508,36 +508,14 @@ impl Fragment {
     /// leaf record, an unknown type or role.
     fn keep_side_tables(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
         let record = parsed.record;
-        let member_text = |member: Member| record.get(member).and_then(Raw::text);
         match parsed.kind {
-            Kind::Label => {
-                let name = match member_text(Member::Label) {
-                    Some(name) => name,
-                    // A head of the draft tree format: migration makes a label of it.
-                    None => draft_head_name(Raw::from_checked(record.bytes)).unwrap_or_default(),
-                };
-                let target = member_text(Member::TargetId).unwrap_or_default();
-                if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
-                    self.numbered_targets.push(NumberedTarget {
-                        label: entry,
-                        record: number,
-                    });
-                }
-                let change = LabelChange {
-                    entry,
-                    target: self.keep_text(&target),
-                    name: self.keep_text(&name),
-                    timestamp: self.keep_text(timestamp),
-                };
-                self.collected.labels.push(change);
-            }
+            Kind::Label => self.keep_label(entry, record, timestamp),
             Kind::SessionInfo => {
-                let name = member_text(Member::Name).unwrap_or_default();
+                let name = member_text(record, Member::Name);
                 self.collected.given_name = Some(name.into_owned());
             }
             Kind::Leaf => {
-                let target = member_text(Member::TargetId).unwrap_or_default();
-                let target_id = self.keep_text(&target);
+                let target_id = self.keep_text(&member_text(record, Member::TargetId));
                 self.leaf_record = Some(LeafRecord { entry, target_id });
             }
             _ => {}
@@ -556,10 +534,37 @@ impl Fragment {
         }
     }
 
+    /// Stores a label. In the draft tree format, the labelled entry may be given by a record number,
+    /// and a named head becomes a label.
+    fn keep_label(&mut self, entry: EntryIx, record: &Record, timestamp: &Text) {
+        if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
+            self.numbered_targets.push(NumberedTarget {
+                label: entry,
+                record: number,
+            });
+        }
+        let name = match record.get(Member::Label).and_then(Raw::text) {
+            Some(name) => name,
+            None => draft_head_name(Raw::from_checked(record.bytes)).unwrap_or_default(),
+        };
+        let change = LabelChange {
+            entry,
+            target: self.keep_text(&member_text(record, Member::TargetId)),
+            name: self.keep_text(&name),
+            timestamp: self.keep_text(timestamp),
+        };
+        self.collected.labels.push(change);
+    }
+
     /// Copies a text into the arena, and returns its place there.
     pub fn keep_text(&mut self, text: &Text) -> Slice {
         Slice::append(text.as_bytes(), &mut self.arena)
     }
+}
+
+/// Returns the text of a member; empty if it is missing or not a string.
+fn member_text<'a>(record: &Record<'a>, member: Member) -> Text<'a> {
+    record.get(member).and_then(Raw::text).unwrap_or_default()
 }
 
 /// What a line contains.

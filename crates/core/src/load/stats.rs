@@ -7,7 +7,7 @@ use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{CalledFile, FileAction, FileCall, called_files};
 use crate::session::paths::absolute_path;
-use crate::session::read::record::{Block, Member, ParsedEntry};
+use crate::session::read::record::{Block, Member, MessageFacts, ParsedEntry, Record};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -26,45 +26,63 @@ impl Fragment {
         with_read_paths: bool,
     ) {
         let record = parsed.record;
-        let mut attribution = Attribution::empty(entry);
-        match (parsed.kind, parsed.role, &record.message) {
-            (Kind::Message, Role::Assistant, Some(message)) => {
-                let respondent = message.respondent();
-                attribution.provider = self.keep_name(respondent.provider);
-                attribution.model = self.keep_name(respondent.model);
-                attribution.has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
-                // The time in a message is when the reply began, not when its line was written.
-                let began_ms = message.get(Member::Timestamp).and_then(Raw::number);
-                attribution.began_ms = began_ms.map(|time| time as i64);
+        let attribution = match (parsed.kind, &record.message) {
+            (Kind::Message, Some(message)) if parsed.role == Role::Assistant => {
+                let reply = self.attribute_reply(entry, message);
                 for block in parsed.blocks.iter().filter(|block| block.is_call()) {
                     self.keep_counted_call(entry, block, cwd, with_read_paths);
                 }
+                reply
             }
-            (Kind::Message, Role::ToolResult, Some(message)) => {
-                attribution.tool =
-                    self.keep_name(message.get(Member::ToolName).and_then(Raw::text));
-                if is_truthy(message, Member::IsError)
-                    && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
-                {
-                    attribution.failed_call = self.keep_text(&call_id);
-                }
+            (Kind::Message, Some(message)) if parsed.role == Role::ToolResult => {
+                self.attribute_result(entry, message)
             }
-            (Kind::Usage | Kind::ModelUsage, ..) => {
-                attribution.provider =
-                    self.keep_name(record.get(Member::Provider).and_then(Raw::text));
-                attribution.model = self.keep_name(record.get(Member::Model).and_then(Raw::text));
-            }
-            // oh-my-pi: a request of the user in another form than a message, such as the call of a
-            // skill.
-            (Kind::CustomMessage, ..) => {
-                let author = Raw::from_checked(record.bytes).get("attribution");
-                if !author.is_some_and(|author| author.is("user")) {
-                    return;
-                }
-            }
+            (Kind::Usage | Kind::ModelUsage, _) => self.attribute_usage(entry, record),
+            (Kind::CustomMessage, _) if is_by_user(record) => Attribution::empty(entry),
             _ => return,
-        }
+        };
+        // After the calls: their names are often those of the attribution before this one, which
+        // `keep_name` looks at.
         self.collected.attributions.push(attribution);
+    }
+
+    /// Returns the model of a reply, whether it has usage, and when it began.
+    fn attribute_reply(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
+        let respondent = message.respondent();
+        let usage = message.get(Member::Usage);
+        // The time in a message is when the reply began, not when its line was written.
+        let began_ms = message.get(Member::Timestamp).and_then(Raw::number);
+        Attribution {
+            provider: self.keep_name(respondent.provider),
+            model: self.keep_name(respondent.model),
+            has_usage: usage.is_some_and(Raw::is_object),
+            began_ms: began_ms.map(|time| time as i64),
+            ..Attribution::empty(entry)
+        }
+    }
+
+    /// Returns the tool of a result and, if the tool failed, the id of the call.
+    fn attribute_result(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
+        let tool = message.get(Member::ToolName).and_then(Raw::text);
+        let mut attribution = Attribution {
+            tool: self.keep_name(tool),
+            ..Attribution::empty(entry)
+        };
+        if is_truthy(message, Member::IsError)
+            && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
+        {
+            attribution.failed_call = self.keep_text(&call_id);
+        }
+        attribution
+    }
+
+    /// Returns the model of an entry that records only usage.
+    fn attribute_usage(&mut self, entry: EntryIx, record: &Record) -> Attribution {
+        Attribution {
+            provider: self.keep_name(record.get(Member::Provider).and_then(Raw::text)),
+            model: self.keep_name(record.get(Member::Model).and_then(Raw::text)),
+            ..Attribution::empty(entry)
+        }
     }
 
     /// Stores a tool call once for each file that it reads or changes; a call that names no file,
@@ -129,6 +147,13 @@ impl Fragment {
         }
         self.keep_text(&name)
     }
+}
+
+/// Whether a custom message is by the user. In oh-my-pi, a request of the user may have this form,
+/// such as the call of a skill.
+fn is_by_user(record: &Record) -> bool {
+    let author = Raw::from_checked(record.bytes).get("attribution");
+    author.is_some_and(|author| author.is("user"))
 }
 
 /// Marks the calls that name a file and failed according to their results. All lines must have been
