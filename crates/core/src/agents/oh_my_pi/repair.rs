@@ -56,32 +56,35 @@ impl MessageKind {
             custom_type,
         ] = content::find_members(message, names);
 
-        if role.is_some_and(|role| role.is("assistant")) {
-            let blocks = content.unwrap_or(Raw::NULL);
-            let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
-            let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
-            // A retry repeated the request of this turn, so a later turn has the answer.
-            let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
-            if is_retried || (is_error && is_empty_turn(blocks)) {
-                return MessageKind::DiscardedTurn;
+        let role = role.and_then(Raw::text).unwrap_or_default();
+        match role.as_bytes() {
+            b"assistant" => {
+                let blocks = content.unwrap_or(Raw::NULL);
+                MessageKind::of_turn(blocks, stop_reason, retry_recovery)
             }
-            return MessageKind::Turn {
-                calls: call_ids(blocks),
-                has_failed: is_error || is_aborted,
-            };
+            b"toolResult" => {
+                let id = call_id.and_then(Raw::text).map(Text::into_owned);
+                MessageKind::Result(id)
+            }
+            b"custom" if custom_type.is_some_and(|name| name.is(INTERRUPTED_THINKING)) => {
+                MessageKind::InterruptedThinking
+            }
+            _ => MessageKind::Other,
         }
+    }
 
-        if role.is_some_and(|role| role.is("toolResult")) {
-            let id = call_id.and_then(Raw::text).map(Text::into_owned);
-            return MessageKind::Result(id);
+    /// Returns the kind of a turn. A turn is discarded if a retry repeated its request, so that a
+    /// later turn has the answer, or if it ended in an error before any output.
+    fn of_turn(blocks: Raw, stop_reason: Option<Raw>, retry_recovery: Option<Raw>) -> Self {
+        let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
+        let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
+        let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
+        if is_retried || (is_error && is_empty_turn(blocks)) {
+            return MessageKind::DiscardedTurn;
         }
-
-        let is_interruption_note = role.is_some_and(|role| role.is("custom"))
-            && custom_type.is_some_and(|name| name.is(INTERRUPTED_THINKING));
-        if is_interruption_note {
-            MessageKind::InterruptedThinking
-        } else {
-            MessageKind::Other
+        MessageKind::Turn {
+            calls: call_ids(blocks),
+            has_failed: is_error || is_aborted,
         }
     }
 }
@@ -167,10 +170,11 @@ fn remove_failed_turns(items: Vec<ContextItem>) -> Vec<ContextMessage> {
     }
 
     let mut is_removed = vec![false; items.len()];
-    // From the last message to the first. `remaining` is a stack of the later messages that remain,
-    // the nearest on top. A turn can remove a result that is on the stack already.
+    // The messages after the current one that remain, as a stack with the nearest on top.
     let mut remaining: Vec<usize> = Vec::new();
+    // From the last message to the first, so that it is known which later messages remain.
     for (index, item) in items.iter().enumerate().rev() {
+        // A failed turn may have removed results that were on the stack already.
         while remaining.last().is_some_and(|&next| is_removed[next]) {
             remaining.pop();
         }
@@ -178,22 +182,19 @@ fn remove_failed_turns(items: Vec<ContextItem>) -> Vec<ContextMessage> {
             .last()
             .is_some_and(|&next| matches!(items[next].kind, MessageKind::InterruptedThinking));
 
-        let failed_calls = match &item.kind {
-            MessageKind::Turn {
-                calls,
-                has_failed: true,
-            } if !is_explained => calls,
-            _ => {
-                remaining.push(index);
-                continue;
+        if let MessageKind::Turn { calls, has_failed } = &item.kind
+            && *has_failed
+            && !is_explained
+        {
+            is_removed[index] = true;
+            for id in calls {
+                let indexes = result_indexes.entry(id).or_default();
+                while let Some(result) = indexes.pop_if(|&mut result| result > index) {
+                    is_removed[result] = true;
+                }
             }
-        };
-        is_removed[index] = true;
-        for id in failed_calls {
-            let indexes = result_indexes.entry(id).or_default();
-            while let Some(result) = indexes.pop_if(|&mut result| result > index) {
-                is_removed[result] = true;
-            }
+        } else {
+            remaining.push(index);
         }
     }
 

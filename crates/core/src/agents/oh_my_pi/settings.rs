@@ -18,21 +18,25 @@ pub fn read_settings(
     reader: &EntryReader,
 ) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let thinking = read_last(Kind::ThinkingLevelChange, path, reader, |line| {
-        ["thinkingLevel", "configured"]
-            .map(|key| line.get_some(key).map(|value| value.bytes().to_vec()))
+        ThinkingLevels {
+            effective: line.get_some("thinkingLevel").map(to_vec),
+            configured: line.get_some("configured").map(to_vec),
+        }
     })?;
-    let [level, configured] = thinking.unwrap_or_default();
+    let thinking = thinking.unwrap_or_default();
 
-    let mode = read_last(Kind::ModeChange, path, reader, |line| {
-        ["mode", "data"].map(|key| line.get(key).map(|value| value.bytes().to_vec()))
+    let mode = read_last(Kind::ModeChange, path, reader, |line| Mode {
+        name: line.get("mode").map(to_vec),
+        data: line.get("data").map(to_vec),
     })?;
-    let [mode, mode_data] = mode.unwrap_or([Some(b"\"none\"".to_vec()), None]);
+    let mode = mode.unwrap_or(Mode {
+        name: Some(b"\"none\"".to_vec()),
+        data: None,
+    });
 
     let tier = read_last(Kind::ServiceTierChange, path, reader, |line| {
         service_tiers_json(line.get_some("serviceTier")?)
     })?;
-
-    let injected_rules = injected_rules(path, reader)?;
 
     let mut models = Object::new();
     for (role, model) in ModelAssignments::read(path, reader)?.assignments {
@@ -43,23 +47,49 @@ pub fn read_settings(
     let default_model = Raw::from_checked(&models)
         .get("default")
         .unwrap_or(Raw::NULL);
-    let default_model = default_model.bytes().to_vec();
+    let default_model = to_vec(default_model);
 
-    let level_or_off = level.clone().unwrap_or_else(|| b"\"off\"".to_vec());
+    let rules = injected_rules(path, reader)?;
+    let effective_level = match &thinking.effective {
+        Some(level) => level.clone(),
+        None => b"\"off\"".to_vec(),
+    };
+    let configured_level = thinking.configured.or(thinking.effective);
     let members = [
-        ("thinkingLevel", Some(level_or_off)),
+        ("thinkingLevel", Some(effective_level)),
         ("model", Some(default_model)),
         ("models", Some(models)),
-        ("mode", mode),
-        ("modeData", mode_data),
+        ("mode", mode.name),
+        ("modeData", mode.data),
         ("serviceTier", tier.flatten()),
-        ("configuredThinkingLevel", configured.or(level)),
-        ("injectedTtsrRules", Some(array(injected_rules.keys()))),
+        ("configuredThinkingLevel", configured_level),
+        ("injectedTtsrRules", Some(array(rules.keys()))),
     ];
-    Ok(members
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value?)))
-        .collect())
+    let mut settings = Vec::new();
+    for (name, value) in members {
+        if let Some(value) = value {
+            settings.push((name, value));
+        }
+    }
+    Ok(settings)
+}
+
+/// The thinking levels that an entry sets, as JSON; `None` for one that is missing or `null`.
+#[derive(Default)]
+struct ThinkingLevels {
+    effective: Option<Vec<u8>>,
+    /// The member `configured`. Without it, the effective level counts as configured.
+    configured: Option<Vec<u8>>,
+}
+
+/// The mode that an entry sets, as JSON.
+struct Mode {
+    name: Option<Vec<u8>>,
+    data: Option<Vec<u8>>,
+}
+
+fn to_vec(value: Raw) -> Vec<u8> {
+    value.bytes().to_vec()
 }
 
 /// Returns the rules of all `ttsr_injection` entries on the path as JSON. Each rule occurs once, in
