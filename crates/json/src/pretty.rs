@@ -17,52 +17,96 @@ pub fn pretty(value: Raw) -> Vec<u8> {
     // Measured in advance, because the length of a container decides at its beginning. The lengths
     // are in the order in which the containers begin.
     let mut container_lengths = measure_containers(bytes).into_iter();
-    let mut out = Vec::with_capacity(bytes.len() * 2);
-    // For each open container, whether it is spread over lines.
-    let mut open: Vec<bool> = Vec::new();
-    // Whether the innermost container has no member or item yet: its first one begins a line, and
-    // an empty one stays on its line.
-    let mut is_empty = false;
+    let mut printer = Printer {
+        out: Vec::with_capacity(bytes.len() * 2),
+        open: Vec::new(),
+    };
     for (first, token) in tokens(bytes) {
-        let is_spread = open.last().copied().unwrap_or(false);
         match first {
-            b'{' | b'[' => {
-                if is_spread && is_empty {
-                    new_line(&mut out, open.len());
-                }
-                out.push(first);
-                let length = container_lengths.next().unwrap_or(0);
-                let spreads = length > MAX_INLINE_LEN && open.len() < MOST_LEVELS;
-                open.push(spreads);
-                is_empty = true;
-                continue;
-            }
-            b'}' | b']' => {
-                open.pop();
-                if is_spread && !is_empty {
-                    new_line(&mut out, open.len());
-                }
-                out.push(first);
-            }
-            b',' => {
-                out.push(first);
-                if is_spread {
-                    new_line(&mut out, open.len());
-                } else {
-                    out.push(b' ');
-                }
-            }
-            b':' => out.extend_from_slice(b": "),
+            b'{' | b'[' => printer.open_container(first, container_lengths.next().unwrap_or(0)),
+            b'}' | b']' => printer.close_container(first),
+            b',' => printer.write_comma(),
+            b':' => printer.out.extend_from_slice(b": "),
+            // A key, or a value that is not a container.
             _ => {
-                if is_spread && is_empty {
-                    new_line(&mut out, open.len());
-                }
-                out.extend_from_slice(token);
+                printer.begin_first_item();
+                printer.out.extend_from_slice(token);
             }
         }
-        is_empty = false;
     }
-    out
+    printer.out
+}
+
+/// The output of [`pretty`].
+struct Printer {
+    out: Vec<u8>,
+    /// The containers around the current position.
+    open: Vec<OpenContainer>,
+}
+
+/// An object or array whose closing bracket was not written yet.
+#[derive(Clone, Copy)]
+struct OpenContainer {
+    /// Whether each member or item is on a line of its own.
+    is_spread: bool,
+    /// Whether it has no member or item so far.
+    is_empty: bool,
+}
+
+impl Printer {
+    fn open_container(&mut self, bracket: u8, length: usize) {
+        self.begin_first_item();
+        self.out.push(bracket);
+        self.open.push(OpenContainer {
+            is_spread: length > MAX_INLINE_LEN && self.open.len() < MOST_LEVELS,
+            is_empty: true,
+        });
+    }
+
+    /// Writes a closing bracket. Without members or items, it is on the line of the opening one.
+    fn close_container(&mut self, bracket: u8) {
+        if let Some(closed) = self.open.pop()
+            && closed.is_spread
+            && !closed.is_empty
+        {
+            self.begin_line();
+        }
+        self.out.push(bracket);
+    }
+
+    /// Writes a comma, and what separates it from the next member or item.
+    fn write_comma(&mut self) {
+        self.out.push(b',');
+        let is_spread = self
+            .open
+            .last()
+            .is_some_and(|innermost| innermost.is_spread);
+        if is_spread {
+            self.begin_line();
+        } else {
+            self.out.push(b' ');
+        }
+    }
+
+    /// Begins a line if the next token is the first in a container that is spread. Every other
+    /// member or item begins after a comma.
+    fn begin_first_item(&mut self) {
+        let Some(innermost) = self.open.last_mut() else {
+            return;
+        };
+        let begins_line = innermost.is_spread && innermost.is_empty;
+        innermost.is_empty = false;
+        if begins_line {
+            self.begin_line();
+        }
+    }
+
+    /// Begins a line that is indented by two spaces for each open container.
+    fn begin_line(&mut self) {
+        self.out.push(b'\n');
+        self.out
+            .extend(std::iter::repeat_n(b' ', 2 * self.open.len()));
+    }
 }
 
 /// Returns the length in bytes of each object and array, in the order in which they begin. White
@@ -89,12 +133,6 @@ fn measure_containers(bytes: &[u8]) -> Vec<usize> {
         offset += token.len();
     }
     lengths
-}
-
-/// Begins a line that is indented by two spaces for each of `depth` levels.
-fn new_line(out: &mut Vec<u8>, depth: usize) {
-    out.push(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 2 * depth));
 }
 
 #[cfg(test)]
