@@ -13,7 +13,7 @@ use super::view_parts::{ChangedLines, EditFact, EntryFacts};
 use super::work::changed_files;
 use foldhash::HashMap;
 use pisess_core::ops::branches::find_branches;
-use pisess_core::ops::rows::{Row, Tone};
+use pisess_core::ops::rows::{EntryRow, Tone};
 use pisess_core::ops::stats::Totals;
 use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
@@ -475,7 +475,7 @@ const LONGEST_ROW_PART: usize = 160;
 ///
 /// If the body contains a path, two more tabs enclose the directory in the path. A narrow row
 /// leaves the directory out, and keeps the name of the file.
-pub fn row_markup(row: &Row) -> String {
+pub fn row_markup(row: &EntryRow) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page do not know what a leaf is.
     let role = if role == "leaf" { "switch" } else { &*role };

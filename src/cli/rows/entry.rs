@@ -13,7 +13,7 @@ use crate::cli::rows::path_links::PathLinks;
 use crate::cli::transaction::copy_failure;
 use crate::format::push_squeezed;
 use crate::load::LoadOptions;
-use crate::ops::rows::{Ending, Row, Tone};
+use crate::ops::rows::{Ending, EntryRow, Tone};
 use crate::ops::tree::TreeView;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::search::Hit;
@@ -58,7 +58,7 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
 }
 
 /// Returns a row as a cell: its role, how the entry ended, and its text.
-pub fn row_cell(row: &Row, styles: &Styles) -> Cell {
+pub fn row_cell(row: &EntryRow, styles: &Styles) -> Cell {
     let ending = row.ending.map(ending_mark);
     let body = row.body.to_string_lossy();
     let colon = if body.is_empty() && ending.is_none() {
@@ -259,7 +259,7 @@ impl EntryPainter<'_> {
 
     /// Draws the body of an entry as far as it fits. In a search, the match is kept visible.
     /// Otherwise, a path in the body is truncated in its middle.
-    fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, style: Style) {
+    fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &EntryRow, style: Style) {
         let is_search = !self.drawing.words.is_empty();
         let address = self.path_address(row);
         let keeps_path = !row.path.is_empty() && rows.columns_left.is_some();
@@ -286,7 +286,7 @@ impl EntryPainter<'_> {
     }
 
     /// Returns the address of the path in a row; `None` if there is no path, or no link.
-    fn path_address(&self, row: &Row) -> Option<String> {
+    fn path_address(&self, row: &EntryRow) -> Option<String> {
         let links = self.links?;
         let body = row.body.to_string_lossy();
         links.address_of(body.get(row.path.clone())?)
@@ -294,7 +294,14 @@ impl EntryPainter<'_> {
 
     /// Draws the body with the match highlighted. If truncation would hide the match, draws the
     /// beginning of the body, followed by the text around the match.
-    fn draw_match(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, body: &str, style: Style) {
+    fn draw_match(
+        &self,
+        rows: &mut RowBuffer,
+        ix: EntryIx,
+        row: &EntryRow,
+        body: &str,
+        style: Style,
+    ) {
         let truncated = rows
             .columns_left
             .map(|left| truncate_end(body, left, self.glyphs.ellipsis));
@@ -323,7 +330,14 @@ impl EntryPainter<'_> {
 
     /// Draws the text around a match. If the match is in another text than the body, the beginning
     /// of the body precedes it.
-    fn draw_snippet(&self, rows: &mut RowBuffer, row: &Row, body: &str, hit: &Hit, style: Style) {
+    fn draw_snippet(
+        &self,
+        rows: &mut RowBuffer,
+        row: &EntryRow,
+        body: &str,
+        hit: &Hit,
+        style: Style,
+    ) {
         let field = field_name(&hit.field);
         if field.is_some() || row.tone == Tone::Tool {
             let room = rows

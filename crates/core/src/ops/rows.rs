@@ -45,9 +45,9 @@ pub enum Ending {
     Aborted,
 }
 
-/// The parts of a row.
+/// The row of an entry, in parts.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct EntryRow<'a> {
     /// The author of the row.
     pub tone: Tone,
     /// The role, tool or type, such as `user`, `bash` or `model`.
@@ -84,11 +84,11 @@ impl TreeView<'_> {
     /// - an aborted message without other text: empty, because the ending shows that it was
     ///   aborted;
     /// - any other entry: the text that was collected when the session was loaded.
-    pub fn row(&self, ix: EntryIx) -> Row<'_> {
+    pub fn row(&self, ix: EntryIx) -> EntryRow<'_> {
         let entry = self.session.entry(ix);
         let ending = Ending::from_entry(entry);
         let stored = self.session.row_parts(ix);
-        let row = Row {
+        let row = EntryRow {
             tone: row_tone(entry.kind, entry.role),
             role: stored.role,
             ending,
@@ -98,7 +98,7 @@ impl TreeView<'_> {
 
         if let Some(call) = self.answered_call(ix) {
             let name = self.session.text(call.name);
-            return Row {
+            return EntryRow {
                 role: if name.is_empty() { row.role } else { name },
                 body: self.session.text(call.row),
                 path: call.path_range.offsets(),
@@ -109,7 +109,7 @@ impl TreeView<'_> {
         if let Some(rendered) = self.rendered.get(&ix) {
             // The body that was collected for a custom entry is its type, so it becomes the role.
             let is_custom = entry.kind == Kind::Custom;
-            return Row {
+            return EntryRow {
                 role: if is_custom { row.body } else { row.role },
                 body: rendered.as_borrowed(),
                 ..row
@@ -117,7 +117,7 @@ impl TreeView<'_> {
         }
 
         if entry.flags.contains(Flags::SILENT) && row.body == "(no content)" {
-            return Row {
+            return EntryRow {
                 body: self.list_calls(ix),
                 ..row
             };
@@ -125,7 +125,7 @@ impl TreeView<'_> {
 
         let says_only_aborted = row.body == "(aborted)" || row.body == "Operation aborted";
         if ending == Some(Ending::Aborted) && says_only_aborted {
-            return Row {
+            return EntryRow {
                 body: Text::default(),
                 ..row
             };
