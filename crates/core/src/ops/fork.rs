@@ -209,28 +209,16 @@ fn copy_without_labels(
         if !is_copied(ix) {
             continue;
         }
-        let entry = session.entry(ix);
-        let parent = match find_upwards(session, entry.parent, &mut known_parents, is_copied) {
-            // Written as `null`, because the stored parent of a root may be `""`, or missing in the
-            // file.
-            None => CopyParent::Root,
-            Some(parent) if entry.parent == Some(parent) => CopyParent::Unchanged,
-            Some(parent) => CopyParent::Id(session.id(parent).into_owned()),
+        let old_parent = session.entry(ix).parent;
+        let new_parent = find_upwards(session, old_parent, &mut known_parents, is_copied);
+        let new_first_kept = if all_are_copied {
+            None
+        } else {
+            replace_first_kept(reader, ix, is_copied)?
         };
-
-        let mut new_first_kept = None;
-        if entry.kind == Kind::Compaction
-            && !all_are_copied
-            && let Some(kept) = find_first_kept(reader, ix)?
-            && !is_copied(kept)
-            && let Some(first) = first_remaining_kept(session, ix, kept, is_copied)
-        {
-            new_first_kept = Some(session.id(first).into_owned());
-        }
-
         let piece = NewSessionEntry::Copied {
             entry: ix,
-            parent,
+            parent: link_copy(session, ix, new_parent),
             first_kept: new_first_kept,
             target_dialect: None,
             edit: None,
@@ -238,6 +226,42 @@ fn copy_without_labels(
         copies.push(EntryCopy { entry: ix, piece });
     }
     Ok(copies)
+}
+
+/// Returns the link from the copy of an entry to its parent, the copy of `new_parent`; `None` makes
+/// the copy a root.
+fn link_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> CopyParent {
+    let Some(new_parent) = new_parent else {
+        // Written as `null`, because the stored parent of a root may be `""`, or missing in the
+        // file.
+        return CopyParent::Root;
+    };
+    if session.entry(ix).parent == Some(new_parent) {
+        CopyParent::Unchanged
+    } else {
+        CopyParent::Id(session.id(new_parent).into_owned())
+    }
+}
+
+/// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is not copied: the id
+/// of the next copied entry on its path. `None` for any other entry, and if there is no such entry.
+fn replace_first_kept(
+    reader: &EntryReader,
+    ix: EntryIx,
+    is_copied: impl Fn(EntryIx) -> bool,
+) -> io::Result<Option<Text<'static>>> {
+    let session = reader.session();
+    if session.entry(ix).kind != Kind::Compaction {
+        return Ok(None);
+    }
+    let Some(kept) = find_first_kept(reader, ix)? else {
+        return Ok(None);
+    };
+    if is_copied(kept) {
+        return Ok(None);
+    }
+    let first = first_remaining_kept(session, ix, kept, is_copied);
+    Ok(first.map(|first| session.id(first).into_owned()))
 }
 
 /// Whether entries of this kind are left out: labels are written again, and a leaf record would
