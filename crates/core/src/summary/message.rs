@@ -335,7 +335,7 @@ pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
 }
 
 /// Returns the first [`MAX_READ_UNITS`] units of a string, which is enough for any section.
-fn string_head(value: Option<Raw>) -> String {
+pub(super) fn string_head(value: Option<Raw>) -> String {
     value
         .and_then(Raw::text)
         .unwrap_or_default()

@@ -1,17 +1,14 @@
 //! What a call writes into a file: the names of the functions, types and sections that it adds.
 
 use super::budget::{MAX_READ_UNITS, RESULT};
+use super::message::string_head;
 use super::quote::{code_span, count_utf16, quote_line};
 use crate::session::content::find_members;
-use crate::session::file_calls::read_replacements;
 use foldhash::HashSet;
 use pisess_json::Raw;
 
 /// The maximum number of names.
 const MOST_NAMES: usize = 3;
-
-/// The number of lines of a replacement that are read.
-const MOST_LINES: usize = 200;
 
 /// A line of more units is not quoted: a secret in it could be cut, and then not be recognized.
 const LONGEST_LINE: usize = 160;
@@ -19,22 +16,47 @@ const LONGEST_LINE: usize = 160;
 /// Describes what a call writes into the file at `path`, by the first names that it adds or, if
 /// there are none, the first line. Empty if it writes nothing that can be quoted.
 pub(super) fn describe_written(arguments: Raw, path: &str) -> String {
-    let replacements = read_replacements(arguments);
+    // All is found in one walk, because this is done for each edit of a session.
+    let names = [
+        "edits",
+        "oldText",
+        "old_string",
+        "newText",
+        "new_string",
+        "content",
+        "new_source",
+        "input",
+    ];
+    let [
+        edits,
+        old,
+        old_string,
+        new,
+        new_string,
+        content,
+        source,
+        patch,
+    ] = find_members(arguments, names);
+    let mut replacements = vec![[old.or(old_string), new.or(new_string)]];
+    for edit in edits.unwrap_or(Raw::NULL).items() {
+        let names = ["oldText", "old_string", "newText", "new_string"];
+        let [old, old_string, new, new_string] = find_members(edit, names);
+        replacements.push([old.or(old_string), new.or(new_string)]);
+    }
+    // A whole file replaces nothing.
+    replacements.push([None, content.or(source)]);
+    let replacements: Vec<[String; 2]> = replacements
+        .into_iter()
+        .map(|texts| texts.map(read_lines))
+        .collect();
+
     let mut added = Vec::new();
-    for replacement in &replacements {
-        let old_lines: HashSet<&str> = replacement.old.lines().collect();
-        let new_lines = replacement.new.lines().take(MOST_LINES);
-        added.extend(new_lines.filter(|line| !old_lines.contains(line)));
+    for [old, new] in &replacements {
+        let old_lines: HashSet<&str> = old.lines().collect();
+        added.extend(new.lines().filter(|line| !old_lines.contains(line)));
     }
-    let [content, source, patch] = find_members(arguments, ["content", "new_source", "input"]);
-    let text = content.or(source).or(patch).and_then(Raw::text);
-    let text = text.unwrap_or_default().head_whole(MAX_READ_UNITS);
-    let text = text.into_string_lossy();
-    if replacements.is_empty() && patch.is_some() {
-        added.extend(text.lines().filter_map(|line| line.strip_prefix('+')));
-    } else if replacements.is_empty() {
-        added.extend(text.lines());
-    }
+    let patch = read_lines(patch);
+    added.extend(patch.lines().filter_map(|line| line.strip_prefix('+')));
 
     let names = added.iter().filter_map(|line| find_name(line, path));
     let spans: Vec<String> = names
@@ -49,6 +71,15 @@ pub(super) fn describe_written(arguments: Raw, path: &str) -> String {
         Some(line) if count_utf16(line) <= LONGEST_LINE => quote_line(line, RESULT),
         _ => String::new(),
     }
+}
+
+/// Returns the lines at the start of a string. A line that is not whole could end within a secret.
+fn read_lines(value: Option<Raw>) -> String {
+    let mut text = string_head(value);
+    if text.len() >= MAX_READ_UNITS {
+        text.truncate(text.rfind('\n').unwrap_or_default());
+    }
+    text
 }
 
 /// Returns the name that a line declares: a heading, as the kind of the file writes it, or what is
