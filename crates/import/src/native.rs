@@ -95,13 +95,13 @@ pub trait NativeWriter {
     fn call_id<'i>(&self, own_id: &'i str) -> &'i str;
 
     /// Writes what the model sees of an entry. Returns the line that later lines follow.
-    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx>;
+    fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx>;
 
     /// Writes an entry that the model does not see.
-    fn write_unseen(&mut self, place: &Place) -> io::Result<()>;
+    fn write_unseen(&mut self, source: &SourceEntry) -> io::Result<()>;
 
     /// Writes a name of the session.
-    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()>;
+    fn write_title(&mut self, source: &SourceEntry, name: &Text) -> io::Result<()>;
 
     /// Writes the result [`MISSING_RESULT`] for a call that has no result, after `parent`. Returns
     /// the line of the result.
@@ -121,9 +121,9 @@ pub trait NativeWriter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineIx(pub u32);
 
-/// The place of an entry in the session.
-pub struct Place<'a> {
-    /// The line that it follows.
+/// An entry of the session of pi that is to be written.
+pub struct SourceEntry<'a> {
+    /// The line of the new session that it follows.
     pub parent: Option<LineIx>,
     /// Its time in milliseconds since 1970.
     pub time_ms: i64,
@@ -132,7 +132,7 @@ pub struct Place<'a> {
 }
 
 /// What the model sees of an entry.
-pub enum Seen<'a> {
+pub enum ModelMessage<'a> {
     /// A message of the user, or of pi in the name of the user, with this content.
     User {
         content: Raw<'a>,
@@ -177,7 +177,8 @@ pub const MISSING_RESULT: &str = "No result provided";
 /// The maximum length of an id of a call in the APIs, in characters.
 const MAX_ID_LEN: usize = 64;
 
-/// The state after an entry, from which each of its children continues.
+/// What was written on a branch up to an entry: the state from which each of its children
+/// continues.
 #[derive(Clone, Default)]
 struct BranchState {
     /// The last line that the model sees.
@@ -229,9 +230,14 @@ impl<'a> Walk<'a> {
     ) -> io::Result<Walk<'a>> {
         let session = reader.session();
         let mut unwritten_children = vec![0; session.entries.len()];
-        let parents = session.entries.iter().filter_map(|entry| entry.parent);
-        for ix in parents.chain(session.leaf) {
-            unwritten_children[ix.index()] += 1;
+        for entry in &session.entries {
+            if let Some(parent) = entry.parent {
+                unwritten_children[parent.index()] += 1;
+            }
+        }
+        // The end of the session counts as a child of the leaf.
+        if let Some(leaf) = session.leaf {
+            unwritten_children[leaf.index()] += 1;
         }
         let is_compaction = |ix: &EntryIx| session.entry(*ix).kind == Kind::Compaction;
         Ok(Walk {
@@ -285,11 +291,13 @@ impl<'a> Walk<'a> {
         };
         let unwritten_children = &mut self.unwritten_children[ix.index()];
         *unwritten_children = unwritten_children.saturating_sub(1);
-        let state = &mut self.states[ix.index()];
-        let state = if *unwritten_children == 0 {
-            state.take()
+        let is_last_child = *unwritten_children == 0;
+
+        let kept_state = &mut self.states[ix.index()];
+        let state = if is_last_child {
+            kept_state.take()
         } else {
-            state.clone()
+            kept_state.clone()
         };
         state.unwrap_or_default()
     }
@@ -305,12 +313,14 @@ impl<'a> Walk<'a> {
         }
 
         let mut state = self.take_state_after(session.entry(ix).parent);
-        if self.is_seen_by_agent(ix, &state) {
-            self.write_visible(ix, entry, &mut state)?;
+        if self.may_be_seen(ix, &state) {
+            self.write_as_seen(ix, entry, &mut state)?;
         } else {
             self.write_unseen(entry, &state)?;
         }
-        state.is_below_last |= Some(ix) == self.last_seen;
+        if Some(ix) == self.last_seen {
+            state.is_below_last = true;
+        }
         self.is_written[ix.index()] = true;
         if self.unwritten_children[ix.index()] > 0 {
             self.states[ix.index()] = Some(state);
@@ -326,7 +336,7 @@ impl<'a> Walk<'a> {
     /// The agents apply the last compaction of the file. So all other compactions are written as
     /// unseen, too: if each listed what it keeps, the file would grow with the square of their
     /// number.
-    fn is_seen_by_agent(&self, ix: EntryIx, state_before: &BranchState) -> bool {
+    fn may_be_seen(&self, ix: EntryIx, state_before: &BranchState) -> bool {
         if self.reader.session().entry(ix).kind == Kind::Compaction {
             return Some(ix) == self.last_compaction;
         }
@@ -338,7 +348,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the last entry on the path to the leaf that the model sees; labels and other
     /// bookkeeping may follow it. What the model sees is decided as in
-    /// [`write_visible`](Self::write_visible).
+    /// [`write_as_seen`](Self::write_as_seen).
     fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
         // The path is walked upwards, so the results below an entry are known: the last one first.
         let mut results = Vec::new();
@@ -364,12 +374,13 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
+    /// Writes an entry that the model does not see. The state stays as it is.
     fn write_unseen(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
-        self.writer.write_unseen(&self.place(entry, state))
+        self.writer.write_unseen(&self.source_entry(entry, state))
     }
 
     /// Writes an entry as what the model sees of it; as an unseen entry if the model sees nothing.
-    fn write_visible(
+    fn write_as_seen(
         &mut self,
         ix: EntryIx,
         entry: Raw,
@@ -389,20 +400,16 @@ impl<'a> Walk<'a> {
                 self.write_compaction(ix, entry, content, state)
             }
             b"user" if has_content(content) => {
+                self.close_calls(state)?;
                 let visibility = match entry.get("display").and_then(Raw::bool) {
                     Some(false) => Visibility::Hidden,
                     _ => Visibility::Shown,
                 };
-                self.close_calls(state)?;
-                self.write_line(
-                    ix,
-                    entry,
-                    &Seen::User {
-                        content,
-                        visibility,
-                    },
-                    state,
-                )
+                let seen = ModelMessage::User {
+                    content,
+                    visibility,
+                };
+                self.write_line(ix, entry, &seen, state)
             }
             b"assistant" if is_sent(message) => self.write_response(ix, entry, message, state),
             b"toolResult" => self.write_result(ix, entry, message, state),
@@ -420,16 +427,19 @@ impl<'a> Walk<'a> {
             return Ok(None);
         };
         message.with_json(self.reader, |json| {
-            convert_message(json).map(|message| message.into_owned())
+            convert_message(json).map(|converted| converted.into_owned())
         })
     }
 
+    /// Writes a name of the session. An entry that removes the name is written as unseen, because
+    /// the agents cannot remove a title.
     fn write_title(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
         let name = entry.get_text("name").unwrap_or_default();
         if name.is_blank() {
             return self.write_unseen(entry, state);
         }
-        self.writer.write_title(&self.place(entry, state), &name)
+        self.writer
+            .write_title(&self.source_entry(entry, state), &name)
     }
 
     /// Writes a response, after the missing results of the response before it. The calls of the new
@@ -449,7 +459,7 @@ impl<'a> Walk<'a> {
             let id = self.assign_call_id(&own_id);
             calls.push(OpenCall { own_id, id });
         }
-        let seen = Seen::Response {
+        let seen = ModelMessage::Response {
             message,
             calls: &calls,
         };
@@ -473,7 +483,7 @@ impl<'a> Walk<'a> {
             return self.write_unseen(entry, state);
         };
         let call = Rc::make_mut(&mut state.open_calls).remove(answered);
-        let seen = Seen::Result {
+        let seen = ModelMessage::Result {
             message,
             call: &call,
         };
@@ -491,24 +501,27 @@ impl<'a> Walk<'a> {
         state: &mut BranchState,
     ) -> io::Result<()> {
         self.close_calls(state)?;
-        let kept_entries = self.kept_entries(ix, entry.get_text("firstKeptEntryId"));
+        let kept_entries = self.list_kept_entries(ix, entry.get_text("firstKeptEntryId"));
         let mut kept = Vec::new();
         for (line_entry, line) in &self.active_lines {
             if kept_entries.contains(line_entry) {
                 kept.push(*line);
             }
         }
-        let seen = Seen::Compaction {
+        let seen = ModelMessage::Compaction {
             content,
             kept: &kept,
         };
-        state.line = Some(self.writer.write_seen(&self.place(entry, state), &seen)?);
+        state.line = Some(
+            self.writer
+                .write_seen(&self.source_entry(entry, state), &seen)?,
+        );
         Ok(())
     }
 
     /// Returns the ancestors that a compaction keeps. `first_kept` is the id of the first of them.
     /// Returns none if it is not an ancestor.
-    fn kept_entries(&self, compaction: EntryIx, first_kept: Option<Text>) -> HashSet<EntryIx> {
+    fn list_kept_entries(&self, compaction: EntryIx, first_kept: Option<Text>) -> HashSet<EntryIx> {
         let session = self.reader.session();
         let Some(first_kept) = first_kept.and_then(|id| session.find_entry(&id)) else {
             return HashSet::default();
@@ -529,10 +542,12 @@ impl<'a> Walk<'a> {
         &mut self,
         ix: EntryIx,
         entry: Raw,
-        seen: &Seen,
+        seen: &ModelMessage,
         state: &mut BranchState,
     ) -> io::Result<()> {
-        let line = self.writer.write_seen(&self.place(entry, state), seen)?;
+        let line = self
+            .writer
+            .write_seen(&self.source_entry(entry, state), seen)?;
         self.add_line(ix, line, state);
         Ok(())
     }
@@ -551,7 +566,8 @@ impl<'a> Walk<'a> {
         let Some(response) = state.response else {
             return Ok(());
         };
-        for call in std::mem::take(&mut state.open_calls).iter() {
+        let open_calls = std::mem::take(&mut state.open_calls);
+        for call in open_calls.iter() {
             let line = self
                 .writer
                 .write_missing_result(state.line, self.time_ms, call)?;
@@ -560,8 +576,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn place<'e>(&self, entry: Raw<'e>, state: &BranchState) -> Place<'e> {
-        Place {
+    /// Returns an entry with its parent and its time, as the writer needs it.
+    fn source_entry<'e>(&self, entry: Raw<'e>, state: &BranchState) -> SourceEntry<'e> {
+        SourceEntry {
             parent: state.line,
             time_ms: self.time_ms,
             entry,
@@ -573,23 +590,25 @@ impl<'a> Walk<'a> {
     fn assign_call_id(&mut self, own_id: &Text) -> Text<'static> {
         let own_id = own_id.to_string_lossy();
         let mut base = String::new();
-        for unit in self.writer.call_id(&own_id).chars().take(MAX_ID_LEN) {
-            let is_allowed = unit.is_ascii_alphanumeric() || unit == '_' || unit == '-';
-            base.push(if is_allowed { unit } else { '_' });
+        for char in self.writer.call_id(&own_id).chars().take(MAX_ID_LEN) {
+            let is_allowed = char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+            base.push(if is_allowed { char } else { '_' });
         }
         if base.is_empty() {
             base.push_str("call");
         }
+
         let mut id = base.clone();
+        // Kept between calls, so that many equal ids do not try all numbers again.
         let next_number = self.next_id_numbers.entry(base.clone()).or_insert(2);
-        while !self.call_ids.insert(id.clone()) {
+        while self.call_ids.contains(&id) {
             let suffix = format!("_{next_number}");
             *next_number += 1;
-            id = format!(
-                "{}{suffix}",
-                &base[..base.len().min(MAX_ID_LEN - suffix.len())]
-            );
+            // With its suffix, the id must not be longer than the APIs accept. It is ASCII.
+            let base_len = base.len().min(MAX_ID_LEN - suffix.len());
+            id = format!("{}{suffix}", &base[..base_len]);
         }
+        self.call_ids.insert(id.clone());
         Text::from(id)
     }
 }

@@ -38,6 +38,8 @@ pub struct EntryDraft {
 
 /// What the writer remembers of an entry.
 struct Node {
+    /// The number of which its id is made, as eight hexadecimal digits, unless it has another id in
+    /// [`EntryWriter::other_ids`].
     id: u32,
     parent: Option<NodeIx>,
     /// The entry that was appended to this one; this entry itself if none was. Children are
@@ -82,6 +84,7 @@ pub struct EntryWriter<'o> {
     /// The time of the first line that has one. Root entries are not older than this.
     created_ms: i64,
     nodes: Vec<Node>,
+    /// [`Node::id`] of all nodes.
     used_ids: HashSet<u32>,
     /// The entries that pisess wrote into the source, by the ids that they have there.
     returned: HashMap<Text<'static>, NodeIx>,
@@ -125,27 +128,14 @@ impl<'o> EntryWriter<'o> {
             offset: draft.offset,
             attempt,
         };
-        self.used_ids.insert(id);
-
-        let parent_ms = match parent {
-            Some(parent) => self.node(parent).time_ms,
-            None => self.created_ms,
-        };
-        let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
-        self.nodes.push(Node {
-            id,
-            parent,
-            // Nothing is appended to it yet.
-            continuation: node,
-            // No entry is older than its parent.
-            time_ms: draft.time_ms.max(parent_ms),
-        });
+        // No entry is older than its parent.
+        let time_ms = draft.time_ms.max(self.time_at(parent));
+        let node = self.push_node(id, parent, time_ms)?;
         if draft.kind == "message" {
             self.message_count += 1;
         }
 
-        let is_new = self.earlier_import_count == 0;
-        if is_new && self.output.is_some() {
+        if self.emits_entries() {
             let line = self.entry_line(node, draft.kind, &draft.members.finish());
             self.write_line(draft.offset, &line)?;
         }
@@ -156,54 +146,88 @@ impl<'o> EntryWriter<'o> {
     /// If another entry has the same id, it gets another one. If its parent is unknown, it becomes
     /// a root.
     pub fn add_returned(&mut self, offset: u64, entry: Raw) -> io::Result<NodeIx> {
-        let [id, parent, timestamp, kind] =
+        let [id, parent_id, timestamp, kind] =
             find_members(entry, ["id", "parentId", "timestamp", "type"]);
-        let own_parent_id = parent.and_then(Raw::text);
-        let parent = own_parent_id
-            .as_ref()
-            .and_then(|id| self.returned.get(id).copied());
-        let parent_ms = parent.map_or(self.created_ms, |parent| self.node(parent).time_ms);
+        let parent = match parent_id.and_then(Raw::text) {
+            Some(parent_id) => self.returned.get(&parent_id).copied(),
+            None => None,
+        };
 
-        let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
-        let own_id = id.and_then(Raw::text).filter(|id| !id.is_empty());
-        let own_id = own_id.filter(|id| !self.returned.contains_key(id));
+        // The id to keep. An id that an earlier entry has cannot be kept.
+        let own_id = id
+            .and_then(Raw::text)
+            .filter(|id| !id.is_empty() && !self.returned.contains_key(id));
         let own_number = own_id.as_ref().and_then(parse_hex_id);
-        let is_taken = own_number.is_some_and(|number| self.used_ids.contains(&number));
         let number = match own_number {
-            Some(number) if !is_taken => number,
+            Some(number) if !self.used_ids.contains(&number) => number,
+            // Every node has a number, even if its id is not made of it.
             _ => self.find_free_id(offset).id,
         };
-        self.used_ids.insert(number);
-        self.nodes.push(Node {
-            id: number,
-            parent,
-            continuation: node,
-            time_ms: date_from_value(timestamp).unwrap_or(parent_ms),
-        });
-        if let Some(own_id) = &own_id {
+        let time_ms = date_from_value(timestamp).unwrap_or_else(|| self.time_at(parent));
+        let node = self.push_node(number, parent, time_ms)?;
+        if let Some(own_id) = own_id {
+            let own_id = own_id.into_owned();
             if own_number.is_none() {
-                self.other_ids.insert(node, own_id.clone().into_owned());
+                self.other_ids.insert(node, own_id.clone());
             }
-            self.returned.insert(own_id.clone().into_owned(), node);
+            self.returned.insert(own_id, node);
         }
         if kind.is_some_and(|kind| kind.is("message")) {
             self.message_count += 1;
         }
 
-        let is_new = self.earlier_import_count == 0;
-        if is_new && self.output.is_some() {
-            let mut line = LineEdit::new(entry.bytes())?;
-            let id = Text::from(self.entry_id(node));
-            if own_id != Some(id.as_borrowed()) {
-                line.set("id", &encode_to_vec(&id));
-            }
-            let parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
-            if parent_id != own_parent_id {
-                let json = parent_id.as_ref().map(encode_to_vec);
-                line.set("parentId", json.as_deref().unwrap_or(b"null"));
-            }
-            self.write_line(offset, &line.finish())?;
+        if self.emits_entries() {
+            let line = self.returned_line(node, entry)?;
+            self.write_line(offset, &line)?;
         }
+        Ok(node)
+    }
+
+    /// Returns the line of an entry that pisess wrote into the source: the entry as it is there,
+    /// with the id and the parent that it has in this session.
+    fn returned_line(&self, node: NodeIx, entry: Raw) -> io::Result<Vec<u8>> {
+        let [id, parent_id] = find_members(entry, ["id", "parentId"]);
+        let mut line = LineEdit::new(entry.bytes())?;
+        let new_id = Text::from(self.entry_id(node));
+        if id.and_then(Raw::text) != Some(new_id.as_borrowed()) {
+            line.set("id", &encode_to_vec(&new_id));
+        }
+        let parent = self.node(node).parent;
+        let new_parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
+        if parent_id.and_then(Raw::text) != new_parent_id {
+            match &new_parent_id {
+                Some(new_parent_id) => line.set("parentId", &encode_to_vec(new_parent_id)),
+                None => line.set("parentId", b"null"),
+            }
+        }
+        Ok(line.finish())
+    }
+
+    /// Whether the lines of entries are emitted. They are not if entries are only laid out, or
+    /// while the session has them from an earlier import.
+    fn emits_entries(&self) -> bool {
+        self.output.is_some() && self.earlier_import_count == 0
+    }
+
+    /// Returns the time of an entry; without one, the time before which no root is.
+    fn time_at(&self, node: Option<NodeIx>) -> i64 {
+        match node {
+            Some(node) => self.node(node).time_ms,
+            None => self.created_ms,
+        }
+    }
+
+    /// Adds an entry to those that are laid out. Its id is taken from then on.
+    fn push_node(&mut self, id: u32, parent: Option<NodeIx>, time_ms: i64) -> io::Result<NodeIx> {
+        let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
+        self.used_ids.insert(id);
+        self.nodes.push(Node {
+            id,
+            parent,
+            // Nothing is appended to it yet.
+            continuation: node,
+            time_ms,
+        });
         Ok(node)
     }
 
@@ -363,17 +387,19 @@ impl<'o> EntryWriter<'o> {
     /// Returns the line of an entry. Like the agents, it puts the common members before the others;
     /// in custom entries, after them.
     fn entry_line(&self, node: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
-        let line = Object::new().str("type", kind);
-        let line = if matches!(kind, "custom" | "custom_message") {
-            self.with_common_members(copy_members(line, members), node)
+        let mut line = Object::new().str("type", kind);
+        if matches!(kind, "custom" | "custom_message") {
+            line = append_members(line, members);
+            line = self.append_common_members(line, node);
         } else {
-            copy_members(self.with_common_members(line, node), members)
-        };
+            line = self.append_common_members(line, node);
+            line = append_members(line, members);
+        }
         line.finish()
     }
 
     /// Adds the members that every entry has, in the order in which the agents write them.
-    fn with_common_members(&self, line: Object, node: NodeIx) -> Object {
+    fn append_common_members(&self, line: Object, node: NodeIx) -> Object {
         let Node {
             parent, time_ms, ..
         } = *self.node(node);
@@ -389,12 +415,15 @@ impl<'o> EntryWriter<'o> {
 fn parse_hex_id(id: &Text) -> Option<u32> {
     let digits = std::str::from_utf8(id.as_bytes()).ok()?;
     let number = u32::from_str_radix(digits, 16).ok()?;
-    let is_as_written = format!("{number:08x}") == digits;
-    is_as_written.then_some(number)
+    // Other digits with the same number, such as capital letters, are another id.
+    if format!("{number:08x}") != digits {
+        return None;
+    }
+    Some(number)
 }
 
 /// Appends the members of an object, given as JSON, to a line.
-fn copy_members(mut line: Object, members: &[u8]) -> Object {
+fn append_members(mut line: Object, members: &[u8]) -> Object {
     for (key, value) in Raw::from_checked(members).members() {
         line = line.raw(&key.text().to_string_lossy(), value);
     }

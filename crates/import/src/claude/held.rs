@@ -63,8 +63,8 @@ enum HoldReason {
     MetaBehindCall,
 }
 
-/// The decision to hold a line back.
-struct Hold {
+/// Why a line must be held back, and until when.
+struct HoldDecision {
     reason: HoldReason,
     /// The response whose calls the line waits for.
     response: ResponseIx,
@@ -76,10 +76,12 @@ impl HeldLine {
         reader.parse_line(self.offset, Raw::from_checked(&self.bytes), self.time_ms)
     }
 
+    /// Whether it has the result of a call.
     fn is_result(&self) -> bool {
         matches!(self.reason, HoldReason::CallIsHeld { .. })
     }
 
+    /// Whether it is a part of a response.
     fn is_part(&self) -> bool {
         matches!(self.reason, HoldReason::LaterPart)
     }
@@ -91,7 +93,7 @@ impl ClaudeReader<'_> {
     ///
     /// If a limit would be exceeded, all held lines are released, and this line is not held.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
-        let Some(Hold { reason, response }) = self.find_reason_to_hold(line) else {
+        let Some(HoldDecision { reason, response }) = self.decide_to_hold(line) else {
             return Ok(false);
         };
         if self.would_exceed_limits(line) {
@@ -103,7 +105,7 @@ impl ClaudeReader<'_> {
             // The results of calls in this line come next, and have to wait for the calls.
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
-        self.lend_node(line, response);
+        self.set_provisional_node(line, response);
         self.held_lines.push(HeldLine {
             offset: line.offset,
             bytes: line.raw.bytes().to_vec(),
@@ -113,6 +115,7 @@ impl ClaudeReader<'_> {
             is_sidechain: line.is_sidechain,
             is_kept: false,
         });
+        // This line may be the result for which a part of its response was waiting.
         self.release_ready_lines()?;
         Ok(true)
     }
@@ -121,21 +124,23 @@ impl ClaudeReader<'_> {
     ///
     /// The order of the questions does not matter: results are lines of the type `user`, parts of
     /// the type `assistant`, and a meta line has no result.
-    fn find_reason_to_hold(&self, line: &ClaudeLine) -> Option<Hold> {
-        if let Some(hold) = self.hold_result(line) {
-            return Some(hold);
+    fn decide_to_hold(&self, line: &ClaudeLine) -> Option<HoldDecision> {
+        if let Some(decision) = self.decide_to_hold_result(line) {
+            return Some(decision);
         }
         if let Some(response) = self.find_unanswered_response_of_part(line) {
-            return Some(Hold {
+            return Some(HoldDecision {
                 reason: HoldReason::LaterPart,
                 response,
             });
         }
-        let response = self.find_unanswered_response_of_meta(line)?;
-        Some(Hold {
-            reason: HoldReason::MetaBehindCall,
-            response,
-        })
+        if let Some(response) = self.find_unanswered_response_of_meta(line) {
+            return Some(HoldDecision {
+                reason: HoldReason::MetaBehindCall,
+                response,
+            });
+        }
+        None
     }
 
     /// Whether a limit would be exceeded if this line were held, too.
@@ -144,12 +149,12 @@ impl ClaudeReader<'_> {
         self.held_lines.len() == MOST_LINES || held_bytes + line.raw.bytes().len() > MOST_BYTES
     }
 
-    /// Records the node of its parent as the node of a held line. Later lines that name the held
-    /// line as their parent are attached there, because the line has no entries yet. If the parent
-    /// is unknown, the node is the last one of the response.
+    /// Records the node of its parent as the node of a held line, which has no entries yet. Later
+    /// lines that name the held line as their parent are attached there. If the parent is unknown,
+    /// the node is the last one of the response.
     ///
     /// When the line is released, its own nodes replace the record.
-    fn lend_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
+    fn set_provisional_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
         let Some(uuid) = &line.uuid else {
             return;
         };
@@ -165,7 +170,7 @@ impl ClaudeReader<'_> {
 
     /// Holds back a line with a result if the call of the result is held. Of several results, the
     /// first decides; calls of the others are released when the line is added.
-    fn hold_result(&self, line: &ClaudeLine) -> Option<Hold> {
+    fn decide_to_hold_result(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if self.held_lines.is_empty() || !line.is_of_kind("user") {
             return None;
         }
@@ -174,7 +179,7 @@ impl ClaudeReader<'_> {
         if call.place != CallPlace::HeldLine {
             return None;
         }
-        Some(Hold {
+        Some(HoldDecision {
             reason: HoldReason::CallIsHeld {
                 call_id: first_call_id.as_bytes().into(),
             },
@@ -218,9 +223,12 @@ impl ClaudeReader<'_> {
         }
     }
 
+    /// Whether the line with a call is held back.
     fn is_call_held(&self, call_id: &[u8]) -> bool {
-        let call = self.calls.get(call_id);
-        call.is_some_and(|call| call.place == CallPlace::HeldLine)
+        match self.calls.get(call_id) {
+            Some(call) => call.place == CallPlace::HeldLine,
+            None => false,
+        }
     }
 
     /// Releases the lines that need not wait any longer:
@@ -259,10 +267,17 @@ impl ClaudeReader<'_> {
         None
     }
 
+    /// Whether the result of a call of this response is held back.
     fn has_held_result(&self, response: ResponseIx) -> bool {
         self.held_lines
             .iter()
             .any(|line| line.response == response && line.is_result())
+    }
+
+    /// Returns the index of the first held line that no open call precedes.
+    fn find_unblocked_line(&self) -> Option<usize> {
+        let mut lines = self.held_lines.iter();
+        lines.position(|line| self.is_unblocked(line))
     }
 
     /// Whether no open call precedes a held line: it is not a result, and each call of its response
@@ -316,6 +331,7 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
+    /// Releases all held lines in their order, even those that still have to wait.
     fn release_all_lines(&mut self) -> io::Result<()> {
         while !self.held_lines.is_empty() {
             self.release_line(0)?;
@@ -334,15 +350,11 @@ impl ClaudeReader<'_> {
     /// other line is kept as a custom entry, and stays held: the next import repeats this one, and
     /// may find the results. A line that an earlier import kept is not kept again.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
-        while let Some(unblocked) = self
-            .held_lines
-            .iter()
-            .position(|line| self.is_unblocked(line))
-        {
+        while let Some(unblocked) = self.find_unblocked_line() {
             self.release_line(unblocked)?;
         }
 
-        // Taken out of `self`, because adding an entry borrows the whole reader.
+        // Taken out of `self` for a moment, because adding an entry borrows the whole reader.
         let mut held_lines = std::mem::take(&mut self.held_lines);
         for line in &mut held_lines {
             if line.is_kept {

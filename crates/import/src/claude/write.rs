@@ -16,8 +16,8 @@
 use crate::calls::CommonCall;
 use crate::claude::blocks::line_content;
 use crate::native::{
-    LineIx, MISSING_RESULT, NativeFormat, NativeTarget, NativeWriter, OpenCall, Place, Seen,
-    Visibility, is_text,
+    LineIx, MISSING_RESULT, ModelMessage, NativeFormat, NativeTarget, NativeWriter, OpenCall,
+    SourceEntry, Visibility, is_text,
 };
 use crate::parts::non_empty_text;
 use crate::returned::{RETURNED_KEY, returned_member};
@@ -165,11 +165,11 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line with a message, and beside the message the entry of `place`, for a later
+    /// Writes a line with a message, and beside the message the entry of `source`, for a later
     /// import.
     fn write_message(
         &mut self,
-        place: &Place,
+        source: &SourceEntry,
         kind: &str,
         message: &[u8],
         mark: LineMark,
@@ -177,7 +177,7 @@ impl<'a> ClaudeWriter<'a> {
         let ix = self.new_line();
         let content = line_content(kind, Raw::from_checked(message));
         let mut line = self
-            .begin_tree_line(place.parent)
+            .begin_tree_line(source.parent)
             .str("type", kind)
             .json("message", message);
         line = match mark {
@@ -187,9 +187,9 @@ impl<'a> ClaudeWriter<'a> {
                 .bool("isVisibleInTranscriptOnly", true)
                 .bool("isCompactSummary", true),
         };
-        let line = self.end_tree_line(line, ix, place.time_ms).json(
+        let line = self.end_tree_line(line, ix, source.time_ms).json(
             RETURNED_KEY,
-            &returned_member(place.entry, content.as_deref()),
+            &returned_member(source.entry, content.as_deref()),
         );
         self.write_line(line)?;
         Ok(ix)
@@ -199,13 +199,13 @@ impl<'a> ClaudeWriter<'a> {
     /// next line follows the summary. Claude Code itself inserts the kept lines between the two.
     fn write_compaction(
         &mut self,
-        place: &Place,
+        source: &SourceEntry,
         content: Raw,
         kept: &[LineIx],
     ) -> io::Result<LineIx> {
         let boundary = self.new_line();
         let summary = LineIx(boundary.0 + 1);
-        let tokens_before = finite_or_zero(place.entry.get("tokensBefore"));
+        let tokens_before = finite_or_zero(source.entry.get("tokensBefore"));
         let mut metadata = Object::new()
             .str("trigger", "manual")
             .number("preTokens", tokens_before);
@@ -219,7 +219,7 @@ impl<'a> ClaudeWriter<'a> {
             metadata = metadata.json("preservedMessages", &preserved.finish());
         }
 
-        let logical_parent = place.parent.map(|parent| self.uuid(parent));
+        let logical_parent = source.parent.map(|parent| self.uuid(parent));
         let line = self
             .begin_tree_line(None)
             .str_or_null("logicalParentUuid", logical_parent.as_deref())
@@ -230,14 +230,14 @@ impl<'a> ClaudeWriter<'a> {
             .str("level", "info")
             .json("compactMetadata", &metadata.finish());
         let line = self
-            .end_tree_line(line, boundary, place.time_ms)
+            .end_tree_line(line, boundary, source.time_ms)
             .json(RETURNED_KEY, b"{}");
         self.write_line(line)?;
 
         let message = user_message(&user_content(content));
-        let after_boundary = Place {
+        let after_boundary = SourceEntry {
             parent: Some(boundary),
-            ..*place
+            ..*source
         };
         self.write_message(&after_boundary, "user", &message, LineMark::Summary)
     }
@@ -252,9 +252,9 @@ impl NativeWriter for ClaudeWriter<'_> {
         own_id
     }
 
-    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
+    fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
-            Seen::User {
+            ModelMessage::User {
                 content,
                 visibility,
             } => {
@@ -262,51 +262,53 @@ impl NativeWriter for ClaudeWriter<'_> {
                     Visibility::Shown => LineMark::None,
                     Visibility::Hidden => LineMark::Meta,
                 };
-                let message = place.entry.get("message").unwrap_or(Raw::NULL);
+                let message = source.entry.get("message").unwrap_or(Raw::NULL);
                 if member_is(message, "role", "user") {
                     self.last_prompt = first_text(content);
                 }
                 let message = user_message(&user_content(content));
-                self.write_message(place, "user", &message, mark)
+                self.write_message(source, "user", &message, mark)
             }
-            Seen::Response { message, calls } => {
+            ModelMessage::Response { message, calls } => {
                 let id = format!(
                     "msg_{}",
                     self.uuid(LineIx(self.line_count)).replace('-', "")
                 );
                 let message = response_message(message, calls, &id);
-                self.write_message(place, "assistant", &message, LineMark::None)
+                self.write_message(source, "assistant", &message, LineMark::None)
             }
-            Seen::Result { message, call } => {
+            ModelMessage::Result { message, call } => {
                 let is_error = message.get("isError").and_then(Raw::bool) == Some(true);
                 let content = message.get("content").unwrap_or(Raw::NULL);
                 let block = result_block(&call.id, &result_content(content, is_error), is_error);
                 self.write_message(
-                    place,
+                    source,
                     "user",
                     &user_message(&array([block])),
                     LineMark::None,
                 )
             }
-            Seen::Compaction { content, kept } => self.write_compaction(place, content, kept),
+            ModelMessage::Compaction { content, kept } => {
+                self.write_compaction(source, content, kept)
+            }
         }
     }
 
-    fn write_unseen(&mut self, place: &Place) -> io::Result<()> {
+    fn write_unseen(&mut self, source: &SourceEntry) -> io::Result<()> {
         let line = Object::new()
             .str("type", RETURNED_KEY)
-            .str("timestamp", &iso_string(place.time_ms))
+            .str("timestamp", &iso_string(source.time_ms))
             .str("sessionId", self.session_id)
-            .json(RETURNED_KEY, &returned_member(place.entry, None));
+            .json(RETURNED_KEY, &returned_member(source.entry, None));
         self.write_line(line)
     }
 
-    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()> {
+    fn write_title(&mut self, source: &SourceEntry, name: &Text) -> io::Result<()> {
         let line = Object::new()
             .str("type", "custom-title")
             .text("customTitle", name)
             .str("sessionId", self.session_id)
-            .json(RETURNED_KEY, &returned_member(place.entry, None));
+            .json(RETURNED_KEY, &returned_member(source.entry, None));
         self.write_line(line)
     }
 

@@ -2,6 +2,10 @@
 //!
 //! A response has a line for each of its blocks, and a line with its tokens comes after them. So
 //! its message is written only when it is clear that nothing more of the response follows.
+//!
+//! The message must also come after the results of the calls in the message before it: providers
+//! refuse a message between a call and its result. So an ended reply waits for these results
+//! (`open_calls` of the reader).
 
 use super::line::CodexLine;
 use super::{CodexReader, PROVIDER};
@@ -33,12 +37,13 @@ pub(super) struct HeldReply {
     unconverted_parts: Vec<Vec<u8>>,
     /// The entries that came after its first line.
     pub(super) followers: Vec<EntryDraft>,
-    /// Its lines as custom entries, if calls of the reply before it have no result yet. If the
+    /// Its lines as custom entries, if calls of the message before it have no result yet. If the
     /// import ends before the results, these entries are added in place of the reply.
     kept_lines: Vec<EntryDraft>,
-    /// The calls among its blocks whose result is not among `followers`.
+    /// The ids of the calls among its blocks whose result is not among `followers`.
     open_calls: HashSet<Box<[u8]>>,
-    /// Whether it has ended, so that a further line begins another message.
+    /// Whether it has ended, so that a further line begins another message: its tokens were read,
+    /// or the result of one of its calls.
     has_ended: bool,
     /// The `usage` object of its request, once that was reported.
     usage: Option<Vec<u8>>,
@@ -78,8 +83,10 @@ impl HeldReply {
     fn draft(&self) -> EntryDraft {
         let has_call = list_call_ids(&self.blocks).next().is_some();
         let stop_reason = if has_call { "toolUse" } else { "stop" };
-        let no_usage = || usage_json(&Usage::default(), 0.0, None);
-        let usage = self.usage.clone().unwrap_or_else(no_usage);
+        let usage = match &self.usage {
+            Some(usage) => usage.clone(),
+            None => usage_json(&Usage::default(), 0.0, None),
+        };
 
         let mut message = Object::new()
             .str("role", "assistant")
@@ -137,8 +144,7 @@ impl CodexReader<'_> {
         blocks: Vec<Vec<u8>>,
         unconverted: Object,
     ) -> io::Result<()> {
-        let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
-        if has_ended || !self.merges_lines_at(line.offset) {
+        if self.has_ended_reply() || !self.merges_lines_at(line.offset) {
             self.release_reply()?;
         }
 
@@ -166,7 +172,23 @@ impl CodexReader<'_> {
         offset >= self.earlier.merged_from
     }
 
-    /// Adds the result of a call. A result for the reply that was added last is placed before the
+    /// Whether a reply is held, and nothing more of it follows.
+    fn has_ended_reply(&self) -> bool {
+        match &self.held_reply {
+            Some(held) => held.has_ended,
+            None => false,
+        }
+    }
+
+    /// Whether a reply is held, and has to wait for the results of calls in the message before it.
+    fn has_blocked_reply(&self) -> bool {
+        match &self.held_reply {
+            Some(held) => !self.open_calls.is_empty() && self.merges_lines_at(held.offset),
+            None => false,
+        }
+    }
+
+    /// Adds the result of a call. A result for the message that was added last is placed before the
     /// held reply. Any other result is placed after the held reply, which ends with it.
     pub(super) fn add_result_entry(
         &mut self,
@@ -174,37 +196,36 @@ impl CodexReader<'_> {
         call_id: &[u8],
         members: Object,
     ) -> io::Result<()> {
-        let is_of_last_reply = self.open_calls.remove(call_id);
-        if !is_of_last_reply {
+        let is_of_last_message = self.open_calls.remove(call_id);
+        if !is_of_last_message {
             if let Some(held) = &mut self.held_reply {
                 held.open_calls.remove(call_id);
                 held.has_ended = true;
             }
+            // While a reply is held, this entry becomes one of its followers.
             return self.add_entry(offset, "message", members);
         }
 
-        // While no reply is held, an entry is added at once instead of after the reply.
+        // Taken out for a moment, so that the entry is added at once instead of after the reply.
         let held_reply = self.held_reply.take();
         self.add_entry(offset, "message", members)?;
         self.held_reply = held_reply;
 
-        let has_ended = self.held_reply.as_ref().is_some_and(|held| held.has_ended);
-        if has_ended && self.open_calls.is_empty() {
+        if self.has_ended_reply() && self.open_calls.is_empty() {
             self.release_reply()?;
         }
         Ok(())
     }
 
-    /// Ends the held reply, and adds it, unless calls before it have no result yet. `usage` is the
-    /// `usage` object of its request.
+    /// Ends the held reply, and adds it, unless calls before it have no result yet. Does nothing if
+    /// no reply is held. `usage` is the `usage` object of its request.
     pub(super) fn end_reply(&mut self, usage: Vec<u8>) -> io::Result<()> {
         let Some(held) = &mut self.held_reply else {
             return Ok(());
         };
         held.usage = Some(usage);
         held.has_ended = true;
-        let offset = held.offset;
-        if self.open_calls.is_empty() || !self.merges_lines_at(offset) {
+        if !self.has_blocked_reply() {
             self.release_reply()?;
         }
         Ok(())
@@ -217,6 +238,7 @@ impl CodexReader<'_> {
             return Ok(());
         };
         let reply = held.draft();
+        // From now on, the next reply waits for the results of this one.
         self.open_calls = held.open_calls;
         self.leaf = Some(self.writer.add_child(self.leaf, reply)?);
         for draft in held.followers {
@@ -228,15 +250,11 @@ impl CodexReader<'_> {
     /// Writes what is held when an import ends. If calls before the held reply have no result yet,
     /// its lines are added as custom entries, and the reply stays held: a later import adds it.
     pub(super) fn write_held(&mut self) -> io::Result<()> {
-        let is_blocked = match &self.held_reply {
-            Some(held) => !self.open_calls.is_empty() && self.merges_lines_at(held.offset),
-            None => false,
-        };
-        if !is_blocked {
+        if !self.has_blocked_reply() {
             return self.release_reply();
         }
 
-        // Taken out, so that the entries are added now instead of after the reply.
+        // Taken out for a moment, so that the entries are added at once instead of after the reply.
         let Some(mut held) = self.held_reply.take() else {
             return Ok(());
         };

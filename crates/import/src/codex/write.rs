@@ -16,8 +16,8 @@
 use super::content::item_content;
 use crate::calls::CommonCall;
 use crate::native::{
-    LineIx, MISSING_RESULT, NativeFormat, NativeTarget, NativeWriter, OpenCall, Place, Seen,
-    TitleList, Visibility, is_text,
+    LineIx, MISSING_RESULT, ModelMessage, NativeFormat, NativeTarget, NativeWriter, OpenCall,
+    SourceEntry, TitleList, Visibility, is_text,
 };
 use crate::returned::{RETURNED_KEY, returned_member, returned_text_member};
 use foldhash::HashSet;
@@ -30,6 +30,7 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The version of Codex whose lines these are.
@@ -118,20 +119,21 @@ impl<'a> CodexWriter<'a> {
         Ok(writer)
     }
 
-    /// Writes a line. `payload` and `returned` are JSON; `returned` is the member `pisess` of the
-    /// line.
+    /// Writes a line. `payload` and `pisess_member` are JSON. From `pisess_member`, the member
+    /// `pisess` of the line, an import restores the entry. It is `{}` in the other lines of an
+    /// entry.
     fn write_line(
         &mut self,
         time_ms: i64,
         kind: &str,
         payload: &[u8],
-        returned: &[u8],
+        pisess_member: &[u8],
     ) -> io::Result<()> {
         let line = Object::new()
             .str("timestamp", &iso_string(time_ms))
             .str("type", kind)
             .json("payload", &replace_lone_surrogates(payload))
-            .json(RETURNED_KEY, returned);
+            .json(RETURNED_KEY, pisess_member);
         self.out.write_all(&line.finish())?;
         self.out.write_all(b"\n")
     }
@@ -139,19 +141,21 @@ impl<'a> CodexWriter<'a> {
     /// Writes the items of an entry, each as a line. The first line also has the entry itself. If
     /// there is only one item, and it has the same content as the entry, the entry is stored
     /// without it.
-    fn write_items(&mut self, place: &Place, items: &[Vec<u8>]) -> io::Result<LineIx> {
+    fn write_items(&mut self, source: &SourceEntry, items: &[Vec<u8>]) -> io::Result<LineIx> {
         let content = match items {
             [only] => item_content(Raw::from_checked(only)),
             _ => None,
         };
-        let mut returned = readable_member(place.entry, content.as_deref());
-        for item in items {
-            self.write_line(place.time_ms, "response_item", item, &returned)?;
-            returned = b"{}".to_vec();
+        let entry_member = readable_member(source.entry, content.as_deref());
+        for (index, item) in items.iter().enumerate() {
+            let pisess_member: &[u8] = if index == 0 { &entry_member } else { b"{}" };
+            self.write_line(source.time_ms, "response_item", item, pisess_member)?;
         }
         Ok(self.remember_items(items))
     }
 
+    /// Counts a line that the model sees, and remembers its items for a compaction. Returns the
+    /// line.
     fn remember_items(&mut self, items: &[Vec<u8>]) -> LineIx {
         if self.has_compaction {
             self.items.push(items.join(&b','));
@@ -161,19 +165,19 @@ impl<'a> CodexWriter<'a> {
     }
 
     /// Writes the event with which Codex shows a text.
-    fn write_event(&mut self, place: &Place, kind: &str, text: &Text) -> io::Result<()> {
+    fn write_event(&mut self, source: &SourceEntry, kind: &str, text: &Text) -> io::Result<()> {
         let payload = Object::new()
             .str("type", kind)
             .text("message", text)
             .finish();
-        self.write_line(place.time_ms, "event_msg", &payload, b"{}")
+        self.write_line(source.time_ms, "event_msg", &payload, b"{}")
     }
 
     /// Writes a response: its texts and calls as items, and then an event for each text, with which
     /// Codex shows the text. `calls` are the calls among its blocks, in the same order.
     fn write_response(
         &mut self,
-        place: &Place,
+        source: &SourceEntry,
         message: Raw,
         calls: &[OpenCall],
     ) -> io::Result<LineIx> {
@@ -196,9 +200,9 @@ impl<'a> CodexWriter<'a> {
                 items.push(self.call_item(block, call));
             }
         }
-        let line = self.write_items(place, &items)?;
+        let line = self.write_items(source, &items)?;
         for text in &texts {
-            self.write_event(place, "agent_message", text)?;
+            self.write_event(source, "agent_message", text)?;
         }
         Ok(line)
     }
@@ -265,7 +269,7 @@ impl<'a> CodexWriter<'a> {
     /// Writes a compaction: its summary, then the items of the lines that it keeps, as in pi.
     fn write_compaction(
         &mut self,
-        place: &Place,
+        source: &SourceEntry,
         content: Raw,
         kept: &[LineIx],
     ) -> io::Result<LineIx> {
@@ -277,8 +281,13 @@ impl<'a> CodexWriter<'a> {
         let payload = Object::new()
             .text("message", &join_text(Some(content), "\n"))
             .json("replacement_history", &array(history));
-        let returned = readable_member(place.entry, None);
-        self.write_line(place.time_ms, "compacted", &payload.finish(), &returned)?;
+        let pisess_member = readable_member(source.entry, None);
+        self.write_line(
+            source.time_ms,
+            "compacted",
+            &payload.finish(),
+            &pisess_member,
+        )?;
         Ok(self.remember_items(&[summary]))
     }
 }
@@ -353,6 +362,7 @@ fn number_len(json: &[u8]) -> usize {
         .unwrap_or(json.len())
 }
 
+/// Whether a number in JSON is too large for a double.
 fn is_out_of_range(number: &[u8]) -> bool {
     let number = Raw::from_checked(number).number();
     number.is_some_and(f64::is_infinite)
@@ -362,6 +372,7 @@ fn is_out_of_range(number: &[u8]) -> bool {
 /// strings that are valid Unicode, so Codex would skip a line with a lone surrogate.
 fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     let mut replaced = Vec::new();
+    // `replaced` has the JSON up to this offset. While it is 0, nothing was replaced.
     let mut copied_to = 0;
     let mut offset = 0;
     while let Some(backslash) = json[offset..].iter().position(|byte| *byte == b'\\') {
@@ -371,15 +382,16 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
             offset = (start + 2).min(json.len());
             continue;
         };
-        let is_high = (0xd800..0xdc00).contains(&unit);
-        let is_low = (0xdc00..0xe000).contains(&unit);
-        let next = json.get(start + ESCAPE_LEN..).and_then(escaped_unit);
-        if is_high && next.is_some_and(|next| (0xdc00..0xe000).contains(&next)) {
+        let next_unit = json.get(start + ESCAPE_LEN..).and_then(escaped_unit);
+        let is_pair = HIGH_SURROGATES.contains(&unit)
+            && next_unit.is_some_and(|next| LOW_SURROGATES.contains(&next));
+        if is_pair {
             offset = start + 2 * ESCAPE_LEN;
             continue;
         }
         offset = start + ESCAPE_LEN;
-        if is_high || is_low {
+        let is_lone = HIGH_SURROGATES.contains(&unit) || LOW_SURROGATES.contains(&unit);
+        if is_lone {
             replaced.extend_from_slice(&json[copied_to..start]);
             replaced.extend_from_slice(b"\\ufffd");
             copied_to = offset;
@@ -391,6 +403,11 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     replaced.extend_from_slice(&json[copied_to..]);
     Cow::Owned(replaced)
 }
+
+/// The UTF-16 units that begin a character of two units.
+const HIGH_SURROGATES: Range<u16> = 0xd800..0xdc00;
+/// The UTF-16 units that end one.
+const LOW_SURROGATES: Range<u16> = 0xdc00..0xe000;
 
 /// The length of `\u` and four digits.
 const ESCAPE_LEN: usize = 6;
@@ -412,45 +429,54 @@ impl NativeWriter for CodexWriter<'_> {
         own_id.split('|').next().unwrap_or(own_id)
     }
 
-    fn write_seen(&mut self, place: &Place, seen: &Seen) -> io::Result<LineIx> {
+    fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
-            Seen::User {
+            ModelMessage::User {
                 content,
                 visibility,
             } => {
                 let item = message_item("user", &input_parts(content));
-                let line = self.write_items(place, &[item])?;
+                let line = self.write_items(source, &[item])?;
                 if visibility == Visibility::Shown {
-                    self.write_event(place, "user_message", &join_text(Some(content), "\n"))?;
+                    self.write_event(source, "user_message", &join_text(Some(content), "\n"))?;
                 }
                 Ok(line)
             }
-            Seen::Response { message, calls } => self.write_response(place, message, calls),
-            Seen::Result { message, call } => {
+            ModelMessage::Response { message, calls } => {
+                self.write_response(source, message, calls)
+            }
+            ModelMessage::Result { message, call } => {
                 let content = message.get("content").unwrap_or(Raw::NULL);
                 let item = self.result_item(call, &output_content(content));
-                self.write_items(place, &[item])
+                self.write_items(source, &[item])
             }
-            Seen::Compaction { content, kept } => self.write_compaction(place, content, kept),
+            ModelMessage::Compaction { content, kept } => {
+                self.write_compaction(source, content, kept)
+            }
         }
     }
 
-    fn write_unseen(&mut self, place: &Place) -> io::Result<()> {
+    fn write_unseen(&mut self, source: &SourceEntry) -> io::Result<()> {
         let line = Object::new()
-            .str("timestamp", &iso_string(place.time_ms))
+            .str("timestamp", &iso_string(source.time_ms))
             .str("type", RETURNED_KEY)
-            .json(RETURNED_KEY, &readable_member(place.entry, None));
+            .json(RETURNED_KEY, &readable_member(source.entry, None));
         self.out.write_all(&line.finish())?;
         self.out.write_all(b"\n")
     }
 
-    fn write_title(&mut self, place: &Place, name: &Text) -> io::Result<()> {
+    fn write_title(&mut self, source: &SourceEntry, name: &Text) -> io::Result<()> {
         let payload = Object::new()
             .str("type", "thread_name_updated")
             .str("thread_id", self.session_id)
             .text("thread_name", name);
-        let returned = readable_member(place.entry, None);
-        self.write_line(place.time_ms, "event_msg", &payload.finish(), &returned)
+        let pisess_member = readable_member(source.entry, None);
+        self.write_line(
+            source.time_ms,
+            "event_msg",
+            &payload.finish(),
+            &pisess_member,
+        )
     }
 
     fn write_missing_result(
@@ -478,6 +504,7 @@ fn message_item(role: &str, content: &[u8]) -> Vec<u8> {
         .finish()
 }
 
+/// Returns a text of the model as the content of an item.
 fn output_text(text: &Text) -> Vec<u8> {
     let part = Object::new().str("type", "output_text").text("text", text);
     array([part.finish()])
@@ -491,6 +518,7 @@ fn input_parts(content: Raw) -> Vec<u8> {
     }
 }
 
+/// Returns a text of the user as a part of the content of an item.
 fn input_text(text: &Text) -> Vec<u8> {
     Object::new()
         .str("type", "input_text")

@@ -57,19 +57,61 @@ struct NewMessage<'a> {
     is_optional: bool,
 }
 
-/// A new list, compared with the present one.
+/// A new list, compared with the present one, which is the path of the reader. Messages that are
+/// optional are skipped in both.
+#[derive(Default)]
 struct ComparedLists {
-    /// The indexes in the present list of the messages that are not optional.
-    present: Vec<usize>,
-    /// The indexes in the new list of the messages that are not optional.
-    new: Vec<usize>,
-    /// The number of messages at the start of `present` that equal those at the start of `new`.
-    same_count: usize,
+    /// The messages that both lists have at their start.
+    common: Vec<MessagePair>,
+    /// The indexes in the present list of the messages after the common ones.
+    present_rest: Vec<usize>,
+    /// The indexes in the new list of the messages after the common ones.
+    new_rest: Vec<usize>,
+}
+
+/// A message that is in both lists.
+#[derive(Clone, Copy)]
+struct MessagePair {
+    /// Its index in the present list.
+    present: usize,
+    /// Its index in the new list.
+    new: usize,
+}
+
+/// The messages of a new list that replace older ones after a compaction.
+struct CompactedMessages<'m, 'a> {
+    summary: &'m NewMessage<'a>,
+    /// The answer to the summary, which Gemini CLI writes in the name of the model.
+    acknowledgement: Option<&'m NewMessage<'a>>,
+    /// The messages after these two.
+    tail: Vec<&'m NewMessage<'a>>,
 }
 
 impl PathMessage {
+    /// Whether a message of a new list is this message, or a copy of it.
     fn is_same(&self, message: &NewMessage) -> bool {
         *self.id == *message.id.as_bytes() || self.fingerprint == message.fingerprint
+    }
+}
+
+impl<'m, 'a> CompactedMessages<'m, 'a> {
+    /// Takes the messages after the common ones. `None` if there are none.
+    fn after_common(lists: &ComparedLists, new: &'m [NewMessage<'a>]) -> Option<Self> {
+        let (summary, after_summary) = lists.new_rest.split_first()?;
+        let mut tail: Vec<&NewMessage> = after_summary.iter().map(|&index| &new[index]).collect();
+        let has_acknowledgement = tail
+            .first()
+            .is_some_and(|first| member_is(first.raw, "type", "gemini"));
+        let acknowledgement = if has_acknowledgement {
+            Some(tail.remove(0))
+        } else {
+            None
+        };
+        Some(CompactedMessages {
+            summary: &new[*summary],
+            acknowledgement,
+            tail,
+        })
     }
 }
 
@@ -133,7 +175,8 @@ impl GeminiReader<'_> {
     /// removes all messages.
     pub(super) fn rewind(&mut self, id: &Text) {
         let is_target = |message: &PathMessage| *message.id == *id.as_bytes();
-        self.truncate_path(self.path.iter().position(is_target).unwrap_or(0));
+        let target = self.path.iter().position(is_target);
+        self.truncate_path(target.unwrap_or(0));
     }
 
     /// Removes the messages of `path` from the index `len` on. The leaf is then the one before
@@ -155,31 +198,35 @@ impl GeminiReader<'_> {
         self.take_back_removed(&new);
         let lists = self.compare_lists(&new);
         // A copy may have another id than the message. Later lines name it by the new one.
-        for at in 0..lists.same_count {
-            let message = &new[lists.new[at]];
-            self.path[lists.present[at]].id = message.id.as_bytes().into();
-            self.known_messages.insert(message.id.as_bytes().into());
+        for pair in &lists.common {
+            let id = new[pair.new].id.as_bytes();
+            self.path[pair.present].id = id.into();
+            self.known_messages.insert(id.into());
         }
 
-        // The index behind the last message that both lists have.
-        let first_new = match lists.same_count {
-            0 => 0,
-            count => lists.new[count - 1] + 1,
-        };
-        let first_removed = lists.present.get(lists.same_count).copied();
-        if let Some(first_removed) = first_removed {
-            let summary = lists.new.get(lists.same_count).map(|&index| &new[index]);
-            if let Some(summary) = summary
-                && self.is_summary(summary)
+        // Without messages in the rest of the present list, the new list only adds some.
+        if let Some(&first_removed) = lists.present_rest.first() {
+            if let Some(compacted) = CompactedMessages::after_common(&lists, &new)
+                && self.is_summary(compacted.summary)
             {
-                return self.compact(offset, &new, &lists);
+                return self.compact(offset, compacted, &lists.present_rest);
             }
-            let leaf = self.leaf;
-            let messages = self.path.split_off(first_removed);
-            self.leaf = messages.first().and_then(|message| message.leaf_before);
-            self.removed = RemovedMessages { messages, leaf };
+            self.remove_messages(first_removed);
         }
+        let first_new = match lists.common.last() {
+            Some(pair) => pair.new + 1,
+            None => 0,
+        };
         self.add_new_messages(offset, &new[first_new..])
+    }
+
+    /// Removes the messages of `path` from an index on, because a new list lacks them. They can be
+    /// restored by [`take_back_removed`](Self::take_back_removed).
+    fn remove_messages(&mut self, first: usize) {
+        let leaf = self.leaf;
+        let messages = self.path.split_off(first);
+        self.leaf = messages.first().and_then(|message| message.leaf_before);
+        self.removed = RemovedMessages { messages, leaf };
     }
 
     /// Restores the messages that the last list lacked, if the list `new` has them again: when
@@ -191,6 +238,7 @@ impl GeminiReader<'_> {
         let is_back = new
             .iter()
             .any(|message| *first.id == *message.id.as_bytes());
+        // Whether or not they are restored, they cannot be restored later.
         let removed = std::mem::take(&mut self.removed);
         if is_back {
             self.path.extend(removed.messages);
@@ -201,27 +249,29 @@ impl GeminiReader<'_> {
     /// Compares a new list with `path`, message by message from the start. Optional messages are
     /// skipped in both.
     fn compare_lists(&self, new: &[NewMessage]) -> ComparedLists {
-        let mut lists = ComparedLists {
-            present: Vec::new(),
-            new: Vec::new(),
-            same_count: 0,
-        };
+        let mut lists = ComparedLists::default();
         for (index, message) in self.path.iter().enumerate() {
             if !message.is_optional {
-                lists.present.push(index);
+                lists.present_rest.push(index);
             }
         }
         for (index, message) in new.iter().enumerate() {
             if !message.is_optional {
-                lists.new.push(index);
+                lists.new_rest.push(index);
             }
         }
-        for (&present, &index) in lists.present.iter().zip(&lists.new) {
-            if !self.path[present].is_same(&new[index]) {
+
+        for (&present, &new_index) in lists.present_rest.iter().zip(&lists.new_rest) {
+            if !self.path[present].is_same(&new[new_index]) {
                 break;
             }
-            lists.same_count += 1;
+            lists.common.push(MessagePair {
+                present,
+                new: new_index,
+            });
         }
+        lists.present_rest.drain(..lists.common.len());
+        lists.new_rest.drain(..lists.common.len());
         lists
     }
 
@@ -238,6 +288,8 @@ impl GeminiReader<'_> {
         Ok(())
     }
 
+    /// Whether a message is a description of the project that is not at the start of the
+    /// conversation.
     fn is_later_context(&self, message: Raw) -> bool {
         let parts = read_parts(message.get("content").unwrap_or(Raw::NULL));
         let is_context = matches!(UserMessage::of_parts(&parts), UserMessage::SessionContext);
@@ -255,69 +307,75 @@ impl GeminiReader<'_> {
                 .contains(SUMMARY_MARK)
     }
 
-    /// Adds a compaction, whose summary is the first message of `new` that differs. The messages
-    /// after the summary are usually copies of the last messages of `path`: the compaction keeps
-    /// these. If they are not copies, the compaction keeps nothing, and they are added after it.
+    /// Adds a compaction. `removed` are the indexes in `path` of the messages that the summary
+    /// replaces, and there is at least one.
+    ///
+    /// The messages after the summary are usually copies of the last messages of `path`: the
+    /// compaction keeps these. If they are not copies, the compaction keeps nothing, and they are
+    /// added after it.
     fn compact(
         &mut self,
         offset: u64,
-        new: &[NewMessage],
-        lists: &ComparedLists,
+        compacted: CompactedMessages,
+        removed: &[usize],
     ) -> io::Result<()> {
-        let removed = &lists.present[lists.same_count..];
-        let mut replacing = lists.new[lists.same_count..]
-            .iter()
-            .map(|&index| &new[index]);
-        let Some(summary) = replacing.next() else {
-            return Ok(());
-        };
-        let mut tail: Vec<&NewMessage> = replacing.collect();
-        // Gemini CLI answers the summary in the name of the model.
-        let acknowledgement = match tail.first() {
-            Some(first) if member_is(first.raw, "type", "gemini") => Some(tail.remove(0)),
-            _ => None,
-        };
-
-        // If the tail is a copy, it is as long as the end of the present list that it copies.
-        let kept_from = removed.len().saturating_sub(tail.len());
-        let kept = &removed[kept_from..];
-        let mut pairs = kept.iter().zip(&tail);
-        let is_kept = kept.len() == tail.len()
-            && pairs.all(|(&index, message)| self.path[index].is_same(message));
-
+        let CompactedMessages {
+            summary,
+            acknowledgement,
+            tail,
+        } = compacted;
+        let kept = self.find_copied_messages(removed, &tail);
         let leaf_before = self.leaf;
-        let first_kept = if is_kept { kept.first().copied() } else { None };
+        let first_kept = kept.and_then(|kept| kept.first().copied());
         self.add_summary(offset, summary, first_kept)?;
 
-        let mut kept_messages = Vec::new();
-        let entry_of_summary = self.leaf;
-        for message in [Some(summary), acknowledgement].into_iter().flatten() {
+        // The messages of the new path after the common ones. The summary and its answer have one
+        // entry together.
+        let mut new_messages = Vec::new();
+        let summary_entry = self.leaf;
+        for message in std::iter::once(summary).chain(acknowledgement) {
             self.known_messages.insert(message.id.as_bytes().into());
-            kept_messages.push(PathMessage {
+            new_messages.push(PathMessage {
                 id: message.id.as_bytes().into(),
                 fingerprint: message.fingerprint,
                 leaf_before,
-                first_entry: entry_of_summary,
+                first_entry: summary_entry,
                 is_optional: false,
             });
         }
-        if is_kept {
-            for (&index, message) in kept.iter().zip(&tail) {
-                self.known_messages.insert(message.id.as_bytes().into());
-                kept_messages.push(PathMessage {
-                    id: message.id.as_bytes().into(),
-                    ..self.path[index]
-                });
-            }
+        for (&index, copy) in kept.unwrap_or_default().iter().zip(&tail) {
+            self.known_messages.insert(copy.id.as_bytes().into());
+            new_messages.push(PathMessage {
+                id: copy.id.as_bytes().into(),
+                ..self.path[index]
+            });
         }
         self.path.truncate(removed[0]);
-        self.path.extend(kept_messages);
-        if !is_kept {
+        self.path.extend(new_messages);
+
+        if kept.is_none() {
             for message in tail {
                 self.add_message(offset, &message.id, message.raw)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the last of the indexes `removed`, if the messages of `path` at these indexes are
+    /// those of which `tail` has copies. `None` if `tail` is anything else.
+    fn find_copied_messages<'r>(
+        &self,
+        removed: &'r [usize],
+        tail: &[&NewMessage],
+    ) -> Option<&'r [usize]> {
+        let start = removed.len().checked_sub(tail.len())?;
+        let copied = &removed[start..];
+        for (&index, message) in copied.iter().zip(tail) {
+            if !self.path[index].is_same(message) {
+                return None;
+            }
+        }
+        Some(copied)
     }
 
     /// Adds the entry of a compaction. `first_kept` is the index in `path` of the first message

@@ -5,7 +5,7 @@ use super::parts::{OpenCodeMessage, is_part, unconverted_message, unconverted_pa
 use super::tools::ToolPart;
 use super::usage::{ResponseUsage, convert_usage};
 use crate::parts::{non_empty_text, parse_time_ms};
-use pisess_core::session::content::{finite_or_zero, text_block};
+use pisess_core::session::content::{finite_or_zero, member_is, text_block};
 use pisess_json::Raw;
 use pisess_json::text::{Text, join_with};
 use pisess_json::write::{Object, array};
@@ -40,8 +40,12 @@ pub(super) struct CompactionRequest {
 }
 
 /// A response of the model: a step of a message.
-#[derive(Default)]
 struct Response<'a> {
+    message: &'a OpenCodeMessage<'a>,
+    /// Its number among the responses of the message, from 0.
+    index: usize,
+    /// Whether it is the last response of the message.
+    is_last: bool,
     /// Its parts, without the part that begins it and the part that ends it.
     parts: Vec<Raw<'a>>,
     /// The part that begins it.
@@ -54,25 +58,12 @@ impl OpenCodeReader<'_> {
     /// Adds the responses of a message, each with the results of its calls. A message without a
     /// response is kept as a custom entry.
     pub(super) fn add_responses(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
-        let mut responses = split_responses(message.parts);
-        let has_error = message.info.get("error").is_some_and(Raw::is_object);
-        // The list has at least one response.
-        let last = responses.len() - 1;
-        if responses[last].is_empty() && !has_error {
-            responses.pop();
-        }
+        let responses = split_responses(message);
         if responses.is_empty() {
             return self.add_kept(message.offset, "message", message.line.bytes());
         }
-
-        let last = responses.len() - 1;
-        for (index, response) in responses.iter().enumerate() {
-            let place = ResponsePlace {
-                message,
-                index,
-                is_last: index == last,
-            };
-            self.add_response(&place, response)?;
+        for response in &responses {
+            self.add_response(response)?;
         }
         let time = message.info.get("time").unwrap_or(Raw::NULL);
         self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
@@ -80,32 +71,35 @@ impl OpenCodeReader<'_> {
     }
 
     /// Adds a response, and the results of its calls.
-    fn add_response(&mut self, place: &ResponsePlace, response: &Response) -> io::Result<()> {
-        let message = place.message;
+    fn add_response(&mut self, response: &Response) -> io::Result<()> {
+        let message = response.message;
         let calls: Vec<ToolPart> = response
             .parts
             .iter()
             .filter_map(|part| ToolPart::read(*part))
             .collect();
-        let usage = place.find_usage(response);
+        let usage = response.find_usage();
         self.context_tokens = usage.context_tokens;
 
         let provider = non_empty_text(message.info, "providerID").unwrap_or_default();
         let model = non_empty_text(message.info, "modelID").unwrap_or_else(|| "unknown".into());
-        let error = place.find_error();
+        let stop_reason = response.stop_reason(!calls.is_empty());
         let mut converted = Object::new()
             .str("role", "assistant")
             .json("content", &array(response.blocks()))
             .str("api", api_of_provider(&provider))
             .text("provider", &provider)
             .text("model", &model)
-            .str("stopReason", place.stop_reason(response, !calls.is_empty()));
-        if let Some(error) = error {
-            let text = error.get("data").and_then(|data| data.get_text("message"));
-            let text = text.or_else(|| error.get_text("name")).unwrap_or_default();
+            .str("stopReason", stop_reason);
+        if let Some(error) = response.find_error() {
+            let data = error.get("data").unwrap_or(Raw::NULL);
+            let text = data
+                .get_text("message")
+                .or_else(|| error.get_text("name"))
+                .unwrap_or_default();
             converted = converted.text("errorMessage", &text);
         }
-        if let Some(id) = place.response_id() {
+        if let Some(id) = response.stable_id() {
             converted = converted.str("responseId", &id);
         }
         let converted = converted
@@ -114,7 +108,8 @@ impl OpenCodeReader<'_> {
             .finish();
         let members = Object::new()
             .json("message", &converted)
-            .json("opencode", &place.unconverted(response));
+            .json("opencode", &response.unconverted_members());
+        // The entry of the response has the time at which the model had finished.
         self.time_ms = response.end_ms(&calls).unwrap_or(self.time_ms);
         self.add_entry(message.offset, "message", members)?;
 
@@ -150,9 +145,9 @@ impl OpenCodeReader<'_> {
         let info = message.info;
         let time = info.get("time").unwrap_or(Raw::NULL);
         self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
-        let first_kept = request.first_kept.and_then(|id| self.first_entry_id(&id));
+        let first_kept_entry = request.first_kept.and_then(|id| self.first_entry_id(&id));
         // A compaction that keeps nothing names itself as the first kept entry.
-        let first_kept = first_kept.unwrap_or_else(|| self.writer.next_id(message.offset));
+        let first_kept_id = first_kept_entry.unwrap_or_else(|| self.writer.next_id(message.offset));
         let mut unconverted = Vec::new();
         for part in message.parts.items() {
             if !is_part(part, "text") {
@@ -161,7 +156,7 @@ impl OpenCodeReader<'_> {
         }
         let members = Object::new()
             .text("summary", &find_texts(message))
-            .str("firstKeptEntryId", &first_kept)
+            .str("firstKeptEntryId", &first_kept_id)
             .number("tokensBefore", self.context_tokens)
             .json(
                 "opencode",
@@ -188,33 +183,54 @@ impl OpenCodeReader<'_> {
     }
 }
 
-/// Divides the parts of a message into its responses. There is at least one, and only the last one
-/// may be empty.
-fn split_responses(parts: Raw<'_>) -> Vec<Response<'_>> {
-    let mut responses = vec![Response::default()];
-    for part in parts.items() {
-        let last = responses.len() - 1;
+/// Divides the parts of a message into its responses. Each begins with the part `step-start`; the
+/// first one may lack this part. An empty response is left out, unless the message ended with an
+/// error: the error belongs to the last response.
+fn split_responses<'a>(message: &'a OpenCodeMessage<'a>) -> Vec<Response<'a>> {
+    let mut responses = Vec::new();
+    let mut current = Response::new(message, 0);
+    for part in message.parts.items() {
         if is_part(part, "step-start") {
-            if !responses[last].is_empty() {
-                responses.push(Response::default());
+            if !current.is_empty() {
+                let next = Response::new(message, current.index + 1);
+                responses.push(std::mem::replace(&mut current, next));
             }
-            let last = responses.len() - 1;
-            responses[last].start = Some(part);
+            current.start = Some(part);
         } else if is_part(part, "step-finish") {
-            responses[last].finish = Some(part);
+            current.finish = Some(part);
         } else {
-            responses[last].parts.push(part);
+            current.parts.push(part);
         }
+    }
+    let has_error = message.info.get("error").is_some_and(Raw::is_object);
+    if !current.is_empty() || has_error {
+        responses.push(current);
+    }
+    if let Some(last) = responses.last_mut() {
+        last.is_last = true;
     }
     responses
 }
 
-impl Response<'_> {
+impl<'a> Response<'a> {
+    /// Returns a response without parts.
+    fn new(message: &'a OpenCodeMessage<'a>, index: usize) -> Response<'a> {
+        Response {
+            message,
+            index,
+            is_last: false,
+            parts: Vec::new(),
+            start: None,
+            finish: None,
+        }
+    }
+
     /// Whether the response has neither a block nor tokens.
     fn is_empty(&self) -> bool {
         self.finish.is_none() && self.parts.iter().all(|part| convert_part(*part).is_none())
     }
 
+    /// Returns its blocks as JSON: its texts, its thinking and its calls.
     fn blocks(&self) -> Vec<Vec<u8>> {
         self.parts
             .iter()
@@ -231,6 +247,87 @@ impl Response<'_> {
             .iter()
             .filter_map(|part| parse_time_ms(part.get("time")?.get("end")));
         text_ends.chain(first_call).max()
+    }
+
+    /// Returns the error with which the message ended. `None` if there is none, or if this is not
+    /// its last response.
+    fn find_error(&self) -> Option<Raw<'a>> {
+        let error = self.message.info.get("error")?;
+        if self.is_last && error.is_object() {
+            Some(error)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the tokens and the cost of a response, from the part that ends it. If that part is
+    /// missing, the numbers of the message are taken, but only if this is its only response: they
+    /// are sums over all responses.
+    fn find_usage(&self) -> ResponseUsage {
+        let is_only = self.index == 0 && self.is_last;
+        let counted = match self.finish {
+            Some(finish) => finish,
+            None if is_only => self.message.info,
+            None => Raw::NULL,
+        };
+        let cost = finite_or_zero(counted.get("cost"));
+        convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
+    }
+
+    /// Returns why a response ended, as pi names it.
+    fn stop_reason(&self, has_calls: bool) -> &'static str {
+        if let Some(error) = self.find_error() {
+            let is_abort = member_is(error, "name", "MessageAbortedError");
+            return if is_abort { "aborted" } else { "error" };
+        }
+        let reason = self.finish.and_then(|finish| finish.get("reason"));
+        let reason = reason
+            .or_else(|| self.message.info.get("finish"))
+            .unwrap_or(Raw::NULL);
+        for (opencode_reason, pi_reason) in STOP_REASONS {
+            if reason.is(opencode_reason) {
+                return pi_reason;
+            }
+        }
+        if has_calls { "toolUse" } else { "stop" }
+    }
+
+    /// Returns an id that is the same for all copies of a response. It is made of times: OpenCode
+    /// does not keep the id that the provider gave, and a fork gives copies new ids.
+    fn stable_id(&self) -> Option<String> {
+        let created = self.message.created_ms?;
+        let completed = parse_time_ms(self.message.info.get("time")?.get("completed"))?;
+        Some(format!("opencode-{created}-{completed}-{}", self.index))
+    }
+
+    /// Returns the member `opencode` of the entry: members of the parts that have no place in the
+    /// entry, and with the first response, the members of the message as a whole.
+    fn unconverted_members(&self) -> Vec<u8> {
+        let mut parts = Vec::new();
+        if let Some(start) = self.start {
+            parts.extend(unconverted_part(start, &[]));
+        }
+        for part in &self.parts {
+            if let Some(call) = ToolPart::read(*part) {
+                // If the call has a result, its other members are kept with the result.
+                if !call.has_result() {
+                    parts.extend(unconverted_part(*part, &["callID", "tool"]));
+                }
+                continue;
+            }
+            let is_converted = convert_part(*part).is_some();
+            let converted_keys: &[&str] = if is_converted { &["text"] } else { &[] };
+            parts.extend(unconverted_part(*part, converted_keys));
+        }
+        if let Some(finish) = self.finish {
+            parts.extend(unconverted_part(finish, &CONVERTED_FINISH_MEMBERS));
+        }
+        let info = if self.index == 0 {
+            self.message.info
+        } else {
+            Raw::NULL
+        };
+        unconverted_message(info, &CONVERTED_MEMBERS, &parts)
     }
 }
 
@@ -273,90 +370,6 @@ fn find_texts(message: &OpenCodeMessage) -> Text<'static> {
         }
     }
     join_with(texts, "\n\n")
-}
-
-/// Where a response is in its message.
-struct ResponsePlace<'a> {
-    message: &'a OpenCodeMessage<'a>,
-    index: usize,
-    is_last: bool,
-}
-
-impl<'a> ResponsePlace<'a> {
-    /// Returns the error with which the message ended. `None` if there is none, or if this is not
-    /// its last response.
-    fn find_error(&self) -> Option<Raw<'a>> {
-        let error = self.message.info.get("error")?;
-        (self.is_last && error.is_object()).then_some(error)
-    }
-
-    /// Returns the tokens and the cost of a response, from the part that ends it. If that part is
-    /// missing, the numbers of the message are taken, but only if this is its only response: they
-    /// are sums over all responses.
-    fn find_usage(&self, response: &Response) -> ResponseUsage {
-        let is_only = self.index == 0 && self.is_last;
-        let counted = match response.finish {
-            Some(finish) => finish,
-            None if is_only => self.message.info,
-            None => Raw::NULL,
-        };
-        let cost = finite_or_zero(counted.get("cost"));
-        convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
-    }
-
-    /// Returns why a response ended, as pi names it.
-    fn stop_reason(&self, response: &Response, has_calls: bool) -> &'static str {
-        if let Some(error) = self.find_error() {
-            let is_abort = error
-                .get("name")
-                .is_some_and(|name| name.is("MessageAbortedError"));
-            return if is_abort { "aborted" } else { "error" };
-        }
-        let reason = response.finish.and_then(|finish| finish.get("reason"));
-        let reason = reason.or_else(|| self.message.info.get("finish"));
-        for (opencode, pi) in STOP_REASONS {
-            if reason.is_some_and(|reason| reason.is(opencode)) {
-                return pi;
-            }
-        }
-        if has_calls { "toolUse" } else { "stop" }
-    }
-
-    /// Returns an id that is the same for all copies of a response. It is made of times: OpenCode
-    /// does not keep the id that the provider gave, and a fork gives copies new ids.
-    fn response_id(&self) -> Option<String> {
-        let created = self.message.created_ms?;
-        let completed = parse_time_ms(self.message.info.get("time")?.get("completed"))?;
-        Some(format!("opencode-{created}-{completed}-{}", self.index))
-    }
-
-    /// Returns the member `opencode` of the entry: members of the parts that have no place in the
-    /// entry, and with the first response, the members of the message as a whole.
-    fn unconverted(&self, response: &Response) -> Vec<u8> {
-        let mut parts = Vec::new();
-        parts.extend(response.start.and_then(|part| unconverted_part(part, &[])));
-        for part in &response.parts {
-            if let Some(call) = ToolPart::read(*part) {
-                // If the call has a result, its other members are kept with the result.
-                if !call.has_result() {
-                    parts.extend(unconverted_part(*part, &["callID", "tool"]));
-                }
-                continue;
-            }
-            let is_converted = convert_part(*part).is_some();
-            let converted_keys: &[&str] = if is_converted { &["text"] } else { &[] };
-            parts.extend(unconverted_part(*part, converted_keys));
-        }
-        if let Some(finish) = response.finish {
-            parts.extend(unconverted_part(finish, &CONVERTED_FINISH_MEMBERS));
-        }
-        let info = if self.index == 0 {
-            self.message.info
-        } else {
-            Raw::NULL
-        };
-        unconverted_message(info, &CONVERTED_MEMBERS, &parts)
-    }
 }
 
 /// Returns the API of a provider, as pi names it.
