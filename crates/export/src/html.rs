@@ -162,11 +162,15 @@ impl Html {
         self.open_element("div", &[("class", "images"), ("tabindex", "0")]);
     }
 
+    fn close_image_row(&mut self) {
+        self.close_element("div");
+    }
+
     /// Opens a figure, and writes its image if `images` has the image. `value` is the value of
     /// [`Tag::Image`]: the type and the name of the image. Returns the name of the HTML element to
     /// close.
     fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
-        self.open_element("figure", &[("class", "image")]);
+        self.open_element(FIGURE, &[("class", "image")]);
         let (image_type, name) = value.split_once(' ').unwrap_or((value, ""));
         // The type and the data become part of an attribute, so they are checked here, whatever the
         // caller checked.
@@ -177,7 +181,7 @@ impl Html {
             let source = format!("data:{image_type};base64,{}", image.data);
             self.open_element("img", &[("alt", "image of the session"), ("src", &source)]);
         }
-        "figure"
+        FIGURE
     }
 }
 
@@ -186,6 +190,9 @@ impl fmt::Display for Html {
         f.write_str(&self.0)
     }
 }
+
+/// The HTML element of an image. No other tag has this element.
+const FIGURE: &str = "figure";
 
 /// Converts markup to complete HTML: folds contain their content, and sections follow one another.
 ///
@@ -222,21 +229,19 @@ fn html_of_events<'m>(
     let mut html = Html::default();
     // The HTML element of each open tag, outermost first; empty if the tag has none to close.
     let mut open_elements = Vec::new();
-    // Images that follow one another are in one row.
-    let mut is_in_image_row = false;
-    let mut is_after_image_tag = false;
+    // Images that follow one another are in one row: any other event ends the row, except the one
+    // that closes an image.
+    let mut has_open_row = false;
     for event in events {
         let is_image = matches!(event, Event::Open(Tag::Image, _));
-        if is_image && !is_in_image_row {
+        let is_inside_image = open_elements.last() == Some(&FIGURE);
+        if is_image && !has_open_row {
             html.open_image_row();
-            is_in_image_row = true;
+            has_open_row = true;
+        } else if has_open_row && !is_image && !is_inside_image {
+            html.close_image_row();
+            has_open_row = false;
         }
-        // The event after the tag of an image closes it: an image contains no further tags.
-        if is_in_image_row && !is_image && !is_after_image_tag {
-            html.close_element("div");
-            is_in_image_row = false;
-        }
-        is_after_image_tag = is_image;
 
         match event {
             Event::Text(text) => html.push_escaped(text),
@@ -263,8 +268,8 @@ fn html_of_events<'m>(
             Event::Section | Event::SectionEnd => {}
         }
     }
-    if is_in_image_row {
-        html.close_element("div");
+    if has_open_row {
+        html.close_image_row();
     }
     html
 }
@@ -281,11 +286,14 @@ pub const IMAGE_TYPES: [&str; 5] = [
 /// Whether the text is valid base64 and nothing else.
 pub fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
-    data.len() - digits.len() <= 2
-        && digits.len() % 4 != 1
-        && digits
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+    let padding_len = data.len() - digits.len();
+    // One digit has 6 bits, so a group of four needs at least two for a byte.
+    if padding_len > 2 || digits.len() % 4 == 1 {
+        return false;
+    }
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
 /// Whether a link may have this address: http, https, mailto, or a fragment of the page (`#e1`). An

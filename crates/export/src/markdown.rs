@@ -32,86 +32,127 @@ mod writer;
 /// parts of the entries in order. `workers` threads make the parts.
 pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let path = contents.exported_path();
-    let document = Document {
+    let parts = PartMaker {
         contents,
         edit_notes: edit_notes(&ContentsReader::new(contents), &path)?,
         labels: Labels::new(contents.session),
         drawing: view_without_layout(contents.session, contents.leaf),
     };
     let is_in_document = contents.path_predicate();
-
-    let display = contents.display;
-    writeln!(out, "# {}", escape_line(&contents.title(), display))?;
-    let omission_note = contents.omission_note(contents.describe_other_branches());
-    write_notes(omission_note.as_slice(), display, out)?;
-
-    let make_part = |source: &ContentsReader, ix| document.entry_part(source, ix, &is_in_document);
     let gaps = contents.find_gaps(&path);
-    let mut last_model: Option<String> = None;
-    // Whether a request was written, and no answer after it: the next answer is headed "Assistant".
-    let mut awaits_answer = false;
-    let mut is_empty = true;
+    let mut writer = DocumentWriter {
+        display: contents.display,
+        last_model: None,
+        awaits_answer: false,
+        part_count: 0,
+        out,
+    };
+
+    writer.write_title(&contents.title())?;
+    let omission_note = contents.omission_note(contents.describe_other_branches());
+    writer.write_notes(omission_note.as_slice())?;
+
+    // Before each entry of the path is a gap, and one is after the last entry.
     let mut position = 0;
+    let make_part = |source: &ContentsReader, ix| parts.make_part(source, ix, &is_in_document);
     contents.for_each_in_order(&path, workers, make_part, |part| {
-        write_gap(&gaps[position], display, out)?;
+        writer.write_gap(&gaps[position])?;
         position += 1;
         // An entry of which nothing is shown has no part.
-        let Some(mut part) = part else { return Ok(()) };
-        is_empty = false;
-        if let Some(heading) = &part.heading {
-            write!(out, "\n## {heading}\n")?;
-            awaits_answer = true;
+        match part {
+            Some(part) => writer.write_part(part),
+            None => Ok(()),
         }
-        // The model is named only where it changes.
-        let mut new_model = None;
-        if part.model.is_some() && part.model != last_model {
-            last_model = part.model;
-            new_model = last_model.as_deref();
-        }
-        if part.is_answer && awaits_answer {
-            let model = new_model.map(str::to_owned);
-            write_speaker("Assistant", model.as_slice(), display, out)?;
-            awaits_answer = false;
-        } else if let Some(model) = new_model {
-            part.notes.insert(0, model.to_owned());
-        }
-        if part.heading.is_some() {
-            write_speaker("You", &part.notes, display, out)?;
-        } else {
-            write_notes(&part.notes, display, out)?;
-        }
-        out.write_all(part.text.as_bytes())
     })?;
-    write_gap(&gaps[path.len()], display, out)?;
-    if is_empty {
-        write_notes(&[contents.note_if_empty().to_owned()], display, out)?;
+    writer.write_gap(&gaps[path.len()])?;
+    if writer.part_count == 0 {
+        writer.write_notes(&[contents.note_if_empty().to_owned()])?;
     }
     Ok(())
 }
 
-/// Writes the line that names who speaks, with remarks, as in `**You** · *2026-03-14 15:09 UTC*`.
-/// It is below the heading of a request, and above the first answer or tool result after the
-/// request.
-fn write_speaker(
-    speaker: &str,
-    notes: &[String],
+/// Writes the parts of a document, one after another.
+struct DocumentWriter<'o> {
     display: Display,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    write!(out, "\n**{speaker}**")?;
-    if !notes.is_empty() {
-        write!(out, " · *{}*", escape_line(&notes.join(" · "), display))?;
+    /// The model that was named last.
+    last_model: Option<String>,
+    /// Whether a request was written, and no answer after it. The next answer is then headed
+    /// "Assistant".
+    awaits_answer: bool,
+    /// The number of parts that were written.
+    part_count: usize,
+    out: &'o mut dyn Write,
+}
+
+impl DocumentWriter<'_> {
+    fn write_title(&mut self, title: &str) -> io::Result<()> {
+        writeln!(self.out, "# {}", escape_line(title, self.display))
     }
-    writeln!(out)
+
+    /// Writes the part of an entry: its heading if it is a request, who speaks, its remarks, and
+    /// its text.
+    fn write_part(&mut self, part: DocumentPart) -> io::Result<()> {
+        self.part_count += 1;
+        let new_model = self.take_new_model(part.model);
+        if let Some(heading) = &part.heading {
+            write!(self.out, "\n## {heading}\n")?;
+            self.write_speaker("You", &part.notes)?;
+            self.awaits_answer = true;
+            return self.out.write_all(part.text.as_bytes());
+        }
+
+        let mut notes = part.notes;
+        if part.is_answer && self.awaits_answer {
+            // Only the model is on the line of the speaker. Other remarks follow on their own line.
+            self.write_speaker("Assistant", new_model.as_slice())?;
+            self.awaits_answer = false;
+        } else if let Some(model) = new_model {
+            notes.insert(0, model);
+        }
+        self.write_notes(&notes)?;
+        self.out.write_all(part.text.as_bytes())
+    }
+
+    /// Returns the model of a part if it differs from the one named last, and remembers it. `None`
+    /// if the model need not be named.
+    fn take_new_model(&mut self, model: Option<String>) -> Option<String> {
+        if model.is_none() || model == self.last_model {
+            return None;
+        }
+        self.last_model.clone_from(&model);
+        model
+    }
+
+    /// Writes the line that names who speaks, with remarks, as in `**You** · *2026-03-14 15:09
+    /// UTC*`. It is below the heading of a request, and above the first answer or tool result after
+    /// the request.
+    fn write_speaker(&mut self, speaker: &str, notes: &[String]) -> io::Result<()> {
+        write!(self.out, "\n**{speaker}**")?;
+        if !notes.is_empty() {
+            let notes = escape_line(&notes.join(" · "), self.display);
+            write!(self.out, " · *{notes}*")?;
+        }
+        writeln!(self.out)
+    }
+
+    /// Writes the note about what is left out at one place of the path; nothing if the gap is
+    /// empty.
+    fn write_gap(&mut self, gap: &Gap) -> io::Result<()> {
+        self.write_notes(gap.note().as_slice())
+    }
+
+    /// Writes remarks on a line of their own; nothing if there are none.
+    fn write_notes(&mut self, notes: &[String]) -> io::Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let notes = escape_line(&notes.join(" · "), self.display);
+        write!(self.out, "\n*{notes}*\n")
+    }
 }
 
-/// Writes the note about what is left out at one place of the path; nothing if the gap is empty.
-fn write_gap(gap: &Gap, display: Display, out: &mut dyn Write) -> io::Result<()> {
-    write_notes(gap.note().as_slice(), display, out)
-}
-
-/// What all parts of a document are made from.
-struct Document<'a> {
+/// Makes the parts of a document.
+struct PartMaker<'a> {
     contents: &'a Contents<'a>,
     /// The remarks at entries that were edited; see [`edit_notes`].
     edit_notes: HashMap<EntryIx, &'static str>,
@@ -135,13 +176,13 @@ struct DocumentPart {
     text: String,
 }
 
-impl Document<'_> {
+impl PartMaker<'_> {
     /// Returns the part of an entry; `None` if nothing of it is shown.
     ///
     /// A request has a heading. A reply or a tool result has only its text. Any other entry has its
     /// name and time as remarks. `is_in_document` returns whether the document contains the entry
     /// with a given number.
-    fn entry_part(
+    fn make_part(
         &self,
         source: &ContentsReader,
         ix: EntryIx,
@@ -165,7 +206,7 @@ impl Document<'_> {
 
         let part = match kind_letter(self.contents.session.entry(ix)) {
             'u' => self.request_part(&view, notes, text, is_in_document),
-            // Replies and results of tools.
+            // The letters of replies and of tool results.
             'a' | 't' => DocumentPart {
                 is_answer: true,
                 notes,
@@ -283,6 +324,8 @@ pub(super) fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     }
 }
 
+/// Whether an entry is a setting, such as a change of the model, or belongs to the agent's own
+/// bookkeeping.
 fn is_setting_or_bookkeeping(entry: &Entry) -> bool {
     kind_letter(entry) == 'n' || entry.kind.is_bookkeeping()
 }
@@ -311,15 +354,6 @@ pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String
 #[cfg(test)]
 pub(super) fn markdown_of(markup: &super::markup::Markup) -> String {
     writer::markup_to_markdown(markup, Display::default(), &|_| false)
-}
-
-/// Writes remarks of the document, on a line of their own.
-fn write_notes(notes: &[String], display: Display, out: &mut dyn Write) -> io::Result<()> {
-    if notes.is_empty() {
-        Ok(())
-    } else {
-        write!(out, "\n*{}*\n", escape_line(&notes.join(" · "), display))
-    }
 }
 
 /// The maximum number of characters of a heading.

@@ -186,10 +186,15 @@ impl<'a> StepMaker<'a> {
     /// user, and its output the observation.
     fn execution_step(&self, ix: EntryIx, message: Raw, copy_state: CopyState) -> TrajectoryStep {
         // A command of the shell, or code in Python.
-        let command = message.get("command").or(message.get("code"));
-        let command = command.and_then(decode_string).unwrap_or_default();
-        let output = message.get("output").and_then(decode_string);
-        let output = output.unwrap_or_default();
+        let command = message
+            .get("command")
+            .or(message.get("code"))
+            .and_then(decode_string)
+            .unwrap_or_default();
+        let output = message
+            .get("output")
+            .and_then(decode_string)
+            .unwrap_or_default();
 
         let mut result_extra = Object::new();
         if let Some(code) = message.get("exitCode") {
@@ -220,14 +225,18 @@ impl<'a> StepMaker<'a> {
         copy_state: CopyState,
     ) -> Option<TrajectoryStep> {
         let call_id = message.get_text("toolCallId").unwrap_or_default();
-        let answers_call = self.contents.is_matching_result(call_id.as_bytes(), ix);
-        if answers_call && self.contents.session.usage_of(ix).is_none() {
+        let is_in_step_of_call = self.contents.is_matching_result(call_id.as_bytes(), ix);
+        let has_usage = self.contents.session.usage_of(ix).is_some();
+        if is_in_step_of_call && !has_usage {
             return None;
         }
 
         let mut named_sub_agents = Vec::new();
+        let mut repeated_result = None;
         let mut extra = self.begin_extra(ix).str("type", "toolResult");
-        if !answers_call {
+        if is_in_step_of_call {
+            repeated_result = Some(ix);
+        } else {
             let result = self.result_json(message, None, &mut named_sub_agents);
             extra = extra.json("result", &result);
         }
@@ -238,7 +247,7 @@ impl<'a> StepMaker<'a> {
         };
         Some(TrajectoryStep {
             named_sub_agents,
-            repeated_result: if answers_call { Some(ix) } else { None },
+            repeated_result,
             ..self.request_step(ix, copy_state, content)
         })
     }
@@ -301,16 +310,15 @@ impl<'a> StepMaker<'a> {
         let [usage, content, stop_reason, error, api] = find_members(message, names);
         let counted_usage = self.contents.session.usage_of(ix).copied();
         // A reply that `pick` copied was paid for where it is first, so the session does not count
-        // the usage in the message.
+        // the usage in the message. Such a reply is a copy, as those that a fork copies.
         let is_picked = usage.is_some() && counted_usage.is_none();
-        let copy_state = if copy_state == CopyState::Original && is_picked {
-            CopyState::Forked
-        } else {
-            copy_state
+        let copy_state = match copy_state {
+            CopyState::Original if is_picked => CopyState::Forked,
+            other => other,
         };
 
         let blocks = content.unwrap_or(Raw::NULL);
-        let calls = self.reply_calls(ix, blocks, copy_state)?;
+        let calls = self.read_calls(ix, blocks, copy_state)?;
         let mut usages = Vec::from_iter(counted_usage);
         usages.extend(calls.usages);
 
@@ -357,7 +365,7 @@ impl<'a> StepMaker<'a> {
     /// The usage of a result counts in the step of an original reply. If a fork copied the reply,
     /// the usage may count in a step of the result. If a compaction kept the reply, the usage was
     /// counted where the reply is first.
-    fn reply_calls(
+    fn read_calls(
         &self,
         ix: EntryIx,
         content: Raw,
@@ -544,11 +552,10 @@ fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object
     let sums: UsageSums = usages.iter().collect();
     let step = step.json("metrics", &metrics_object(names, &sums).finish());
     // Any further usage is from a result of a sub-agent, which made an unknown number of requests.
-    if usages.len() == 1 {
-        step.number("llm_call_count", 1.0)
-    } else {
-        step
+    if usages.len() > 1 {
+        return step;
     }
+    step.number("llm_call_count", 1.0)
 }
 
 /// Returns the JSON of the sums of a trajectory with this many steps.
@@ -643,6 +650,7 @@ fn tool_definition(tool: Raw) -> Vec<u8> {
         .finish()
 }
 
+/// Returns the observation of a step, which contains the results of its calls.
 fn observation_json(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
 }
@@ -674,6 +682,7 @@ fn content_json(content: Option<Raw>) -> Vec<u8> {
     array(parts)
 }
 
+/// Returns the part for a text.
 fn text_part(text: &str) -> Vec<u8> {
     Object::new().str("type", "text").str("text", text).finish()
 }

@@ -40,8 +40,8 @@ pub fn markup_to_quotation(
 struct MarkdownWriter {
     out: String,
     display: Display,
-    /// The open elements with their values, outermost first.
-    open_elements: Vec<(Tag, String)>,
+    /// The open elements, outermost first.
+    open_elements: Vec<OpenElement>,
     /// What begins each line, outermost first: `> ` for an open quote, spaces for an open list
     /// item.
     line_prefixes: Vec<String>,
@@ -58,6 +58,13 @@ struct MarkdownWriter {
     /// The rule for each cell of the current row, such as `---:`. Rules are written below the head
     /// of a table.
     column_rules: Vec<&'static str>,
+}
+
+/// An element of the markup that is not closed yet.
+struct OpenElement {
+    tag: Tag,
+    /// The value of its tag, such as the address of a link.
+    value: String,
 }
 
 impl MarkdownWriter {
@@ -133,17 +140,20 @@ impl MarkdownWriter {
             return;
         }
 
-        let in_link = self.is_open(Tag::Link);
-        let in_table = self.is_open(Tag::Cell) || self.is_open(Tag::HeadCell);
-        let in_verbatim = self.is_open(Tag::Verbatim);
+        let in_link = self.is_inside(Tag::Link);
+        let in_table = self.is_inside(Tag::Cell) || self.is_inside(Tag::HeadCell);
+        let in_verbatim = self.is_inside(Tag::Verbatim);
         for (index, line) in text.split('\n').enumerate() {
-            // A row of a table is a single line.
-            if index > 0 && in_table {
-                self.out.push(' ');
-            } else if index > 0 && in_verbatim {
-                self.push_hard_break();
-            } else if index > 0 {
-                self.break_line();
+            let follows_line_break = index > 0;
+            if follows_line_break {
+                if in_table {
+                    // A row of a table is a single line.
+                    self.out.push(' ');
+                } else if in_verbatim {
+                    self.push_hard_break();
+                } else {
+                    self.break_line();
+                }
             }
             if in_verbatim {
                 self.write_verbatim_line(line, in_link);
@@ -153,10 +163,9 @@ impl MarkdownWriter {
         }
     }
 
-    fn is_open(&self, tag: Tag) -> bool {
-        self.open_elements
-            .iter()
-            .any(|(open_tag, _)| *open_tag == tag)
+    /// Whether an element with this tag is open, at any depth.
+    fn is_inside(&self, tag: Tag) -> bool {
+        self.open_elements.iter().any(|element| element.tag == tag)
     }
 
     /// Ends the line with a hard line break, so that the displayed text has the break, too.
@@ -230,17 +239,20 @@ impl MarkdownWriter {
     /// - Within an element that is collected, only the parts of a head line have an effect.
     /// - Elsewhere, the element writes its marker, or begins to collect its text.
     fn open_element(&mut self, tag: Tag, value: &str) {
-        self.open_elements.push((tag, value.to_owned()));
+        self.open_elements.push(OpenElement {
+            tag,
+            value: value.to_owned(),
+        });
         if self.fence.is_some() {
             return;
         }
         if let Some(collected) = &mut self.collected {
-            if let Some((begin_mark, _)) = head_marks(tag) {
+            if let Some(marks) = head_marks(tag) {
                 // The name, the subject and the marks of a head line have spaces between them.
                 if !collected.is_empty() {
                     collected.push(' ');
                 }
-                collected.push_str(begin_mark);
+                collected.push_str(marks.begin);
             }
             return;
         }
@@ -313,7 +325,7 @@ impl MarkdownWriter {
             .open_elements
             .iter()
             .rev()
-            .map(|(tag, _)| *tag)
+            .map(|element| element.tag)
             .find(|tag| matches!(tag, Tag::List | Tag::Numbers));
         let mut marker = "- ".to_owned();
         if innermost_list == Some(Tag::Numbers)
@@ -331,7 +343,7 @@ impl MarkdownWriter {
 
     /// Closes the element opened last. [`MarkdownWriter::open_element`] lists the three cases.
     fn close_element(&mut self) {
-        let Some((tag, value)) = self.open_elements.pop() else {
+        let Some(OpenElement { tag, value }) = self.open_elements.pop() else {
             return;
         };
         if self.fence.is_some() {
@@ -341,8 +353,8 @@ impl MarkdownWriter {
             return;
         }
         if let Some(collected) = &mut self.collected {
-            if let Some((_, end_mark)) = head_marks(tag) {
-                *collected += end_mark;
+            if let Some(marks) = head_marks(tag) {
+                collected.push_str(marks.end);
             }
             return self.close_collected(tag);
         }
@@ -490,24 +502,44 @@ fn emphasis_mark(tag: Tag) -> Option<&'static str> {
     }
 }
 
+/// What is written before and after an element of a head line.
+struct HeadMarks {
+    begin: &'static str,
+    end: &'static str,
+}
+
 /// Returns the marks around an element of a head line in the collected text: two placeholders for
 /// HTML (see [`HEAD_PLACEHOLDERS`]), or parentheses. `None` for an element that gets no marks.
-fn head_marks(tag: Tag) -> Option<(&'static str, &'static str)> {
+fn head_marks(tag: Tag) -> Option<HeadMarks> {
     match tag {
-        Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
-        Tag::Subject => Some(("\x13", "\x14")),
-        Tag::Mark => Some(("(", ")")),
+        Tag::Name | Tag::BadMark => Some(HeadMarks {
+            begin: BOLD_START,
+            end: BOLD_END,
+        }),
+        Tag::Subject => Some(HeadMarks {
+            begin: CODE_START,
+            end: CODE_END,
+        }),
+        Tag::Mark => Some(HeadMarks {
+            begin: "(",
+            end: ")",
+        }),
         _ => None,
     }
 }
 
-/// The placeholders and the HTML that replaces them. They are control characters, which no text of
-/// markup contains.
+// Placeholders for HTML tags: control characters, which no text of markup contains.
+const BOLD_START: &str = "\x11";
+const BOLD_END: &str = "\x12";
+const CODE_START: &str = "\x13";
+const CODE_END: &str = "\x14";
+
+/// The placeholders and the HTML tags that replace them.
 const HEAD_PLACEHOLDERS: [(&str, &str); 4] = [
-    ("\x11", "<b>"),
-    ("\x12", "</b>"),
-    ("\x13", "<code>"),
-    ("\x14", "</code>"),
+    (BOLD_START, "<b>"),
+    (BOLD_END, "</b>"),
+    (CODE_START, "<code>"),
+    (CODE_END, "</code>"),
 ];
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Fenced blocks. No text inside can end one, because the fence is longer than any run of backticks
 //! in the text.
 
-use super::MarkdownWriter;
+use super::{MarkdownWriter, OpenElement};
 use crate::markup::{Event, Tag};
 use memchr::memchr;
 
@@ -55,7 +55,10 @@ impl MarkdownWriter {
     /// Begins a fenced block. Its fence is one backtick longer than `longest_run`, the longest run
     /// of backticks in the text, and has at least the three backticks that Markdown requires.
     pub(super) fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
-        self.open_elements.push((tag, value.to_owned()));
+        self.open_elements.push(OpenElement {
+            tag,
+            value: value.to_owned(),
+        });
         let mut language = if tag == Tag::Diff {
             "diff"
         } else {
