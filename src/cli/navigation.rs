@@ -14,6 +14,7 @@ use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
+use crate::ops::IdSource;
 use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::parent_id;
 use crate::ops::plan::Change;
@@ -151,42 +152,18 @@ impl<'a> PlannedMove<'a> {
         let hook = self.hook_command(ui);
         let new_leaf = self.new_leaf_id()?;
         let summary = self.prepare_summary(hook.as_ref(), ui)?;
-        let draft = self.editor_text()?;
-        let label = self.parse_label()?;
-        let old_leaf = position_id(&self.open.session, self.navigation.old_leaf);
+        let ready = ReadySummary {
+            branch_end,
+            old_leaf: position_id(&self.open.session, self.navigation.old_leaf),
+            new_leaf,
+            summary,
+            label: self.parse_label()?,
+            editor_text: self.editor_text()?,
+            hook,
+        };
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
-                let session = &current.session;
-                let has_new_leaf = position_id(session, session.leaf.into()) != old_leaf;
-                if branch_end == BranchEnd::Leaf && has_new_leaf {
-                    return Err(concurrent_append_failure(current));
-                }
-                current.check_label_is_free(None, label.as_ref())?;
-
-                // The session may have been read again, so its entries are found by their ids.
-                let parent = find_by_id(session, &new_leaf);
-                let from = if session.agent().constants().from_id_is_branch_start {
-                    parent
-                } else {
-                    find_by_id(session, &old_leaf)
-                };
-                let change = append_branch_summary(
-                    session,
-                    from,
-                    parent,
-                    &summary,
-                    label.as_ref(),
-                    id_source,
-                );
-                let notification = hook.clone().map(|hook| {
-                    session_tree_event(hook, current, &change, old_leaf.as_ref(), Some(&summary))
-                });
-                Ok(Decision {
-                    change,
-                    reported_count: 1,
-                    editor_text: draft.clone(),
-                    notification,
-                })
+                ready.decide_change(current, id_source)
             })
     }
 
@@ -584,6 +561,66 @@ pub fn session_tree_event(
     }
 }
 
+/// A summary of an abandoned branch that is to be appended. It names entries by their ids, because
+/// the session may be read again before the summary is appended.
+struct ReadySummary {
+    branch_end: BranchEnd,
+    /// The end of the branch; `None` for the root.
+    old_leaf: Option<Text<'static>>,
+    /// The entry below which the session continues; `None` for the root.
+    new_leaf: Option<Text<'static>>,
+    summary: Summary,
+    /// The label of the summary, if one is given.
+    label: Option<Text<'static>>,
+    /// The text that the user is to edit, if the move is made for that.
+    editor_text: Option<Text<'static>>,
+    /// The hook to notify of the move.
+    hook: Option<ShellCommand>,
+}
+
+impl ReadySummary {
+    /// Returns the change that appends the summary to the session as it is now. Fails if the branch
+    /// has grown meanwhile.
+    fn decide_change(
+        &self,
+        current: &OpenSession,
+        id_source: &mut IdSource,
+    ) -> Result<Decision, Failure> {
+        let session = &current.session;
+        let has_moved = position_id(session, session.leaf.into()) != self.old_leaf;
+        if self.branch_end == BranchEnd::Leaf && has_moved {
+            return Err(concurrent_append_failure(current));
+        }
+        current.check_label_is_free(None, self.label.as_ref())?;
+
+        let parent = find_by_id(session, &self.new_leaf);
+        // The agents record different ends of the branch in the summary.
+        let from = if session.agent().constants().from_id_is_branch_start {
+            parent
+        } else {
+            find_by_id(session, &self.old_leaf)
+        };
+        let change = append_branch_summary(
+            session,
+            from,
+            parent,
+            &self.summary,
+            self.label.as_ref(),
+            id_source,
+        );
+        let notification = self.hook.clone().map(|hook| {
+            let old_leaf = self.old_leaf.as_ref();
+            session_tree_event(hook, current, &change, old_leaf, Some(&self.summary))
+        });
+        Ok(Decision {
+            change,
+            reported_count: 1,
+            editor_text: self.editor_text.clone(),
+            notification,
+        })
+    }
+}
+
 /// A mark to append. It names entries by their ids, because the session may be read again before
 /// the mark is appended.
 struct LeafMark {
@@ -596,6 +633,7 @@ struct LeafMark {
     is_already_leaf: bool,
 }
 
+/// Returns the id of a position; `None` for the root.
 fn position_id(session: &Session, position: Position) -> Option<Text<'static>> {
     parent_id(session, position).map(Text::into_owned)
 }
@@ -609,6 +647,7 @@ fn find_by_id(session: &Session, id: &Option<Text<'static>>) -> Position {
     }
 }
 
+/// Returns the failure for a leaf that is no longer the one from which the move was planned.
 fn concurrent_append_failure(open: &OpenSession) -> Failure {
     open.input
         .busy_failure("another process appended entries meanwhile")

@@ -14,6 +14,7 @@ use crate::cli::summary_source::{
 use crate::cli::transaction::Decision;
 use crate::format::format_tokens;
 use crate::load::{LoadOptions, load, load_appended};
+use crate::ops::IdSource;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, append_compaction, details};
 use crate::session::Session;
@@ -117,36 +118,63 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let hook = args.summary.hook.hook_command(&open.input, ui);
     let compaction = compactor.make_compaction(hook.as_ref(), ui)?;
-    let leaf_before = open.session.leaf.map(|leaf| open.session.id(leaf));
+    let ready = ReadyCompaction {
+        args,
+        compaction,
+        leaf_before: open.session.leaf.map(|leaf| open.session.id(leaf)),
+        hook,
+    };
 
+    // The change that was decided last: it is decided again if the session grows before the commit.
     let mut planned_change = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        if !can_still_append(&locked_open.session, leaf_before.as_ref()) {
+        let decision = ready.decide_change(locked_open, id_source)?;
+        planned_change = Some(decision.change.clone());
+        Ok(decision)
+    })?;
+    if let Some(tokens_before) = tokens_before {
+        report_context_sizes(args, open, tokens_before, planned_change.as_ref(), ui);
+    }
+    Ok(exit)
+}
+
+/// A compaction whose summary was made before the session was locked.
+struct ReadyCompaction<'a> {
+    args: &'a Args,
+    compaction: Compaction,
+    /// The id of the leaf when the summary was made; `None` for a session without entries.
+    leaf_before: Option<Text<'a>>,
+    /// The hook to notify of the compaction.
+    hook: Option<ShellCommand>,
+}
+
+impl ReadyCompaction<'_> {
+    /// Returns the change that appends the compaction to the session as it is now. Fails if the
+    /// summary is no longer one of what precedes the leaf.
+    fn decide_change(
+        &self,
+        locked_open: &OpenSession,
+        id_source: &mut IdSource,
+    ) -> Result<Decision, Failure> {
+        if !can_still_append(&locked_open.session, self.leaf_before.as_ref()) {
             let why = "another process compacted it or moved to another branch meanwhile";
             return Err(locked_open.input.busy_failure(why));
         }
-        let change = append_compaction(&locked_open.session, &compaction, id_source);
-        let notification = hook.clone().map(|hook| {
-            let mut event = HookEvent::from_session(
-                hook,
-                hook_event_after(args, &compaction, &change),
-                locked_open,
-            );
+        let change = append_compaction(&locked_open.session, &self.compaction, id_source);
+        let notification = self.hook.clone().map(|hook| {
+            let event_json = hook_event_after(self.args, &self.compaction, &change);
+            let mut event = HookEvent::from_session(hook, event_json, locked_open);
+            // The new entry is the leaf when the hook is notified.
             event.leaf_id = change.entries.last().map(|entry| entry.id.clone());
             event
         });
-        planned_change = Some(change.clone());
         Ok(Decision {
             change,
             reported_count: 1,
             editor_text: None,
             notification,
         })
-    })?;
-    if let Some(tokens_before) = tokens_before {
-        report_context_sizes(args, open, tokens_before, planned_change.as_ref(), ui);
     }
-    Ok(exit)
 }
 
 /// Returns the options for loading a session: with what estimates and summaries need.
