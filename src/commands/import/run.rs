@@ -13,6 +13,7 @@ use crate::import::{
 use crate::load::LoadOptions;
 use crate::ops::plan::{Action, Change, NewEntry};
 use crate::session::Session;
+use crate::session::content::member_is;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
@@ -107,7 +108,7 @@ impl<'a> Importer<'a> {
         let input = Input::open_path(&destination.path, self.stdout_is)?;
         let open = OpenSession::load(input, LoadOptions::default())?;
         let file = self.rollouts.open(&destination.source.path)?;
-        let state = match self.import_state(destination, &file, &open) {
+        let state = match self.determine_state(destination, &file, &open) {
             Ok(state) => state,
             // With --force, the session at the path may be replaced, whatever it contains.
             Err(_) if self.change.force => ImportState::Continued,
@@ -117,7 +118,7 @@ impl<'a> Importer<'a> {
             ImportState::UpToDate => Ok(ImportResult::new(&destination.path, Action::Nothing, 0)),
             ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
                 Some(result) => Ok(result),
-                // The session was continued after `import_state` looked at it.
+                // The session was continued after its state was determined.
                 None => self.import_source(destination),
             },
             ImportState::Continued => self.create_anew(destination, &open.input),
@@ -182,8 +183,9 @@ impl<'a> Importer<'a> {
         Ok(written.entry_count())
     }
 
-    /// Creates a session with the id `id` at `path`. Also makes its directory, unless the user gave
-    /// the path. With `-n`, only counts the entries and bytes.
+    /// Imports the whole source into a new session with the id `id` at `path`. Also makes the
+    /// directory of the session, unless the user gave the path. With `-n`, only counts the entries
+    /// and bytes.
     fn create_session(
         &self,
         destination: &Destination,
@@ -200,34 +202,20 @@ impl<'a> Importer<'a> {
         }
 
         if self.change.dry_run {
-            if path.parent().is_some_and(Path::is_dir) {
-                let source_file = SessionFile::open(&destination.source.path)?;
-                store::check_create(path, Some(&source_file), self.change.force)?;
-            }
-            let mut planned_bytes = 0;
-            let mut counter = FnWriter(|piece: &[u8]| {
-                planned_bytes += piece.len();
-                Ok(())
-            });
-            let entries = self
-                .write_session(destination, id, &mut counter)
-                .map_err(|error| unreadable_source(&destination.source, error))?;
-            return Ok(ImportResult {
-                planned_bytes,
-                ..ImportResult::new(path, Action::Create, entries)
-            });
+            return self.plan_session(destination, id, path);
         }
 
+        let new_folder = match folder_to_make {
+            Some(folder) => Some(NewFolder::make(folder)?),
+            None => None,
+        };
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
             entries = self.write_session(destination, id, out)?;
             Ok(())
         };
-        let new_folder = match folder_to_make {
-            Some(folder) => Some(NewFolder::make(folder)?),
-            None => None,
-        };
         let create_result = self.create_file(&destination.source.path, path, &mut fill);
+        // The directory stays or goes before the failure is returned.
         if let Some(new_folder) = new_folder {
             if create_result.is_ok() {
                 new_folder.keep();
@@ -237,6 +225,33 @@ impl<'a> Importer<'a> {
         }
         Ok(ImportResult {
             committed: Some(create_result?),
+            ..ImportResult::new(path, Action::Create, entries)
+        })
+    }
+
+    /// Counts the entries and bytes that [`create_session`](Self::create_session) would write.
+    /// Fails if it would fail, as far as that can be known without writing.
+    fn plan_session(
+        &self,
+        destination: &Destination,
+        id: &str,
+        path: &Path,
+    ) -> Result<ImportResult, Failure> {
+        // In a directory that does not exist yet, there is no file to refuse.
+        if path.parent().is_some_and(Path::is_dir) {
+            let source_file = SessionFile::open(&destination.source.path)?;
+            store::check_create(path, Some(&source_file), self.change.force)?;
+        }
+        let mut planned_bytes = 0;
+        let mut counter = FnWriter(|piece: &[u8]| {
+            planned_bytes += piece.len();
+            Ok(())
+        });
+        let entries = self
+            .write_session(destination, id, &mut counter)
+            .map_err(|error| unreadable_source(&destination.source, error))?;
+        Ok(ImportResult {
+            planned_bytes,
             ..ImportResult::new(path, Action::Create, entries)
         })
     }
@@ -307,7 +322,7 @@ impl<'a> Importer<'a> {
         source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<Option<PlannedAppend>, Failure> {
-        let state = self.import_state(destination, source_file, open)?;
+        let state = self.determine_state(destination, source_file, open)?;
         let ImportState::Grown(earlier) = state else {
             return Ok(None);
         };
@@ -350,8 +365,7 @@ impl<'a> Importer<'a> {
         let mut is_renamed = false;
         for line in lines {
             let entry = Raw::from_checked(&line);
-            let kind = entry.get("type");
-            if kind.is_some_and(|kind| kind.is("title_change")) {
+            if member_is(entry, "type", "title_change") {
                 is_renamed = true;
             }
             let id = entry
@@ -373,7 +387,7 @@ impl<'a> Importer<'a> {
     /// # Errors
     /// If the session was not imported from this source, or if the source no longer begins with the
     /// bytes that were imported.
-    fn import_state(
+    fn determine_state(
         &self,
         destination: &Destination,
         source_file: &JoinedSource,
@@ -395,18 +409,8 @@ impl<'a> Importer<'a> {
         }
 
         let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
-        let has_grown = imported_bytes != source.bytes_read;
-        let misfit = if imported_bytes > source.bytes_read {
-            Some(Misfit::Shorter)
-        } else {
-            let sha256 = if has_grown {
-                input.map_read_error(sha256_hex(source_file, 0..imported_bytes))?
-            } else {
-                source.sha256.clone()
-            };
-            (sha256 != record.sha256).then_some(Misfit::Edited)
-        };
-        if let Some(misfit) = misfit {
+        let found_misfit = find_misfit(source, source_file, &record, imported_bytes);
+        if let Some(misfit) = input.map_read_error(found_misfit)? {
             let lacked_base = lacked_first_turns(source, source_file, &record, imported_bytes);
             if destination.fallback.is_some() && input.map_read_error(lacked_base)? {
                 return Ok(ImportState::Continued);
@@ -414,6 +418,7 @@ impl<'a> Importer<'a> {
             return Err(unfit_source(source, &record, misfit));
         }
 
+        let has_grown = imported_bytes < source.bytes_read;
         if !has_grown {
             Ok(ImportState::UpToDate)
         } else if last.is_last_entry {
@@ -422,6 +427,26 @@ impl<'a> Importer<'a> {
             Ok(ImportState::Continued)
         }
     }
+}
+
+/// Returns how a source differs from the bytes that were imported: the first `imported_bytes`
+/// bytes, whose hash is in `record`. `None` if it begins with the same bytes.
+fn find_misfit(
+    source: &Survey,
+    source_file: &JoinedSource,
+    record: &ImportRecord,
+    imported_bytes: u64,
+) -> io::Result<Option<Misfit>> {
+    if imported_bytes > source.bytes_read {
+        return Ok(Some(Misfit::Shorter));
+    }
+    let is_same = if imported_bytes == source.bytes_read {
+        // The survey has hashed these bytes already.
+        source.sha256 == record.sha256
+    } else {
+        sha256_hex(source_file, 0..imported_bytes)? == record.sha256
+    };
+    Ok(if is_same { None } else { Some(Misfit::Edited) })
 }
 
 /// A change that appends to a session, and the result that it will have once it is committed.
@@ -481,6 +506,7 @@ fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failu
     Err(failure.with_hint("give a path with -o"))
 }
 
+/// Returns the failure for an error of reading the source.
 fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
 }
@@ -519,37 +545,40 @@ enum Misfit {
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
     let name = to_visible(&source.path.to_string_lossy());
     let imported = Path::new(&record.source_path);
-    let has_other_source = imported != real_path(&source.path) && imported.is_file();
-    let (what, hint) = if let Some(base) = &source.missing_base {
-        (
-            format!(
-                "{name}: its first turns were imported, but their file, the rollout {base}, was not found"
-            ),
+    if let Some(base) = &source.missing_base {
+        let what = format_args!(
+            "{name}: its first turns were imported, but their file, the rollout {base}, was not found"
+        );
+        return Failure::invalid(what).with_path(&name).with_hint(
             "put that file back, or import without these turns with --force, into a new session",
-        )
-    } else if has_other_source {
+        );
+    }
+
+    let has_other_source = imported != real_path(&source.path) && imported.is_file();
+    if has_other_source {
         let other = to_visible(&record.source_path);
         let difference = match misfit {
             Misfit::Shorter => "is shorter",
             Misfit::Edited => "other lines",
         };
-        (
-            format!("{name}: it has the same id as {other}, which was imported, but {difference}"),
-            "--force imports it into a session of its own",
-        )
-    } else {
-        let change = match misfit {
-            Misfit::Shorter => "it has become shorter",
-            Misfit::Edited => "it was edited",
-        };
-        (
-            format!("{name}: {change} since it was imported"),
-            "--force imports it again, into a new session",
-        )
+        let what = format_args!(
+            "{name}: it has the same id as {other}, which was imported, but {difference}"
+        );
+        return Failure::invalid(what)
+            .with_path(&name)
+            .with_hint("--force imports it into a session of its own");
+    }
+
+    let change = match misfit {
+        Misfit::Shorter => "it has become shorter",
+        Misfit::Edited => "it was edited",
     };
-    Failure::invalid(what).with_path(&name).with_hint(hint)
+    Failure::invalid(format_args!("{name}: {change} since it was imported"))
+        .with_path(&name)
+        .with_hint("--force imports it again, into a new session")
 }
 
+/// Returns the path of a source without symbolic links, as its record has it.
 fn real_path(path: &Path) -> PathBuf {
     use crate::agents::stores::Disk as _;
     store::OnDisk.resolve_links(path)
