@@ -18,7 +18,7 @@ use crate::export::verify::{Rendition, find_leaked_values};
 use crate::ops::plan::copy_all;
 use crate::session::range::EntryRange;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed, Fill, Glance, ReadAt, StoreError};
+use pisess_store::{self as store, CheckContent, Committed, Fill, Glance, ReadAt, StoreError};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -39,9 +39,9 @@ pub struct Exporter<'a> {
 
 /// The existing files that an export may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Replaced {
+enum MayReplace {
     /// Any file, but only with `--force`.
-    IfForced,
+    AnyIfForced,
     /// Without `--force`, an unchanged page that pisess wrote of the same session.
     OwnPage,
 }
@@ -113,21 +113,21 @@ impl Exporter<'_> {
             None => ui.start_spinner("exporting"),
         };
         if self.args.force {
-            return self.create_file_at(contents, &path, Replaced::IfForced, ui);
+            return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
         }
-        let Some(page) = self.own_page(contents, &path) else {
-            return self.create_file_at(contents, &path, Replaced::IfForced, ui);
+        let Some(page) = self.find_own_page(contents, &path) else {
+            return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
         };
-        if !self.may_replace(page) {
+        if !self.may_replace_page(page) {
             return Err(redacted_page_failure(&path));
         }
-        self.create_file_at(contents, &path, Replaced::OwnPage, ui)
+        self.create_file_at(contents, &path, MayReplace::OwnPage, ui)
     }
 
     /// Returns the page at a path that may be replaced: pisess wrote it of this session, it does
     /// not contain the session file itself, and it has not been changed since. `None` for any other
     /// file.
-    fn own_page(&self, contents: &Contents, path: &Path) -> Option<OwnPage> {
+    fn find_own_page(&self, contents: &Contents, path: &Path) -> Option<OwnPage> {
         if !matches!(self.format, Rendition::Page | Rendition::StaticPage) {
             return None;
         }
@@ -138,51 +138,39 @@ impl Exporter<'_> {
 
     /// Whether the export may replace `page` without `--force`. A redacted page is replaced only by
     /// a redacted one, because others may be able to read it.
-    fn may_replace(&self, page: OwnPage) -> bool {
+    fn may_replace_page(&self, page: OwnPage) -> bool {
         !page.is_redacted || self.removed.is_some()
     }
 
-    /// Writes the export to a file, replacing only what `replaced` permits. See
+    /// Writes the export to a file, replacing only what `may_replace` permits. See
     /// [`Exporter::create_file`].
     fn create_file_at(
         &self,
         contents: &Contents,
         path: &Path,
-        replaced: Replaced,
+        may_replace: MayReplace,
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
-        let replaces_page = replaced == Replaced::OwnPage;
+        let replaces_page = may_replace == MayReplace::OwnPage;
+        // The check below refuses to replace anything but the page.
         let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
-        if self.removed.is_none() && !replaces_page {
-            let create_result =
-                store::create_private(path, session.file(), force, &mut write, None);
-            return self.accept_complete(path, create_result, &mut write);
-        }
 
         // The store calls `check` with the complete file, right before the file gets its name. If
         // `check` fails, the path stays as it was.
         let mut left_secrets = BTreeSet::new();
         let mut check = |written: &dyn ReadAt| {
-            if let Some(removed) = self.removed {
-                left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
-                refuse_leftovers(!left_secrets.is_empty())?;
-            }
+            self.refuse_secrets(written, &mut left_secrets)?;
             if replaces_page {
-                // The user may have changed the page since [`Exporter::create_file`] looked at it.
-                let may_replace = match self.own_page(contents, path) {
-                    Some(page) => self.may_replace(page),
-                    None => false,
-                };
-                if !may_replace {
-                    return Err(io::ErrorKind::AlreadyExists.into());
-                }
+                self.require_own_page(contents, path)?;
             }
             Ok(())
         };
-        let create_result =
-            store::create_private(path, session.file(), force, &mut write, Some(&mut check));
+        let needs_check = self.removed.is_some() || replaces_page;
+        let check: Option<&mut CheckContent> = if needs_check { Some(&mut check) } else { None };
+        let create_result = store::create_private(path, session.file(), force, &mut write, check);
+
         if let Some(removed) = self.removed {
             // This comes first: `create_result` has failed as well then, but does not name the
             // secret.
@@ -192,6 +180,29 @@ impl Exporter<'_> {
         // An existing export can be accepted: an earlier run completed it only if no secret was
         // left.
         self.accept_complete(path, create_result, &mut write)
+    }
+
+    /// With `--redact`, fails if a secret is left in the written export. Sets `left_secrets` to the
+    /// indexes of these secrets, for the message.
+    fn refuse_secrets(
+        &self,
+        written: &dyn ReadAt,
+        left_secrets: &mut BTreeSet<usize>,
+    ) -> io::Result<()> {
+        let Some(removed) = self.removed else {
+            return Ok(());
+        };
+        *left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
+        refuse_leftovers(!left_secrets.is_empty())
+    }
+
+    /// Fails if the file at the path is not a page that may be replaced. The user may have changed
+    /// the page since [`Exporter::create_file`] looked at it.
+    fn require_own_page(&self, contents: &Contents, path: &Path) -> io::Result<()> {
+        match self.find_own_page(contents, path) {
+            Some(page) if self.may_replace_page(page) => Ok(()),
+            _ => Err(io::ErrorKind::AlreadyExists.into()),
+        }
     }
 
     /// Accepts that the file exists already if it has the content that `write` would write. This is
