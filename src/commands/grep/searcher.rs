@@ -140,13 +140,17 @@ impl Searcher {
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
         let name = &state.name;
-        let was_searched_before = state.snapshot.is_some();
-        let leaves_matches_out = self.starts_now && !was_searched_before;
+        // With `--follow` alone, the first search finds the matches that exist at the start. They
+        // are not printed, neither now nor later.
+        let is_first_search = state.snapshot.is_none();
+        let leaves_matches_out = self.starts_now && is_first_search;
         let trail = self
             .start_trail(source, state, buffer)
             .map_err(|error| Failure::from_read_error(name, error))?;
         let searched_part = self.select_part(source, name)?;
 
+        // Filled by the collector, if rows need them. They are here, because `prefixes` borrows
+        // from `ids`.
         let ids = OnceCell::new();
         let prefixes = OnceCell::new();
         let mut collector = MatchCollector {
@@ -156,15 +160,21 @@ impl Searcher {
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
-            reports_continuations: was_searched_before,
+            reports_continuations: !is_first_search,
             trail,
             max_matches: self.max_matches.saturating_sub(state.printed_count()),
             is_left_out: leaves_matches_out,
             collected: CollectedMatches::default(),
         };
-        let mut on_match = |header: &Header, hit: Match| match &searched_part {
-            Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
-            _ => collector.add_match(header, hit),
+        let mut on_match = |header: &Header, hit: Match| {
+            let is_outside = match &searched_part {
+                Some(part) => !part.contains(hit.line),
+                None => false,
+            };
+            if is_outside {
+                return ControlFlow::Continue(());
+            }
+            collector.add_match(header, hit)
         };
         let searched = search_file(
             source,
@@ -189,7 +199,7 @@ impl Searcher {
             format!("{name}: {lines}, but may match {CHECK_HINT}")
         });
 
-        // Nothing can fail from here on.
+        // Nothing can fail from here on, so the state is changed only now.
         state.printed_keys.extend(keys);
         if leaves_matches_out {
             state.left_out_count = state.printed_keys.len();

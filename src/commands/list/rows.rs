@@ -69,6 +69,7 @@ impl ListColumn {
         self
     }
 
+    /// Records that the column shows this sort order.
     fn sorted_by(mut self, order: Order) -> ListColumn {
         self.sort_order = Some(order);
         self
@@ -138,7 +139,8 @@ pub fn print(
 /// Removes columns, the lowest rank first, until the others fit into `room` terminal columns.
 /// Columns without a rank stay, and so does the column by which the list is sorted.
 fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
-    while columns.iter().map(ListColumn::width).sum::<usize>() > room {
+    let total_width = |columns: &[ListColumn]| columns.iter().map(ListColumn::width).sum::<usize>();
+    while total_width(columns) > room {
         let lowest_ranked = columns
             .iter()
             .enumerate()
@@ -235,61 +237,81 @@ impl ColumnSource<'_> {
     /// the whole list, not only among the rows.
     fn name_columns(&self, ui: &Ui) -> [ListColumn; 4] {
         let home = ui.home();
-        let plain = Style::new();
+        // In a pipe, directories are printed whole.
+        let folder_width = match ui.row_width() {
+            None => None,
+            Some(_) if self.is_wide => Some(PROJECT_WIDTH_WIDE),
+            Some(_) => Some(PROJECT_WIDTH),
+        };
+        [
+            self.id_column(ui),
+            self.agent_column(),
+            self.repository_column(folder_width, home.as_deref()),
+            self.project_column(folder_width, home.as_deref()),
+        ]
+    }
+
+    /// Returns the column with the short ids. With colours, the unique prefix of each is
+    /// highlighted.
+    fn id_column(&self, ui: &Ui) -> ListColumn {
         let id_length = distinct_id_length(self.list);
         let ids = self.cells(self.dim, |session| {
             to_visible(&short_id(session, id_length))
         });
-        let agents = self.cells(plain, |session| {
-            session.agent.agent().constants().program.to_owned()
-        });
-
-        let folder_width = ui.row_width().map(|_| {
-            if self.is_wide {
-                PROJECT_WIDTH_WIDE
-            } else {
-                PROJECT_WIDTH
-            }
-        });
-        let all_repositories = self.list.iter().filter_map(repository_path);
-        let shown_repositories =
-            short_folder_names(all_repositories, folder_width, home.as_deref());
-        let repositories = self.cells(plain, |session| {
-            let shown =
-                repository_path(session).and_then(|folder| shown_repositories.get(&*folder));
-            shown.cloned().unwrap_or_else(|| ABSENT.to_owned())
-        });
-        let all_projects = self
-            .list
-            .iter()
-            .map(|session| session.cwd.to_string_lossy());
-        let shown_projects = short_folder_names(all_projects, folder_width, home.as_deref());
-        let projects = self.cells(plain, |session| {
-            let shown = shown_projects.get(&*session.cwd.to_string_lossy());
-            shown.cloned().unwrap_or_default()
-        });
-
-        let is_one_agent = have_same_text(&agents);
-        let is_one_repository = have_same_text(&repositories);
-        let is_one_project = shown_projects.len() <= 1;
-        let mut id_column = ListColumn::new(Column::text("id"), ids);
+        let mut column = ListColumn::new(Column::text("id"), ids);
         if ui.styles.has_colour() {
-            id_column.bright_starts = Some(BrightStarts {
+            column.bright_starts = Some(BrightStarts {
                 lengths: self.unique_start_lengths(id_length),
                 style: ui.styles.id_prefix,
             });
         }
-        [
-            id_column,
-            ListColumn::new(Column::text("agent"), agents)
-                .hidden_if(is_one_agent)
-                .with_rank(2),
-            ListColumn::new(Column::text("repository"), repositories).hidden_if(is_one_repository),
-            ListColumn::new(Column::text("project"), projects)
-                .hidden_if(is_one_project)
-                .sorted_by(Order::Project)
-                .with_rank(6),
-        ]
+        column
+    }
+
+    /// Returns the column with the agents; hidden if all rows have the same agent.
+    fn agent_column(&self) -> ListColumn {
+        let agents = self.cells(Style::new(), |session| {
+            session.agent.agent().constants().program.to_owned()
+        });
+        let is_one_agent = have_same_text(&agents);
+        ListColumn::new(Column::text("agent"), agents)
+            .hidden_if(is_one_agent)
+            .with_rank(2)
+    }
+
+    /// Returns the column with the repositories; hidden if all rows have the same. A directory has
+    /// at most `width` columns.
+    fn repository_column(&self, width: Option<usize>, home: Option<&str>) -> ListColumn {
+        let all_repositories = self.list.iter().filter_map(repository_path);
+        let short_names = short_folder_names(all_repositories, width, home);
+        let repositories = self.cells(Style::new(), |session| {
+            let short_name = repository_path(session).and_then(|folder| short_names.get(&*folder));
+            match short_name {
+                Some(short_name) => short_name.clone(),
+                None => ABSENT.to_owned(),
+            }
+        });
+        let is_one_repository = have_same_text(&repositories);
+        ListColumn::new(Column::text("repository"), repositories).hidden_if(is_one_repository)
+    }
+
+    /// Returns the column with the working directories; hidden if the whole list has only one. A
+    /// directory has at most `width` columns.
+    fn project_column(&self, width: Option<usize>, home: Option<&str>) -> ListColumn {
+        let all_projects = self
+            .list
+            .iter()
+            .map(|session| session.cwd.to_string_lossy());
+        let short_names = short_folder_names(all_projects, width, home);
+        let projects = self.cells(Style::new(), |session| {
+            let short_name = short_names.get(&*session.cwd.to_string_lossy());
+            short_name.cloned().unwrap_or_default()
+        });
+        let is_one_project = short_names.len() <= 1;
+        ListColumn::new(Column::text("project"), projects)
+            .hidden_if(is_one_project)
+            .sorted_by(Order::Project)
+            .with_rank(6)
     }
 
     /// Returns, for each row, the length of the shortest prefix of its short id (of `id_length`
@@ -373,9 +395,12 @@ fn short_id(session: &ListedSession, length: usize) -> String {
     id_suffix(&session.id.to_string_lossy(), length).to_owned()
 }
 
-/// Whether all cells have the same text.
+/// Whether all cells have the same text. True without cells.
 fn have_same_text(cells: &[(String, Style)]) -> bool {
-    cells.iter().all(|(text, _)| *text == cells[0].0)
+    match cells.first() {
+        Some((first_text, _)) => all_cells_are(cells, first_text),
+        None => true,
+    }
 }
 
 /// Whether all cells have this text.
@@ -383,6 +408,7 @@ fn all_cells_are(cells: &[(String, Style)], wanted: &str) -> bool {
     cells.iter().all(|(text, _)| text == wanted)
 }
 
+/// Returns the path of a session's repository; `None` if its directory is in none.
 fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
     session
         .repository

@@ -59,7 +59,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut skipped = Vec::new();
     let progress = ui.start_progress(&files);
     for file in &files {
-        let result = prune_found(file, args, filter, ui);
+        let result = prune_file(file, args, filter, ui);
         progress.advance();
         match result {
             Ok(Some(session)) => {
@@ -137,7 +137,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
 
 /// Prunes or restores a session; with `-n`, only plans that. Returns `None` if the filter does not
 /// choose the session.
-fn prune_found(
+fn prune_file(
     file: &FoundFile,
     args: &Args,
     filter: SessionFilter,
@@ -160,40 +160,92 @@ fn prune_found(
         is_named: file.is_given,
         is_purged: false,
     };
+    let result = if args.write.change.dry_run {
+        plan_job(&job, ui)?
+    } else {
+        run_job(&job, ui)?
+    };
+    let JobResult {
+        outcome,
+        committed,
+        exit,
+        planned_size,
+        alternatives,
+    } = result;
     let size_before = open.input.source().len() as usize;
-    let mut planned_size = None;
-    let mut alternatives = Alternatives::default();
-    let mut exit = Exit::Done;
-    let (committed, outcome) = match (job.task.is_restore(), args.write.change.dry_run) {
-        (true, true) => {
-            let planned = job.plan_restore_outcome()?;
-            planned_size = Some(planned.size_after as usize);
-            (None, planned.outcome)
-        }
-        (true, false) => {
-            let restored = job.restore_session()?;
-            if let Some(error) = restored.removal_error {
-                exit = job.report_unremoved(error, restored.committed.is_some(), ui);
-            }
-            (restored.committed, restored.outcome)
-        }
-        (false, true) => {
-            job.refuse_in_dry_run()?;
-            let plan = job.plan_prune(&open, ui)?;
-            let outcome = PruneOutcome::from_prune(&plan, &open.session);
-            alternatives = find_alternatives(&job, outcome.bytes, ui)?;
-            (None, outcome)
-        }
-        (false, false) => job.prune_session(ui)?,
+    let size_after = match planned_size {
+        Some(planned_size) => planned_size,
+        None => size_before.saturating_sub(outcome.bytes),
     };
     Ok(Some(PrunedSession {
         size_before,
-        size_after: planned_size.unwrap_or(size_before - outcome.bytes.min(size_before)),
+        size_after,
         report: job.report(committed.is_some(), outcome),
         committed,
         exit,
         alternatives,
     }))
+}
+
+/// What was done with one session, or with `-n`, what would be done.
+struct JobResult {
+    outcome: PruneOutcome,
+    committed: Option<Committed>,
+    /// The exit code for a failure after the write.
+    exit: Exit,
+    /// The size of the session afterwards, if it is known. Otherwise, the session becomes smaller
+    /// by the bytes of the outcome.
+    planned_size: Option<usize>,
+    /// As [`PrunedSession::alternatives`].
+    alternatives: Alternatives,
+}
+
+impl JobResult {
+    fn new(outcome: PruneOutcome, committed: Option<Committed>) -> JobResult {
+        JobResult {
+            outcome,
+            committed,
+            exit: Exit::Done,
+            planned_size: None,
+            alternatives: Alternatives::default(),
+        }
+    }
+}
+
+/// Plans to prune or restore a session. Fails if the session could not be changed now.
+fn plan_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
+    if job.task.is_restore() {
+        let planned = job.plan_restore_outcome()?;
+        return Ok(JobResult {
+            planned_size: Some(planned.size_after as usize),
+            ..JobResult::new(planned.outcome, None)
+        });
+    }
+    job.refuse_in_dry_run()?;
+    let plan = job.plan_prune(job.open, ui)?;
+    let outcome = PruneOutcome::from_prune(&plan, &job.open.session);
+    Ok(JobResult {
+        alternatives: find_alternatives(job, outcome.bytes, ui)?,
+        ..JobResult::new(outcome, None)
+    })
+}
+
+/// Prunes or restores a session. Reports a file that was to be removed after a restoration, but
+/// could not be.
+fn run_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
+    if !job.task.is_restore() {
+        let (committed, outcome) = job.prune_session(ui)?;
+        return Ok(JobResult::new(outcome, committed));
+    }
+    let restored = job.restore_session()?;
+    let mut exit = Exit::Done;
+    if let Some(error) = restored.removal_error {
+        exit = job.report_unremoved(error, restored.committed.is_some(), ui);
+    }
+    Ok(JobResult {
+        exit,
+        ..JobResult::new(restored.outcome, restored.committed)
+    })
 }
 
 /// Whether the filter chooses a session. The session is read only if `--older-than` is given.
@@ -225,11 +277,12 @@ fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Resu
         .iter()
         .filter(|session| session.committed.is_some())
         .count();
-    let names = format_count(written_count, "session", "sessions");
     if written_count == 0 {
         return print_results(sessions, args, ui);
     }
-    ui.print_after_write(&names, |ui| print_results(sessions, args, ui))
+    ui.print_after_write(&count_sessions(written_count), |ui| {
+        print_results(sessions, args, ui)
+    })
 }
 
 /// Prints a line for each session, and on standard error the number of changed sessions.
@@ -263,6 +316,7 @@ fn part_of_all(count: usize, all_count: usize) -> String {
     format!("{count} of {}", count_sessions(all_count))
 }
 
+/// Returns a number of sessions with its noun: `1 session`, `40 sessions`.
 fn count_sessions(count: usize) -> String {
     format_count(count, "session", "sessions")
 }
@@ -285,10 +339,13 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
         size_before += session.size_before;
         size_after += session.size_after;
         alternatives.add(&session.alternatives);
-        planned_count += usize::from(!outcome.is_empty());
+        let would_change = !outcome.is_empty();
+        if would_change {
+            planned_count += 1;
+        }
         if args.write.change.json {
             ui.print_json(&session.report.to_json(true))?;
-        } else if !outcome.is_empty() {
+        } else if would_change {
             let cells = vec![
                 path_cell(&session.report.target, ui),
                 plain_cell(outcome.describe()),
@@ -331,6 +388,7 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
     Ok(())
 }
 
+/// Returns the sizes of sessions before and after a change: `4.2 MB to 1.1 MB`.
 fn describe_sizes(before: usize, after: usize) -> String {
     format!("{} to {}", format_bytes(before), format_bytes(after))
 }

@@ -109,6 +109,18 @@ const SMALL_COST: f64 = 0.1;
 const MAX_COST_WITH_DIGITS: f64 = 1.0;
 
 impl TableLayout {
+    /// Removes the figure with the highest expendability. Does nothing if there is no figure.
+    fn remove_most_expendable_figure(&mut self) {
+        let most_expendable = self
+            .figures
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, figure)| figure.expendability);
+        if let Some((index, _)) = most_expendable {
+            self.figures.remove(index);
+        }
+    }
+
     fn format_cost(&self, totals: &Totals) -> String {
         if self.shows_small_costs {
             format_cost(totals, format_small_dollars)
@@ -291,7 +303,7 @@ impl StatsGroups {
         let has_bars = layout_beside_bars.is_some();
         let layout = layout_beside_bars.unwrap_or_else(|| self.choose_layout(room, false));
 
-        let table_width = self.build_table(&layout, None).natural_width();
+        let table_width = self.table_width(&layout);
         let bar_width = room
             .saturating_sub(table_width + COLUMN_GAP)
             .min(MAX_BAR_WIDTH);
@@ -314,33 +326,26 @@ impl StatsGroups {
     /// leave more. In a table with bars, these are all figures; without bars, they are only the
     /// main ones.
     fn choose_layout(&self, room: usize, has_bars: bool) -> TableLayout {
-        let mut wanted_widths = Vec::new();
-        for key_index in 0..self.by.len() {
-            wanted_widths.push(self.widest_key(key_index));
-        }
         let mut layout = TableLayout {
-            key_widths: vec![0; wanted_widths.len()],
+            key_widths: vec![usize::MAX; self.by.len()],
             figures: self.relevant_figures(),
-            shortens_tokens: true,
+            shortens_tokens: false,
             shows_small_costs: self.compares_small_costs(),
             shows_whole_keys: true,
         };
+        // In a pipe, nothing is truncated, abbreviated or left out.
         if room == usize::MAX {
-            // In a pipe, no key is truncated.
-            layout.key_widths = vec![room; wanted_widths.len()];
-            layout.shortens_tokens = false;
             return layout;
         }
 
         // First, the keys get the width that figures with abbreviated numbers leave.
-        if !has_bars {
-            layout
-                .figures
-                .retain(|figure| figure.expendability <= MAX_MAIN_EXPENDABILITY);
-        }
-        let spare_width = room.saturating_sub(self.build_table(&layout, None).natural_width());
+        let spare_width = room.saturating_sub(self.width_without_keys(has_bars));
         let two_fifths = room / 5 * 2;
         let width_for_keys = spare_width.max(two_fifths).max(MIN_KEY_WIDTH);
+        let mut wanted_widths = Vec::new();
+        for key_index in 0..self.by.len() {
+            wanted_widths.push(self.widest_key(key_index));
+        }
         layout.key_widths = share_width(&wanted_widths, width_for_keys);
         layout.shows_whole_keys = layout
             .key_widths
@@ -348,22 +353,36 @@ impl StatsGroups {
             .zip(&wanted_widths)
             .all(|(width, wanted)| width >= wanted);
 
-        // Then the figures get the rest. The layout is first measured with whole numbers.
-        layout.figures = self.relevant_figures();
-        layout.shortens_tokens = false;
-        layout.shortens_tokens = self.build_table(&layout, None).natural_width() > room;
-        while self.build_table(&layout, None).natural_width() > room && layout.figures.len() > 1 {
-            let most_expendable = layout
-                .figures
-                .iter()
-                .enumerate()
-                .max_by_key(|(_, figure)| figure.expendability);
-            let Some((figure_index, _)) = most_expendable else {
-                break;
-            };
-            layout.figures.remove(figure_index);
+        // Then the figures get the rest: with whole numbers if there is enough space for all of
+        // them, and otherwise with abbreviated numbers, and as many as possible.
+        if self.table_width(&layout) > room {
+            layout.shortens_tokens = true;
+        }
+        while self.table_width(&layout) > room && layout.figures.len() > 1 {
+            layout.remove_most_expendable_figure();
         }
         layout
+    }
+
+    /// Returns the width that a table has without its keys, if numbers are abbreviated: beside
+    /// bars, with all figures, and without bars, with the main figures.
+    fn width_without_keys(&self, has_bars: bool) -> usize {
+        let mut figures = self.relevant_figures();
+        if !has_bars {
+            figures.retain(|figure| figure.expendability <= MAX_MAIN_EXPENDABILITY);
+        }
+        self.table_width(&TableLayout {
+            key_widths: vec![0; self.by.len()],
+            figures,
+            shortens_tokens: true,
+            shows_small_costs: self.compares_small_costs(),
+            shows_whole_keys: false,
+        })
+    }
+
+    /// Returns the width of the table without bars, in columns.
+    fn table_width(&self, layout: &TableLayout) -> usize {
+        self.build_table(layout, None).natural_width()
     }
 
     /// Whether costs are so small that whole cents would hide their differences.
