@@ -40,17 +40,17 @@ pub fn find_sessions(
     all: bool,
     ui: &mut Ui,
 ) -> FoundSessions {
-    let scope = match (paths, all) {
-        (_, true) => Scope::All,
-        ([], false) => Scope::CurrentProject,
-        _ => {
-            let search = ArgumentSearch {
-                reach: Reach::Whole,
-                is_strict: false,
-                is_to_read: true,
-            };
-            return find_named(paths, search, ui);
-        }
+    let scope = if all {
+        Scope::All
+    } else if paths.is_empty() {
+        Scope::CurrentProject
+    } else {
+        let search = ArgumentSearch {
+            reach: Reach::Whole,
+            is_strict: false,
+            is_to_read: true,
+        };
+        return find_by_arguments(paths, search, ui);
     };
     let FoundFiles {
         files, problems, ..
@@ -73,7 +73,7 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
         is_strict: true,
         is_to_read: false,
     };
-    find_named(arguments, search, ui)
+    find_by_arguments(arguments, search, ui)
 }
 
 /// Returns the sessions that arguments name, for a command that only reads. In addition to
@@ -84,7 +84,7 @@ pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
         is_strict: true,
         is_to_read: true,
     };
-    find_named(arguments, search, ui)
+    find_by_arguments(arguments, search, ui)
 }
 
 /// How to search for the sessions that arguments name.
@@ -100,71 +100,99 @@ struct ArgumentSearch {
     is_to_read: bool,
 }
 
+/// What arguments name. The paths have not been searched.
+#[derive(Default)]
+struct ResolvedArguments {
+    /// `-` for standard input, as often as it is given.
+    streams: Vec<PathBuf>,
+    /// Files and directories: given as such, or found by the name of a session.
+    paths: Vec<PathBuf>,
+    /// The sessions of the projects that are given by name.
+    project_files: Vec<FoundFile>,
+    /// The failures of arguments that name nothing.
+    failures: Vec<Failure>,
+}
+
+impl ResolvedArguments {
+    /// Resolves each argument: a path, the name of a session, the name of a project, or another
+    /// name that [`resolve_other_name`] knows, in this order.
+    fn resolve(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> ResolvedArguments {
+        let mut resolved = ResolvedArguments::default();
+        for argument in arguments {
+            let failure = match resolve_name(argument, ui) {
+                Ok(path) if path == Path::new("-") => {
+                    resolved.streams.push(path);
+                    continue;
+                }
+                Ok(path) => {
+                    resolved.paths.push(path);
+                    continue;
+                }
+                Err(failure) => failure,
+            };
+            if let Some(project) = find_project_by_name(argument, search.reach, ui) {
+                report_project(argument, &project.cwd, ui);
+                resolved.project_files.extend(project.files);
+                continue;
+            }
+            match resolve_other_name(argument, failure, search, ui) {
+                Ok(path) => resolved.paths.push(path),
+                Err(failure) => {
+                    let failure = failure.with_path(argument.to_string_lossy());
+                    resolved.failures.push(failure);
+                }
+            }
+        }
+        resolved
+    }
+}
+
 /// Returns the sessions that arguments name, standard input first, and the failures of arguments
 /// that name nothing.
 ///
 /// With `Reach::Whole`, a directory without sessions is taken for a project, whose sessions are in
 /// the stores. The name of a project is accepted, too.
-fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> FoundSessions {
+fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> FoundSessions {
     let reach = search.reach;
-    let mut resolved_paths = Vec::new();
-    let mut streams = Vec::new();
-    let mut of_projects = Vec::new();
-    let mut failed = Vec::new();
-    for argument in arguments {
-        let failure = match resolve_name(argument, ui) {
-            Ok(path) if path == Path::new("-") => {
-                streams.push(path);
-                continue;
-            }
-            Ok(path) => {
-                resolved_paths.push(path);
-                continue;
-            }
-            Err(failure) => failure,
-        };
-        match find_project_by_name(argument, reach, ui) {
-            Some(project) => {
-                report_project(argument, &project.cwd, ui);
-                of_projects.extend(project.files);
-            }
-            None => match resolve_other_name(argument, failure, search, ui) {
-                Ok(path) => resolved_paths.push(path),
-                Err(failure) => failed.push(failure.with_path(argument.to_string_lossy())),
-            },
-        }
-    }
+    let ResolvedArguments {
+        streams,
+        mut paths,
+        project_files,
+        mut failures,
+    } = ResolvedArguments::resolve(arguments, search, ui);
 
     let mut found = match reach {
         // A command with this reach also reads sessions of other agents, whose files have other
         // names.
-        Reach::Whole => store::find_with(&resolved_paths, reach, is_document_name),
-        Reach::Own | Reach::Visible => store::find(&resolved_paths, reach),
+        Reach::Whole => store::find_with(&paths, reach, is_document_name),
+        Reach::Own | Reach::Visible => store::find(&paths, reach),
     };
     if reach == Reach::Whole
-        && let Some(files) = find_project_sessions(&resolved_paths, &found.files, ui)
+        && let Some(files) = find_project_sessions(&paths, &found.files, ui)
     {
-        resolved_paths = files.iter().map(|file| file.path.clone()).collect();
+        // The directories themselves contain no sessions.
+        paths = files.iter().map(|file| file.path.clone()).collect();
         found.files = files;
     }
-    resolved_paths.extend(of_projects.iter().map(|file| file.path.clone()));
-    found.files.extend(of_projects);
+    paths.extend(project_files.iter().map(|file| file.path.clone()));
+    found.files.extend(project_files);
+    failures.extend(search_failures(found.problems, search.is_strict, ui));
 
-    failed.extend(search_failures(found.problems, search.is_strict, ui));
-    let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
+    let has_found_none = found.files.is_empty();
+    let reads_only_stream = !streams.is_empty() && paths.is_empty();
     // If subdirectories are left out, the warning below suggests how to include them.
     let may_be_below = !found.shallow.is_empty();
-    if found.files.is_empty() && failed.is_empty() && !is_only_stream && !may_be_below {
-        warn_none_found(&resolved_paths, reach, ui);
+    if has_found_none && failures.is_empty() && !reads_only_stream && !may_be_below {
+        warn_none_found(&paths, reach, ui);
     }
-    for folder in found.shallow {
-        let files = if found.files.is_empty() {
+    for folder in &found.shallow {
+        let no_files = if has_found_none {
             "no *.jsonl files found, and "
         } else {
             ""
         };
         ui.warn(&format!(
-            "{}: {files}subdirectories are left out (hint: -r includes them)",
+            "{}: {no_files}subdirectories are left out (hint: -r includes them)",
             folder.display()
         ));
     }
@@ -183,8 +211,8 @@ fn find_named(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> Fou
     files.extend(found.files);
     FoundSessions {
         files,
-        failures: failed,
-        scope: Scope::Paths(resolved_paths),
+        failures,
+        scope: Scope::Paths(paths),
     }
 }
 
@@ -234,26 +262,32 @@ fn find_project_sessions(
     found: &[FoundFile],
     ui: &mut Ui,
 ) -> Option<Vec<FoundFile>> {
-    if found
+    let contain_session = found
         .iter()
-        .any(|file| file.is_given || may_be_session(&file.path))
-    {
+        .any(|file| file.is_given || may_be_session(&file.path));
+    if contain_session {
         return None;
     }
+
     let mut files = Vec::new();
-    for folder in folders.iter().filter(|path| path.is_dir()) {
-        let found = SessionStores::locate_from(&ui.resolve_path(folder), ui)
-            .find_sessions(&Scope::CurrentProject)
-            .files;
-        if !found.is_empty() {
+    for folder in folders {
+        if !folder.is_dir() {
+            continue;
+        }
+        let stores = SessionStores::locate_from(&ui.resolve_path(folder), ui);
+        let of_project = stores.find_sessions(&Scope::CurrentProject).files;
+        if !of_project.is_empty() {
             ui.warn(&format!(
                 "{}: the sessions of this project, from the agents' stores",
                 folder.display()
             ));
         }
-        files.extend(found);
+        files.extend(of_project);
     }
-    Some(files).filter(|files| !files.is_empty())
+    if files.is_empty() {
+        return None;
+    }
+    Some(files)
 }
 
 /// A project that an argument names, and its sessions.
@@ -500,9 +534,9 @@ fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Ve
     for (id, path) in candidates {
         timed_rows.push(candidate_row(id, path, has_copies, ui));
     }
-    timed_rows.sort_by_key(|&(modified_ms, _)| Reverse(modified_ms));
+    timed_rows.sort_by_key(|row| Reverse(row.modified_ms));
 
-    let mut rows: Vec<String> = timed_rows.into_iter().map(|(_, row)| row).collect();
+    let mut rows: Vec<String> = timed_rows.into_iter().map(|row| row.text).collect();
     if count > candidates.len() {
         rows.push(format!("and {} more", count - candidates.len()));
     }
@@ -520,13 +554,23 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
     choose_session(name, [known.collect()]).is_ok()
 }
 
-/// Returns the time by which `list` sorts a session, and a row for the session. The row has the
-/// facts that `list` shows; with `with_path`, it has the path in place of the title.
-fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
+/// The row of a session in a message.
+struct TimedRow {
+    /// The time by which `list` sorts the session; `None` if it cannot be read.
+    modified_ms: Option<i64>,
+    text: String,
+}
+
+/// Returns a row for a session, with the facts that `list` shows. With `with_path`, the row has the
+/// path in place of the title.
+fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> TimedRow {
     let home = ui.home();
     let shown_path = abbreviate_home(&path.to_string_lossy(), home.as_deref());
     let Some(session) = read_for_list(path) else {
-        return (None, format!("{id}  {shown_path}"));
+        return TimedRow {
+            modified_ms: None,
+            text: format!("{id}  {shown_path}"),
+        };
     };
 
     let last = if with_path {
@@ -534,8 +578,10 @@ fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64
     } else {
         display_title(&session.title(), session.message_count)
     };
-    let row = session_row(id, &session, &last, ui);
-    (Some(session.modified_ms), row)
+    TimedRow {
+        modified_ms: Some(session.modified_ms),
+        text: session_row(id, &session, &last, ui),
+    }
 }
 
 /// Returns the row of a session in a message: its age, `id`, its project, and `last`, the last

@@ -219,43 +219,52 @@ impl SessionsToRead {
         let is_single = self.is_single;
         let workers = ui.processor_count();
         let rollouts = Rollouts::default();
+        let read_file = |path: &Path| match &only_input {
+            Some(input) => work_and_check_tail(path, input, &work),
+            None => {
+                let input = Input::open_path_to_read(path, &rollouts, stdout_is)?;
+                work_and_check_tail(path, &input, &work)
+            }
+        };
         let work_on = |target: FoundFile| {
-            let result = match &only_input {
-                Some(input) => work_and_check_tail(&target.path, input, &work),
-                None => Input::open_path_to_read(&target.path, &rollouts, stdout_is)
-                    .and_then(|input| work_and_check_tail(&target.path, &input, &work)),
-            };
+            let result = read_file(&target.path);
             progress.advance();
             (target, result)
         };
 
         let mut torn_paths = Vec::new();
-        in_order(
-            self.files,
-            workers,
-            work_on,
-            |(target, result)| match result {
-                Ok((value, is_torn)) => {
-                    if is_torn {
+        let take_result = |(target, result): (FoundFile, Result<ReadSession<T>, Failure>)| {
+            let failure = match result {
+                Ok(session) => {
+                    if session.is_torn {
                         torn_paths.push(target.path.clone());
                     }
-                    take(ui, &target.path, value)
+                    return take(ui, &target.path, session.value);
                 }
-                Err(failure) if is_single => Err(failure),
-                Err(failure) if target.is_given => {
-                    worst_exit = worst_exit.max(ui.report_failure(&failure));
-                    Ok(())
-                }
-                Err(failure) if failure.is_transcript() => Ok(()),
-                Err(failure) => {
-                    ui.warn(&failure.to_note());
-                    Ok(())
-                }
-            },
-        )?;
+                Err(failure) => failure,
+            };
+            if is_single {
+                return Err(failure);
+            }
+            if target.is_given {
+                worst_exit = worst_exit.max(ui.report_failure(&failure));
+            } else if !failure.is_transcript() {
+                ui.warn(&failure.to_note());
+            }
+            Ok(())
+        };
+        in_order(self.files, workers, work_on, take_result)?;
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)
     }
+}
+
+/// What a worker has read of a session.
+struct ReadSession<T> {
+    /// The result of the command's own function.
+    value: T,
+    /// Whether the last line of the session is incomplete.
+    is_torn: bool,
 }
 
 /// Opens the only session before the workers start. Standard input must be opened once and for all;
@@ -284,15 +293,16 @@ fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
     }
 }
 
-/// Returns the result of `work` for a session, and whether the last line of the session is
-/// incomplete.
+/// Calls `work` for a session, and checks whether the last line of the session is incomplete.
 fn work_and_check_tail<T>(
     path: &Path,
     input: &Input,
     work: impl Fn(&Path, &Input) -> Result<T, Failure>,
-) -> Result<(T, bool), Failure> {
+) -> Result<ReadSession<T>, Failure> {
     let value = work(path, input)?;
-    Ok((value, is_torn(input.source()).unwrap_or(false)))
+    // `work` would have failed if the session could not be read.
+    let is_torn = is_torn(input.source()).unwrap_or(false);
+    Ok(ReadSession { value, is_torn })
 }
 
 /// Warns of sessions whose last line is incomplete.

@@ -65,10 +65,12 @@ pub struct Chooser {
     offered: HashMap<String, usize>,
     /// The number of rows offered so far.
     count: usize,
-    kind: Kind,
+    method: ChoiceMethod,
 }
 
-enum Kind {
+/// How the user chooses a row.
+enum ChoiceMethod {
+    /// In a program that has read the rows, such as fzf.
     Program(RunningProgram),
     /// A numbered list, with the texts of its rows.
     Numbered(Vec<String>),
@@ -119,18 +121,18 @@ impl Chooser {
                 Err(_) => {}
             }
         }
-        let kind = match program {
-            Some(program) => Kind::Program(program),
+        let method = match program {
+            Some(program) => ChoiceMethod::Program(program),
             None => {
                 require_terminal(question.noun, ui)?;
-                Kind::Numbered(Vec::new())
+                ChoiceMethod::Numbered(Vec::new())
             }
         };
         Ok(Chooser {
             noun: question.noun,
             offered: HashMap::new(),
             count: 0,
-            kind,
+            method,
         })
     }
 
@@ -149,9 +151,9 @@ impl Chooser {
         let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");
         let row = format!("{name}\t{text}\n");
         self.offered.insert(name, index);
-        match &mut self.kind {
-            Kind::Program(program) => program.write_row(&row),
-            Kind::Numbered(texts) => {
+        match &mut self.method {
+            ChoiceMethod::Program(program) => program.write_row(&row),
+            ChoiceMethod::Numbered(texts) => {
                 texts.push(text);
                 texts.len() < MOST_NUMBERED
             }
@@ -160,9 +162,9 @@ impl Chooser {
 
     /// Lets the user choose, and returns the index of the chosen row in the order of the offers.
     pub fn finish(self, ui: &mut Ui) -> Result<usize, Stop> {
-        let chosen = match self.kind {
-            Kind::Program(program) => program.finish(&self.offered)?,
-            Kind::Numbered(texts) => choose_number(self.noun, &texts, ui)?,
+        let chosen = match self.method {
+            ChoiceMethod::Program(program) => program.finish(&self.offered)?,
+            ChoiceMethod::Numbered(texts) => choose_number(self.noun, &texts, ui)?,
         };
         let Some(index) = chosen else {
             let failure = Failure::negative(format_args!("no {} was chosen", self.noun));
@@ -302,6 +304,7 @@ impl RunningProgram {
     }
 }
 
+/// Returns the failure of the program that shows the rows. `what` completes its name.
 fn chooser_failure(name: &str, what: impl Display) -> Stop {
     let name = to_visible(name);
     Stop::Failed(Failure::command_error(format_args!(

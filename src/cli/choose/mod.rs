@@ -66,38 +66,37 @@ pub fn choose_missing(
         .first()
         .map_or(OsStr::new("pisess"), OsString::as_os_str);
     let only_reads = partial.is_some_and(|partial| !writes_files(&partial.command));
+    let mut line = args.to_vec();
+    // Words of a title stand for the session: they limit the list from which the user chooses it.
     let title_words = slots.words_of_titles(only_reads, ui);
-    let without_words = if title_words.is_some() {
+    if title_words.is_some() {
+        line = remove_word(&line, slots.session_place, parser)?;
         slots.session = None;
         slots.word_count -= 1;
-        remove_word(args, slots.session_place, parser)?
-    } else {
-        args.to_vec()
-    };
-    let args = &without_words[..];
+    }
 
     // Before the user is asked anything, the command line is checked with placeholders for the
     // missing words. If the rest of the line is invalid, the line is returned with them: parsing it
     // again reports the error.
-    let mut trial = args.to_vec();
+    let mut trial = line.clone();
     if !slots.has_session() {
         trial = insert_word(&trial, slots.session_place, "last".into(), parser)?;
     }
-    let needs_entry = if slots.has_session() {
-        true
-    } else {
-        slots.takes_entry && lacks_argument(&(parser.check)(&trial))
-    };
-    let mut entry_places = EntryPlaces::default();
+    // If the session is given, the user wants to choose an entry. Otherwise, an entry is chosen
+    // only if the command requires one.
+    let needs_entry =
+        slots.has_session() || (slots.takes_entry && lacks_argument(&(parser.check)(&trial)));
+    let mut entry_places = None;
     if needs_entry {
-        entry_places = slots.entry_places()?;
-        trial = entry_places.fill(&trial, "@", parser)?;
+        let places = slots.entry_places()?;
+        trial = places.fill(&trial, "@", parser)?;
+        entry_places = Some(places);
     }
     if (parser.check)(&trial).is_err() {
         return Ok(trial);
     }
 
-    let mut completed = args.to_vec();
+    let mut completed = line;
     let session = match &slots.session {
         Some(session) => session.clone(),
         None => {
@@ -108,7 +107,7 @@ pub fn choose_missing(
             word
         }
     };
-    if needs_entry {
+    if let Some(entry_places) = entry_places {
         let reference = choose_entry(Path::new(&session), only_reads, program, ui)?;
         ui.print_status(&format!("chose {reference}"));
         completed = entry_places.fill(&completed, &reference, parser)?;
@@ -277,24 +276,25 @@ impl Slots {
             ));
             return Err(failure.with_hint("omit SESSION to choose it"));
         }
-        let count = if self.has_session() {
+        // A session that is still to be chosen will be the only word.
+        let word_count = if self.has_session() {
             self.word_count
         } else {
             1
         };
-        let places = match (&*self.command, count) {
+        let places = match (&*self.command, word_count) {
             // `diff` compares two entries: the chosen one with the leaf, or with the given one.
             ("diff", 1) => EntryPlaces {
-                chosen: Some(1),
+                chosen: 1,
                 leaf: Some(2),
             },
             ("diff", 2) => EntryPlaces {
-                chosen: Some(2),
+                chosen: 2,
                 leaf: None,
             },
             // For `label`, a second word is the name of the label.
             (_, 1) | ("label", 2) => EntryPlaces {
-                chosen: Some(1),
+                chosen: 1,
                 leaf: None,
             },
             _ => {
@@ -307,10 +307,9 @@ impl Slots {
 }
 
 /// The places at which references to entries are inserted: for each, the number of words before it.
-#[derive(Default)]
 struct EntryPlaces {
     /// The place of the chosen entry.
-    chosen: Option<usize>,
+    chosen: usize,
     /// The place of the leaf; `None` if it is not inserted.
     leaf: Option<usize>,
 }
@@ -323,10 +322,7 @@ impl EntryPlaces {
         reference: &str,
         parser: &LineParser,
     ) -> Result<Vec<OsString>, Failure> {
-        let mut filled = args.to_vec();
-        if let Some(place) = self.chosen {
-            filled = insert_word(&filled, place, reference.into(), parser)?;
-        }
+        let mut filled = insert_word(args, self.chosen, reference.into(), parser)?;
         if let Some(place) = self.leaf {
             filled = insert_word(&filled, place, "@".into(), parser)?;
         }
@@ -354,8 +350,10 @@ fn given_words(partial: &PartialLine) -> Vec<OsString> {
 }
 
 /// Removes the word at `place`, and returns the resulting command line. `place` is the number of
-/// words before that word. The value of an option may be equal to the word. So every equal argument
-/// is tried, until the parser finds the wanted words.
+/// words before that word.
+///
+/// The value of an option may be equal to the word. So every equal argument is tried, the last one
+/// first, until the parser finds the wanted words.
 fn remove_word(
     args: &[OsString],
     place: usize,
@@ -369,6 +367,7 @@ fn remove_word(
         return Err(cannot_complete());
     }
     let word = wanted.remove(place);
+    // The first argument is the program.
     for index in (1..args.len()).rev() {
         if args[index] != word {
             continue;
@@ -398,6 +397,7 @@ fn insert_word(
         None => Vec::new(),
     };
     wanted.insert(place.min(wanted.len()), word.clone());
+    // The first argument is the program.
     for index in 1..=args.len() {
         let mut line = args.to_vec();
         line.insert(index, word.clone());
@@ -410,6 +410,7 @@ fn insert_word(
     Err(cannot_complete())
 }
 
+/// Returns the failure for a command line in which the parser does not find the wanted words.
 fn cannot_complete() -> Failure {
     Failure::usage_error("--choose: this command line cannot be completed")
         .with_hint("give the session and the entry")

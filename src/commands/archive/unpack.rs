@@ -38,13 +38,8 @@ pub fn find_archive(
     stores: &SessionStores,
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
-    if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name()) {
-        let session = OnDisk.resolve_links(&ui.resolve_path(folder)).join(name);
-        if let Some(archive) = stores.archive_path(&session)
-            && !store::is_free(&archive)?
-        {
-            return Ok(archive);
-        }
+    if let Some(archive) = find_archive_of_path(argument, stores, ui)? {
+        return Ok(archive);
     }
     if !store::is_free(argument)? {
         return Ok(ui.resolve_path(argument));
@@ -55,45 +50,88 @@ pub fn find_archive(
     let mut archived_sessions = Vec::new();
     let mut with_words = Vec::new();
     for path in stores.find_archives(ArchiveScope::AllProjects)? {
-        match ArchivedSession::read(&path) {
-            Ok(ArchivedSession { facts, .. }) => {
-                let title = facts.title.to_string_lossy().into_owned();
-                let session = facts.into_known(path);
-                if title_words
-                    .as_ref()
-                    .is_some_and(|words| words.are_in(&title))
-                {
-                    let id = id_suffix(&session.id, ID_SUFFIX_LEN);
-                    let row = format!("{id}: {}", to_visible(&title));
-                    with_words.push((session.path.clone(), row));
-                }
-                archived_sessions.push(session);
+        let facts = match ArchivedSession::read(&path) {
+            Ok(archived) => archived.facts,
+            Err(failure) => {
+                ui.warn(&failure.to_line());
+                continue;
             }
-            Err(failure) => ui.warn(&failure.to_line()),
+        };
+        let title = facts.title.to_string_lossy().into_owned();
+        let session = facts.into_known(path);
+        if let Some(title_words) = &title_words
+            && title_words.are_in(&title)
+        {
+            let id = id_suffix(&session.id, ID_SUFFIX_LEN);
+            with_words.push(TitledArchive {
+                path: session.path.clone(),
+                row: format!("{id}: {}", to_visible(&title)),
+            });
         }
+        archived_sessions.push(session);
     }
+
+    // An id or a name counts before words of a title.
     let error = match choose_session(&name, [archived_sessions]) {
         Ok(path) => return Ok(path),
         Err(error) => error,
     };
-
     let is_unknown = matches!(error, NameError::Unknown { .. });
     let failure = unknown_archive_failure(&name, error, stores);
-    if !is_unknown || with_words.is_empty() {
+    if !is_unknown {
         return Err(failure);
     }
-    if let [(path, row)] = &with_words[..] {
-        if title_match == TitleMatch::Suggests {
-            return Err(failure.with_hint(format!("did you mean {row}?")));
-        }
-        let words = to_visible(&name);
-        ui.print_status(&format!("`{words}` is in the title of {row}"));
-        return Ok(path.clone());
+    choose_by_title(&name, with_words, title_match, failure, ui)
+}
+
+/// Returns the archive of the session that was at a path; `None` if there is none. Links in the
+/// directory of the path are followed. The session itself need not exist.
+fn find_archive_of_path(
+    path: &Path,
+    stores: &SessionStores,
+    ui: &Ui,
+) -> Result<Option<PathBuf>, Failure> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(None);
+    };
+    let session = OnDisk.resolve_links(&ui.resolve_path(folder)).join(name);
+    match stores.archive_path(&session) {
+        Some(archive) if !store::is_free(&archive)? => Ok(Some(archive)),
+        _ => Ok(None),
     }
-    let rows = with_words.into_iter().map(|(_, row)| row).collect();
-    Err(failure
-        .with_hint("titles with these words are below; give the id")
-        .with_details(rows))
+}
+
+/// An archive whose session has the words of an argument in its title.
+struct TitledArchive {
+    path: PathBuf,
+    /// The id and the title of the session, for messages.
+    row: String,
+}
+
+/// Returns the only archive in whose title the words are. If there are none or several, or if words
+/// name no session (see [`TitleMatch`]), fails with `failure`, to which suggestions are added.
+fn choose_by_title(
+    words: &str,
+    mut archives: Vec<TitledArchive>,
+    title_match: TitleMatch,
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    if archives.len() > 1 {
+        let rows = archives.into_iter().map(|archive| archive.row).collect();
+        return Err(failure
+            .with_hint("titles with these words are below; give the id")
+            .with_details(rows));
+    }
+    let Some(TitledArchive { path, row }) = archives.pop() else {
+        return Err(failure);
+    };
+    if title_match == TitleMatch::Suggests {
+        return Err(failure.with_hint(format!("did you mean {row}?")));
+    }
+    let words = to_visible(words);
+    ui.print_status(&format!("`{words}` is in the title of {row}"));
+    Ok(path)
 }
 
 /// Returns the failure for an argument that names no archived session, or several. If a session in

@@ -59,6 +59,7 @@ pub fn find_candidates(
     candidates
 }
 
+/// Whether a word or a candidate has the form of an option.
 fn is_option(word: &OsStr) -> bool {
     word.as_encoded_bytes().starts_with(b"-")
 }
@@ -88,58 +89,84 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
     }
     help_candidates.extend(help::topic_names().map(CompletionCandidate::new));
 
-    let references = Arc::new(move |word: &str| entries.complete_reference(word));
-    let paths = Arc::new(move |word: &str| {
-        let mut candidates = complete_sessions(word, &sessions);
-        let home = home.as_deref().map(Path::new);
-        candidates.extend(complete_files(word, &folder, home));
-        candidates
+    let entries = Arc::new(entries);
+    let session_completion = Arc::new(SessionCompletion {
+        sessions,
+        folder,
+        home,
     });
-    let references_or_paths = {
-        let references = Arc::clone(&references);
-        let paths = Arc::clone(&paths);
-        move |word: &str| {
-            let mut candidates = references(word);
-            candidates.extend(paths(word));
-            candidates
-        }
-    };
+    let entries_of_either = Arc::clone(&entries);
+    let sessions_of_either = Arc::clone(&session_completion);
     let completers = [
-        ("SESSION", new_completer(move |word| paths(word))),
-        ("REF", new_completer(move |word| references(word))),
-        ("SESSION|REF", new_completer(references_or_paths)),
-        (
-            "TIME",
-            new_completer(|word| {
-                filter_candidates(word, TIME_EXAMPLES.map(CompletionCandidate::new))
-            }),
-        ),
-        (
-            "TOOL",
-            new_completer(|word| {
-                filter_candidates(word, TOOLS_OF_PI.map(CompletionCandidate::new))
-            }),
-        ),
-        (
-            "PROVIDER/ID",
-            new_completer(move |word| filter_candidates(word, models.iter().map(Into::into))),
-        ),
-        (
-            "COMMAND|TOPIC",
-            new_completer(move |word| {
-                filter_candidates(word, help_candidates.iter().map(copy_candidate))
-            }),
-        ),
+        ValueCompleter::new("SESSION", move |word| session_completion.complete(word)),
+        ValueCompleter::new("REF", move |word| entries.complete_reference(word)),
+        ValueCompleter::new("SESSION|REF", move |word| {
+            let mut candidates = entries_of_either.complete_reference(word);
+            candidates.extend(sessions_of_either.complete(word));
+            candidates
+        }),
+        ValueCompleter::new("TIME", |word| {
+            filter_candidates(word, TIME_EXAMPLES.map(CompletionCandidate::new))
+        }),
+        ValueCompleter::new("TOOL", |word| {
+            filter_candidates(word, TOOLS_OF_PI.map(CompletionCandidate::new))
+        }),
+        ValueCompleter::new("PROVIDER/ID", move |word| {
+            filter_candidates(word, models.iter().map(Into::into))
+        }),
+        ValueCompleter::new("COMMAND|TOPIC", move |word| {
+            filter_candidates(word, help_candidates.iter().map(copy_candidate))
+        }),
     ];
     command.mut_subcommands(|subcommand| {
         subcommand.mut_args(|arg| {
             let name = value_name(&arg);
-            match completers.iter().find(|(known, _)| *known == name) {
-                Some((_, completer)) => arg.add(completer.clone()),
+            match completers.iter().find(|known| known.value_name == name) {
+                Some(known) => arg.add(known.completer.clone()),
                 None => arg,
             }
         })
     })
+}
+
+/// The completer for all arguments whose value has a name.
+struct ValueCompleter {
+    /// The name of the value in the help, such as `SESSION`.
+    value_name: &'static str,
+    completer: ArgValueCompleter,
+}
+
+impl ValueCompleter {
+    /// `find` returns the candidates for a word.
+    fn new(
+        value_name: &'static str,
+        find: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+    ) -> ValueCompleter {
+        ValueCompleter {
+            value_name,
+            completer: ArgValueCompleter::new(move |word: &OsStr| find(&word.to_string_lossy())),
+        }
+    }
+}
+
+/// What is needed to complete a session.
+struct SessionCompletion {
+    /// The sessions to offer by id or name.
+    sessions: Vec<KnownSession>,
+    /// The directory to which relative paths belong.
+    folder: PathBuf,
+    home: Option<String>,
+}
+
+impl SessionCompletion {
+    /// Returns the sessions that a word may begin to name, and then the files whose paths it may
+    /// begin.
+    fn complete(&self, word: &str) -> Vec<CompletionCandidate> {
+        let mut candidates = complete_sessions(word, &self.sessions);
+        let home = self.home.as_deref().map(Path::new);
+        candidates.extend(complete_files(word, &self.folder, home));
+        candidates
+    }
 }
 
 /// Returns the entries of a session; no entries if it cannot be read.
@@ -148,12 +175,6 @@ fn read_entries(path: &Path, home: Option<&str>) -> EntryCandidates {
         return EntryCandidates::default();
     };
     EntryCandidates::read(&file, home).unwrap_or_default()
-}
-
-fn new_completer(
-    words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
-) -> ArgValueCompleter {
-    ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
 }
 
 /// A session that may be offered.
@@ -168,9 +189,11 @@ struct KnownSession {
 
 impl KnownSession {
     fn new(id: &Text, name: Option<Text>, question: &Text) -> KnownSession {
-        let name = name.map(|name| name.to_string_lossy().into_owned());
-        let [id, question] = [id, question].map(|text| text.to_string_lossy().into_owned());
-        KnownSession { id, name, question }
+        KnownSession {
+            id: id.to_string_lossy().into_owned(),
+            name: name.map(|name| name.to_string_lossy().into_owned()),
+            question: question.to_string_lossy().into_owned(),
+        }
     }
 
     /// Returns the session as a candidate. Its description is the first user message, preceded by
@@ -325,6 +348,7 @@ fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCan
     candidates
 }
 
+/// Returns the first of the values that begins with the word.
 fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
     values.iter().copied().find(|value| value.starts_with(word))
 }
@@ -333,20 +357,20 @@ fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
 /// path is below `folder`. Hidden names are offered only if the last name in `word` is not empty,
 /// and so begins with a dot.
 fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
+    // In `a/b`, `a` is the directory, and `b` the beginning of a name in it. In `a/`, that
+    // beginning is empty.
     let path = Path::new(word);
-    let (folder_part, name_prefix) = if word.ends_with(std::path::is_separator) {
-        (path, OsStr::new(""))
-    } else {
-        (
-            path.parent().unwrap_or(Path::new("")),
-            path.file_name().unwrap_or_default(),
-        )
-    };
+    let mut folder_part = path;
+    let mut name_prefix = OsStr::new("");
+    if !word.ends_with(std::path::is_separator) {
+        folder_part = path.parent().unwrap_or(Path::new(""));
+        name_prefix = path.file_name().unwrap_or_default();
+    }
 
-    let mut paths = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder.join(expand_home(folder_part, home))) else {
         return Vec::new();
     };
+    let mut paths = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name_bytes = name.as_encoded_bytes();
@@ -387,20 +411,24 @@ fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     let stores = SessionStores::locate(ui);
     let mut sessions = Vec::from_iter(find_session(command, words, ui));
     sessions.extend(stores.newest_sessions().take(MAX_MODEL_SESSIONS));
-    let mut seen = HashSet::default();
+    let mut known_models = HashSet::default();
     let mut models = Vec::new();
     for path in sessions {
         let Ok(file) = Glance::open(&path) else {
             continue;
         };
         for model in models_near_end(&file).unwrap_or_default() {
-            if seen.insert(model.clone()) {
+            let is_new = known_models.insert(model.clone());
+            if is_new {
                 models.push(model);
             }
         }
     }
     models
 }
+
+/// The id of the argument `--from-session` of `pick`.
+const FROM_SESSION: &str = "from_session";
 
 /// Returns the path of the session that the words before the last one name: the last word may be
 /// one of its entries. `None` if they name no session, or if it is not found.
@@ -413,26 +441,27 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
         .ok()?;
     let (name, matches) = matches.subcommand()?;
     let subcommand = command.find_subcommand(name)?;
-    // `pick` copies entries from `--from-session`; only `--at` is an entry of the session it
-    // appends to.
-    let is_destination = words_before.last().is_some_and(|word| word == "--at");
-    let from_session = subcommand
-        .get_arguments()
-        .find(|arg| arg.get_id() == "from_session");
-    let mut other_session = None;
-    if let Some(arg) = from_session
-        && !is_destination
-        && let Some(mut values) = matches.get_raw(arg.get_id().as_str())
-    {
-        other_session = values.next();
-    }
     let session = subcommand
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;
-    let argument = match other_session {
-        Some(other_session) => other_session,
-        None => matches.get_raw(session.get_id().as_str())?.next()?,
-    };
+    let mut argument = matches
+        .get_raw(session.get_id().as_str())
+        .and_then(|mut values| values.next());
+
+    // `pick` copies entries from `--from-session`; only `--at` is an entry of the session it
+    // appends to.
+    let is_destination = words_before.last().is_some_and(|word| word == "--at");
+    let has_from_session = subcommand
+        .get_arguments()
+        .any(|arg| arg.get_id() == FROM_SESSION);
+    if has_from_session
+        && !is_destination
+        && let Some(mut values) = matches.get_raw(FROM_SESSION)
+    {
+        argument = values.next();
+    }
+
+    let argument = argument?;
     let home = ui.home();
     let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
     resolve_name(&path_or_name, ui).ok()
