@@ -1,0 +1,152 @@
+//! Reads the sessions of other agents: a survey, and the session of pi that `import` would make.
+
+use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
+use crate::cli::process::command_line::is_plain_in_shell;
+use crate::cli::rollouts::{Rollouts, open_source};
+use crate::import::{
+    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, WrittenLines,
+    write_converted_session,
+};
+use crate::load::{LoadError, WrongFile};
+use crate::session::dialect::Dialect;
+use pisess_json::text::Text;
+use pisess_store::{self as store, ReadAt, Spooled};
+use std::io;
+use std::path::Path;
+
+/// Surveys a source file. Returns `None` if no supported agent wrote the file.
+pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
+    survey_opened(&rollouts.open(path)?, path)
+}
+
+/// Surveys a source that is open, as [`survey_file`] does.
+fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, Failure> {
+    let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
+    let origin = Origin::detect(source).map_err(failed)?;
+    let Some(origin) = origin else {
+        return Ok(None);
+    };
+    let mut survey = import::survey_source(source, origin, path).map_err(failed)?;
+    if survey.cwd.is_none() {
+        survey.cwd = read_project_file(origin, path);
+    }
+    Ok(Some(survey))
+}
+
+/// The maximum length of a path in a file, in bytes.
+const MAX_PATH_LEN: u64 = 4096;
+
+/// Reads the working directory of a session from the file in which its agent keeps it.
+fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
+    let file = open_source(&origin.project_file(session)?).ok()?;
+    let bytes = file.read_range(0..file.len().min(MAX_PATH_LEN)).ok()?;
+    let folder = String::from_utf8(bytes).ok()?;
+    let folder = folder.trim();
+    (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
+}
+
+/// Converts a file into the session of pi that `import` would make of it. Returns the survey of the
+/// file, and the session, whose lines keep the line numbers of the file. `None` if no supported
+/// agent wrote the file.
+pub fn convert_file_with_lines(
+    path: &Path,
+    rollouts: &Rollouts,
+) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let Some(conversion) = convert(path, rollouts)? else {
+        return Ok(None);
+    };
+    let numbers = conversion
+        .source
+        .line_numbers(&conversion.lines.offsets)
+        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
+    let copy = conversion.copy.with_original_lines(Some(numbers.into()));
+    Ok(Some((conversion.survey, copy)))
+}
+
+/// Converts a file as [`convert_file_with_lines`] does, but without line numbers.
+pub fn convert_file(
+    path: &Path,
+    rollouts: &Rollouts,
+) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let conversion = convert(path, rollouts)?;
+    Ok(conversion.map(|conversion| (conversion.survey, conversion.copy)))
+}
+
+/// A source, and the session of pi into which it was converted.
+struct Conversion {
+    source: JoinedSource,
+    survey: Survey,
+    copy: Spooled,
+    lines: WrittenLines,
+}
+
+/// Converts a file into a session of pi. `None` if no supported agent wrote the file.
+fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
+    let source = rollouts.open(path)?;
+    let Some(survey) = survey_opened(&source, path)? else {
+        return Ok(None);
+    };
+    let id = survey.derive_session_id(Dialect::Pi, 0);
+    let target = ImportTarget {
+        agent: Dialect::Pi,
+        id: &id,
+        source_path: path,
+        earlier: &EarlierImports::default(),
+    };
+    let cwd = survey.cwd.clone().unwrap_or_default();
+    let mut lines = WrittenLines::default();
+    let copy = store::spool_written(&mut |out| {
+        lines = write_converted_session(&source, &survey, &target, &cwd, out)?;
+        Ok(())
+    })?;
+    Ok(Some(Conversion {
+        source,
+        survey,
+        copy,
+        lines,
+    }))
+}
+
+/// The first bytes of a session as pi and oh-my-pi write it. Other programs may write it
+/// differently.
+const HEADER_STARTS: [&[u8]; 2] = [b"{\"type\":\"session\"", b"{\"type\":\"title\""];
+
+/// Whether a file is a session of another agent. Usual sessions of pi and oh-my-pi are recognized
+/// by their first bytes, so that the check takes no time for them.
+pub fn is_foreign_session(source: &dyn ReadAt) -> io::Result<bool> {
+    let longest = HEADER_STARTS[0].len() as u64;
+    let start = source.read_range(0..source.len().min(longest))?;
+    if HEADER_STARTS.iter().any(|header| start.starts_with(header)) {
+        return Ok(false);
+    }
+    Ok(Origin::detect(source)?.is_some())
+}
+
+/// Returns the failure for a file that could not be loaded. If another agent wrote the file, the
+/// failure names that agent and `import`.
+pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failure {
+    let begins_without_header = matches!(
+        &error,
+        LoadError::NotASession {
+            what: WrongFile::OtherFirst | WrongFile::NoHeader,
+            ..
+        }
+    );
+    if begins_without_header && let Ok(Some(origin)) = Origin::detect(source) {
+        let agent = origin.display_name();
+        let what = format_args!("{name}: not a session of pi or oh-my-pi, but of {agent}");
+        let import = if name.chars().all(is_plain_in_shell) {
+            format!("`pisess import {name}`")
+        } else {
+            "`pisess import` with its path".to_owned()
+        };
+        let source = origin.name();
+        let hint = format!(
+            "{import} converts it; commands that only read, such as `tree`, accept it; `pisess list --source {source}` lists it"
+        );
+        return Failure::new(Exit::Failed, FailureKind::Session, what)
+            .with_path(name)
+            .with_hint(hint);
+    }
+    Failure::from_load_error(name, error)
+}

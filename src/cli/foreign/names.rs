@@ -1,0 +1,231 @@
+//! Finds a session of another agent by its id, its name, or words of its title.
+
+use super::convert::{convert_file, survey_file};
+use super::find_all_foreign_sessions;
+use crate::cli::named::{self, name_argument};
+use crate::cli::opencode;
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::rollouts::Rollouts;
+use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
+use crate::import::{self, Origin};
+use crate::load::names::{NameError, SessionCandidate, choose_session};
+use crate::ops::list::{ListedSession, read_single};
+use foldhash::HashSet;
+use pisess_json::text::Text;
+use pisess_store::{self as store, FoundFile};
+use std::path::{Path, PathBuf};
+
+/// Returns the path of a session for a command that only reads. Accepts everything that
+/// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
+/// words of a title.
+pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let failure = match named::resolve_name(argument, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    let failure = match resolve_foreign_id(argument, failure, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    match name_argument(argument) {
+        Some(words) if failure.is_missing_file => resolve_title(words, failure, ui),
+        _ => Err(failure),
+    }
+}
+
+/// Returns the session of another agent whose id is `argument`. `failure` is the result of an
+/// earlier search among sessions of pi and oh-my-pi.
+///
+/// If no agent has the id, returns `failure`. Nothing is searched for unless `failure` says that no
+/// session was found.
+pub fn resolve_foreign_id(
+    argument: &Path,
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    if !failure.is_missing_file {
+        return Err(failure);
+    }
+    let Some(name) = name_argument(argument) else {
+        return Err(failure);
+    };
+    // The id of a sub-agent is displayed as SESSION/AGENT. The name of its file ends with AGENT in
+    // Codex, and is `agent-AGENT` in Claude Code.
+    let file_ids = match name.rsplit_once('/') {
+        Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],
+        None => vec![name.to_owned()],
+    };
+    let files = find_all_foreign_sessions(ui);
+    let candidates = candidates_by_id(&files, ui);
+    for file_id in &file_ids {
+        match choose_session(file_id, [candidates.clone()]) {
+            Ok(path) => return Ok(path),
+            Err(error @ NameError::Ambiguous { .. }) => {
+                return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
+            }
+            Err(_) => {}
+        }
+    }
+    if opencode::is_session_id(name) {
+        return opencode::export_session(name, ui);
+    }
+    Err(failure)
+}
+
+/// Returns the session that a name identifies. If no session has the name, returns the session
+/// whose title has its words.
+pub(super) fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let error = match find_by_name(name, ui) {
+        Ok(path) => return Ok(path),
+        Err(error) => error,
+    };
+    let failure = Failure::invalid(&error)
+        .with_hint(name_hint(&error))
+        .with_path(name);
+    match error {
+        NameError::Unknown { .. } if opencode::is_session_id(name) => {
+            opencode::export_session(name, ui)
+        }
+        NameError::Unknown { .. } => resolve_foreign_title(name, failure, ui),
+        _ => Err(failure),
+    }
+}
+
+/// Returns the session that a name identifies. Ids are in the names of files, so no file is read if
+/// an id matches. Names that the user gave are inside the files: then all files are read.
+fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
+    let files = find_all_foreign_sessions(ui);
+    let by_id = candidates_by_id(&files, ui);
+    // `choose_session` asks for the second list only if the first has no match.
+    let first_list = std::iter::once(by_id);
+    let second_list = std::iter::once_with(|| read_candidates(files, ui));
+    choose_session(name, first_list.chain(second_list))
+}
+
+/// Returns candidates with the ids of sessions. Most are in the names of the files, which are then
+/// not read. These candidates have no name: names are compared only if no id matches.
+fn candidates_by_id(files: &[FoundFile], ui: &mut Ui) -> Vec<SessionCandidate> {
+    let mut candidates = Vec::new();
+    let mut unclear_files = Vec::new();
+    for file in files {
+        if !import::has_id_in_file_name(&file.path) {
+            unclear_files.push(file.clone());
+            continue;
+        }
+        candidates.push(SessionCandidate {
+            id: import::id_in_file_name(&file.path),
+            path: file.path.clone(),
+            name: None,
+        });
+    }
+    for mut candidate in read_candidates(unclear_files, ui) {
+        candidate.name = None;
+        candidates.push(candidate);
+    }
+    candidates
+}
+
+/// Reads the ids and names of sessions on all processors. A file that is not a session, or cannot
+/// be read, is skipped: a search found it.
+fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
+    let mut candidates = Vec::new();
+    let rollouts = Rollouts::default();
+    ui.map_in_parallel(
+        files,
+        |file| read_candidate(&file, &rollouts),
+        |_, candidate| candidates.extend(candidate),
+    );
+    candidates
+}
+
+/// Returns the id and the name of a session. `None` if the file is not a session, or cannot be
+/// read: then another file may be the one the user meant.
+fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandidate> {
+    let survey = survey_file(&file.path, rollouts).ok()??;
+    // Gemini CLI begins a file with the id of the session that it resumes, and then continues the
+    // file of that session.
+    if survey.message_count == 0 {
+        return None;
+    }
+    let name = survey.name.map(|name| name.to_string_lossy().into_owned());
+    Some(SessionCandidate {
+        path: file.path.clone(),
+        id: survey.id,
+        name,
+    })
+}
+
+/// Returns the hint for a name that does not identify exactly one session of another agent.
+fn name_hint(error: &NameError) -> String {
+    match error {
+        NameError::Ambiguous { candidates, .. } => {
+            let ids: HashSet<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
+            if ids.len() < candidates.len() {
+                let mut paths: Vec<_> = candidates
+                    .iter()
+                    .map(|(_, path)| to_visible(&path.to_string_lossy()))
+                    .collect();
+                // Candidates come in the order of their times, which may be equal.
+                paths.sort();
+                return format!(
+                    "these files have the same id, give a path: {}",
+                    paths.join(", ")
+                );
+            }
+            let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
+            format!("give more of the id: {}", ids.join(", "))
+        }
+        _ => format!(
+            "check the path; {} list the sessions",
+            commands_that_list("")
+        ),
+    }
+}
+
+/// Returns the commands that list the sessions of each other agent, each with `options` at its end.
+/// Only the first one is whole; the others are abbreviated to their options.
+pub fn commands_that_list(options: &str) -> String {
+    let mut commands = Vec::new();
+    for origin in Origin::all() {
+        let source = origin.name();
+        let start = if commands.is_empty() {
+            "pisess list "
+        } else {
+            ""
+        };
+        commands.push(format!("`{start}--source {source}{options}`"));
+    }
+    let last = commands.pop().unwrap_or_default();
+    format!("{} and {last}", commands.join(", "))
+}
+
+/// Returns the session of another agent whose title or first message has the words, without
+/// sub-agents. Returns `failure` if there is none. All files are converted, because titles are
+/// inside them.
+fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let Some(title_words) = TitleWords::parse(words) else {
+        return Err(failure);
+    };
+    let files = find_all_foreign_sessions(ui);
+    let rollouts = Rollouts::default();
+    let mut sessions = Vec::new();
+    ui.map_in_parallel(
+        files,
+        |file| read_foreign_for_list(&file.path, &rollouts),
+        |_, session| sessions.extend(session.filter(|session| title_words.describe(session))),
+    );
+    require_one_title(words, &sessions, failure, ui)
+}
+
+/// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is
+/// the session of a sub-agent.
+fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
+    let (survey, copy) = convert_file(path, rollouts).ok()??;
+    if survey.sub_agent.is_some() {
+        return None;
+    }
+    let modified_ms = store::modified_ms(path).unwrap_or_default();
+    let mut session = read_single(path, &copy, modified_ms, None).ok()?;
+    session.id = Text::from(survey.id);
+    Some(session)
+}
