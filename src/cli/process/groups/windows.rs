@@ -64,7 +64,7 @@ fn job_of(child: &Child) -> io::Result<OwnedHandle> {
     };
     limit(&job, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)?;
     // SAFETY: both handles are open.
-    done(unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) })?;
+    check_call(unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) })?;
     Ok(job)
 }
 
@@ -75,13 +75,14 @@ fn limit(job: &OwnedHandle, flags: u32) -> io::Result<()> {
     let size = size_of_val(&limits) as u32;
     let class = JobObjectExtendedLimitInformation;
     // SAFETY: the handle is open, and the structure has the size that the call reads.
-    done(unsafe {
+    check_call(unsafe {
         SetInformationJobObject(job.as_raw_handle(), class, (&raw const limits).cast(), size)
     })
 }
 
-/// Returns the result of a system call, whose value 0 means failure.
-fn done(success: i32) -> io::Result<()> {
+/// Converts the return value of a system call, which is 0 for a failure. The reason of the failure
+/// is then the last error of this thread, so no other call may come between.
+fn check_call(success: i32) -> io::Result<()> {
     if success == 0 {
         Err(io::Error::last_os_error())
     } else {
