@@ -58,6 +58,11 @@ const BYTES_CHECKED: usize = 160;
 /// true for every secret that [`each_assignment`](super::each_assignment) finds, and may be true
 /// for other text.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
+    !is_plain_prose(after_keyword) && has_likely_value(after_keyword)
+}
+
+/// Whether the first or second word after a keyword may be a value that is assigned.
+fn has_likely_value(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_CHECKED)];
     let name_rest_len = near
         .iter()
@@ -81,6 +86,22 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     };
     match RawWord::read(after_first) {
         Some(second_word) => second_word.may_be_secret(),
+        None => false,
+    }
+}
+
+/// Whether a space, a word of letters and another space follow, as in `session of the agent`. Most
+/// keywords in a conversation are such ordinary words, so they are decided before all others.
+///
+/// [`has_likely_value`] would give the same answer: without an operator, a secret has a digit. It
+/// looks beyond the word `value`, so prose with that word is left to it.
+fn is_plain_prose(after_keyword: &[u8]) -> bool {
+    let [b' ', words @ ..] = after_keyword else {
+        return false;
+    };
+    let first_other = words.iter().position(|byte| !byte.is_ascii_alphabetic());
+    match first_other {
+        Some(word_len) => word_len > 0 && words[word_len] == b' ' && !words.starts_with(b"value"),
         None => false,
     }
 }
@@ -215,4 +236,32 @@ impl Separator {
 fn begins_with_numbered_escape(bytes: &[u8]) -> bool {
     let backslashes = bytes.iter().take_while(|&&byte| byte == b'\\').count();
     backslashes > 0 && bytes.get(backslashes) == Some(&b'u')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_prose_has_no_likely_value() {
+        let prose = [" of the agent", " x y", " Zq of 9", "  two spaces"];
+        let not_prose = [
+            "=x9Qd81Lm",
+            " x9Qd81Lm ",
+            " value: x9Qd81Lm",
+            " values of x9Qd81Lm",
+            ": word ",
+            " word",
+            " word\\n",
+            " ",
+            "",
+        ];
+        let is_prose = |text: &str| is_plain_prose(text.as_bytes());
+        assert!(prose[..3].iter().all(|text| is_prose(text)));
+        assert!(!is_prose(prose[3]));
+        assert!(!not_prose.iter().any(|text| is_prose(text)));
+        for text in prose {
+            assert!(!has_likely_value(text.as_bytes()), "{text}");
+        }
+    }
 }
