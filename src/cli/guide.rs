@@ -33,7 +33,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 ];
 
 /// The forms of references to entries and ranges.
-pub const REFERENCES: [GuideRow; 15] = [
+pub const REFERENCES: [GuideRow; 16] = [
     (
         "@",
         "the entry where the conversation is now. Labels, names, settings and marks of `switch` that come after it are skipped",
@@ -45,6 +45,10 @@ pub const REFERENCES: [GuideRow; 15] = [
     ),
     (":12", "the entry on line 12 of the file, counting from 1"),
     (":$", "the last entry of the file, of any type"),
+    (
+        ":/TEXT",
+        "the newest entry of the conversation that contains TEXT, ignoring case, on the path to the leaf; else on another branch",
+    ),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
     (
@@ -212,8 +216,13 @@ pub const TOPICS: [Section; 10] = [
         &[
             "A REF argument names an entry in one of the forms below. The whole argument is first \
              tried as an id or label. Only then are suffixes such as `^` and `~3` read, starting \
-             at the right. References are case-sensitive. An unknown or ambiguous reference is an \
-             error (exit 2), and the message lists the candidates.",
+             at the right. References are case-sensitive, except for TEXT. An unknown or ambiguous \
+             reference is an error (exit 2), and the message lists the candidates.",
+            "`:/TEXT` searches messages and summaries; thinking, tool calls and results count only \
+             if nothing else on the path, or else on the other branches, contains TEXT. White \
+             space in TEXT matches any white space. Quote it: `pisess switch last ':/tide gaps'`. \
+             Suffixes can follow: `':/tide gaps^{user}'` is the user message at or above that \
+             entry.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
              file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
              nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \

@@ -4,7 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, parse_label};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, to_visible};
-use crate::cli::rows::entry::{row_cell, row_options_for};
+use crate::cli::rows::entry::{describe_entry, row_cell, row_options_for};
 use crate::cli::rows::ids::IdPainter;
 use crate::load::LoadOptions;
 use crate::ops::label::{label, move_label};
@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::session::collected::LabelChange;
 use crate::session::entry::{Entry, EntryIx};
 use crate::session::labels::Labels;
-use crate::session::reference::{CURRENT_REFERENCE, Position};
+use crate::session::reference::{CURRENT_REFERENCE, Position, TEXT_PREFIX};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
@@ -27,6 +27,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Label the last user message",
         "pisess label session.jsonl '@^{user}' asked",
+    ),
+    Example::new(
+        "Label the newest entry with these words",
+        "pisess label session.jsonl ':/negative' cause",
     ),
     Example::new(
         "Move a label to another entry",
@@ -87,11 +91,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return list_labels(args, ui);
     }
     let name = args.name.as_deref().map(parse_label).transpose()?;
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let reference = args.target.as_deref().unwrap_or(CURRENT_REFERENCE);
     let mut replaced_label = None;
+    let mut labelled_id = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        let target = locked_open.find_entry(args.target.as_deref().unwrap_or(CURRENT_REFERENCE))?;
+        let target = locked_open.find_entry(reference)?;
         locked_open.check_referable(target, "have a label")?;
+        labelled_id = Some(locked_open.session.id(target).into_owned());
         let earlier_label = Labels::new(&locked_open.session).get(target);
         replaced_label = earlier_label.map(Text::into_owned);
         let change = match &name {
@@ -102,6 +109,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .map_err(|refusal| locked_open.refusal_failure(refusal))?
             .into())
     })?;
+    // Several entries may contain a text, so the one that was chosen is reported.
+    if reference.starts_with(TEXT_PREFIX)
+        && let Some(id) = labelled_id
+        && let Some(ix) = open.session.find_entry(&id)
+    {
+        let entry = describe_entry(&mut open, ix, ui)?;
+        ui.print_status(&format!("the entry is {entry}"));
+    }
     // An entry has at most one label, so a new one replaces it.
     if let (Some(old), Some(new)) = (replaced_label, &name)
         && old != *new

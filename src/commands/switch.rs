@@ -3,12 +3,11 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
-use crate::cli::rows::entry::{row_cell, row_options};
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::rows::entry::describe_entry;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{Navigation, navigate, navigate_back};
 use crate::ops::switch::skip_marks;
-use crate::ops::tree::view_without_layout;
 use crate::session::reference::{PREVIOUS_REFERENCE, Position};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Switch to another branch, or to an earlier entry",
         "pisess switch session.jsonl label:green",
+    ),
+    Example::new(
+        "Go to the entry that says these words",
+        "pisess switch session.jsonl ':/tests pass'",
     ),
     Example::new(
         "Take back the last user message, and print it for editing",
@@ -119,9 +122,6 @@ fn plan_navigation(
     }
 }
 
-/// The maximum width of the text of an entry in a message.
-const MAX_TEXT_WIDTH: usize = 60;
-
 /// Returns the id and the text of the entry at a position. If that entry is not part of the
 /// conversation, describes the nearest entry above that is.
 fn describe_position(
@@ -136,15 +136,5 @@ fn describe_position(
         .session
         .conversation_end(Some(target))
         .unwrap_or(target);
-    open.add_rows(&[ix], row_options(ui))?;
-    let row = row_cell(
-        &view_without_layout(&open.session, Some(target)).row(ix),
-        &ui.styles,
-    );
-    let text: String = row.into_iter().map(|(text, _)| text).collect();
-    Ok(format!(
-        "{}  {}",
-        to_visible(&open.session.id(ix).to_string_lossy()),
-        truncate_end(&text, MAX_TEXT_WIDTH, "…")
-    ))
+    describe_entry(open, ix, ui)
 }

@@ -171,6 +171,7 @@ fn references_in_all_forms() {
     };
     assert_eq!(values("label:"), ["label:cause found", "label:green"]);
     assert_eq!(values("id:4f1c0"), ["id:4f1c02a9"]);
+    assert_eq!(values(":"), [":/"]);
     assert_eq!(values("@^{u"), ["@^{user}"]);
     assert_eq!(values("@^"), values("@^{"));
     assert_eq!(values("green~2^{comp"), ["green~2^{compaction}"]);

@@ -67,6 +67,8 @@ pub const SEARCHES: &[&str] = &[
 const READING: &[&str] = &[
     "path F root --ids",
     "path F root..",
+    "path F ':/e'",
+    "show F ':/a^{user}'",
     "show F root..@",
     "show F root+1..",
     "tree F root+1..",

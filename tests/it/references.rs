@@ -159,6 +159,118 @@ fn at_skips_labels_names_and_settings_in_every_command() {
     assert!(!thinking("context ./two-branches.jsonl @"));
 }
 
+/// Returns a reply that consists of these blocks.
+fn reply(id: &str, parent: &str, blocks: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{blocks}],"stopReason":"stop"}}}}"#
+    )
+}
+
+#[test]
+fn text_names_the_newest_entry_that_contains_it() {
+    let s = Sandbox::new();
+    let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let think = r#"{"type":"thinking","thinking":"Only the model sees Secret Tides."}"#;
+    let call = r#"{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"grep 'tide gaps' a"}}"#;
+    let label = r#"{"type":"label","id":"llll0001","parentId":"cccc0002","timestamp":"2026-01-01T00:00:09.000Z","targetId":"aaaa0001","label":"Tide GAPS"}"#;
+    s.put(
+        "a.jsonl",
+        session(&[
+            user("aaaa0001", None, "Fill the tide gaps, please... quickly"),
+            reply("aaaa0002", "aaaa0001", &text("Which\\n  gaps^?")),
+            user(
+                "bbbb0001",
+                Some("aaaa0002"),
+                "Tide gaps of Dover. Straße 12",
+            ),
+            reply("bbbb0002", "bbbb0001", &text("Only on this branch")),
+            user("cccc0001", Some("aaaa0002"), "All of them"),
+            reply("cccc0002", "cccc0001", &format!("{think},{call}")),
+            label.to_owned(),
+        ]),
+    );
+    for (reference, id) in [
+        // Neither the call, which was not said, nor the label, which is not of the conversation.
+        (":/tide gaps", "aaaa0001"),
+        (":/GREP", "cccc0002"),
+        (":/secret tides", "cccc0002"),
+        (":/which gaps", "aaaa0002"),
+        // Only on the other branch.
+        (":/gaps of dover", "bbbb0001"),
+        (":/STRAẞE 12", "bbbb0001"),
+        (":/Only on", "bbbb0002"),
+        // A suffix counts if the whole text is nowhere.
+        (":/gaps^", "aaaa0002"),
+        (":/gaps^^", "aaaa0001"),
+        (":/only on^{user}", "bbbb0001"),
+        (":/them+1", "cccc0002"),
+        (":/please... quick", "aaaa0001"),
+    ] {
+        assert_eq!(named(&s, "a.jsonl", reference), id, "{reference}");
+    }
+    for (range, ids) in [
+        (":/tide gaps..:/all of", "aaaa0002\ncccc0001\n"),
+        (":/which gaps..", "cccc0001\ncccc0002\nllll0001\n"),
+        ("root..:/please... quick", "aaaa0001\n"),
+    ] {
+        assert_eq!(
+            s.run(&format!("path --ids ./a.jsonl '{range}'")),
+            ids,
+            "{range}"
+        );
+    }
+
+    assert_snapshot!(s.unchanged("show ./a.jsonl ':/no such words'").fails(2), @r#"./a.jsonl: no entry of the conversation contains "no such words" (hint: `pisess grep` also searches for expressions; `pisess tree` lists the entries)"#);
+    assert_snapshot!(s.unchanged("show ./a.jsonl ':/ '").fails(2), @r#"./a.jsonl: no entry or label ":/ " (hint: give words of the entry, such as ':/the failing test')"#);
+    assert_snapshot!(s.unchanged("show ./a.jsonl 'tide gaps'").fails(2), @r#"./a.jsonl: no entry or label "tide gaps" (hint: `':/tide gaps'` is the newest entry with these words)"#);
+}
+
+/// Every command takes the form, also where the reference is the value of an option.
+#[test]
+fn text_names_an_entry_in_every_command() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (line, expected) in [
+        (
+            "show --json ./two-branches.jsonl ':/washi then'",
+            "\"id\":\"1a2b3c06\"",
+        ),
+        ("tree ./two-branches.jsonl ':/washi then..'", "1a2b3c07"),
+        (
+            "edit -n --json --omit ./two-branches.jsonl ':/washi then'",
+            "\"targetId\":\"1a2b3c06\"",
+        ),
+        (
+            "switch -n --json ./two-branches.jsonl ':/washi then^'",
+            "\"to\":\"1a2b3c03\"",
+        ),
+        (
+            "pop -n --json ./two-branches.jsonl ':/washi then'",
+            "Washi then. How big?",
+        ),
+        (
+            "append -n --json ./two-branches.jsonl --at ':/washi then' --user Hm",
+            "\"parentId\":\"1a2b3c06\"",
+        ),
+        (
+            "compact --prepare --first-kept ':/washi then' ./two-branches.jsonl",
+            "\"firstKeptEntryId\":\"1a2b3c06\"",
+        ),
+        ("grep -c metre ./two-branches.jsonl ':/washi then..'", "1"),
+        ("fork -o - ./two-branches.jsonl ':/washi then'", "1a2b3c06"),
+    ] {
+        let printed = s.run(line);
+        assert!(printed.contains(expected), "{line}: {printed}");
+    }
+    let done = s
+        .pisess("label ./two-branches.jsonl ':/washi then' asked")
+        .done();
+    assert_snapshot!(done.stderr, @"pisess: the entry is 1a2b3c06  user: Washi then. How big?");
+    assert_eq!(named(&s, "two-branches.jsonl", "asked"), "1a2b3c06");
+    // The label contains the words, too, but is not of the conversation.
+    s.run("label -q --move ./two-branches.jsonl ':/washi then' 'washi then'");
+    assert_eq!(named(&s, "two-branches.jsonl", ":/washi then"), "1a2b3c06");
+}
+
 /// New entries continue after the labels and settings at the end, and not beside them.
 #[test]
 fn what_is_appended_at_at_follows_the_leaf() {

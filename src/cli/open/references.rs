@@ -21,7 +21,8 @@ impl OpenSession {
                 is_current: false,
             });
         }
-        resolve_reference(&self.session, reference).map_err(|error| self.reference_failure(&error))
+        resolve_reference(&self.entry_reader(), reference)
+            .map_err(|error| self.reference_failure(error))
     }
 
     /// Returns the position that a reference names.
@@ -45,7 +46,8 @@ impl OpenSession {
         if argument == PREVIOUS_REFERENCE {
             return Ok(Selection::Entry(self.previous_leaf()?));
         }
-        resolve_selection(&self.session, argument).map_err(|error| self.reference_failure(&error))
+        resolve_selection(&self.entry_reader(), argument)
+            .map_err(|error| self.reference_failure(error))
     }
 
     /// Returns the range that a command reads: the range in `argument`, the last `last_count`
@@ -59,8 +61,8 @@ impl OpenSession {
         if argument == Some(PREVIOUS_REFERENCE) {
             return Ok(EntryRange::path_to(self.previous_leaf()?));
         }
-        resolve_range(&self.session, argument, last_count)
-            .map_err(|error| self.reference_failure(&error))
+        resolve_range(&self.entry_reader(), argument, last_count)
+            .map_err(|error| self.reference_failure(error))
     }
 
     /// Returns the leaf before its last move. Fails if the leaf has never moved.
@@ -154,15 +156,16 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {name}`")))
     }
 
-    fn reference_failure(&self, error: &ReferenceError) -> Failure {
+    fn reference_failure(&self, error: ReferenceError) -> Failure {
         reference_failure(&self.input.name, error)
     }
 }
 
 /// Returns the failure for a reference or a range that cannot be resolved in the session `name`
 /// (exit 2). A range without entries is a negative answer (exit 1).
-pub fn reference_failure(name: &str, error: &ReferenceError) -> Failure {
+pub fn reference_failure(name: &str, error: ReferenceError) -> Failure {
     let exit = match error {
+        ReferenceError::Unreadable(error) => return Failure::from_read_error(name, error),
         ReferenceError::EmptyRange { .. } => Exit::Found,
         _ => Exit::Failed,
     };

@@ -14,7 +14,7 @@ use crate::cli::transaction::copy_failure;
 use crate::format::push_squeezed;
 use crate::load::LoadOptions;
 use crate::ops::rows::{Ending, EntryRow, Tone};
-use crate::ops::tree::TreeView;
+use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::search::Hit;
 use foldhash::HashMap;
@@ -82,6 +82,24 @@ fn ending_mark(ending: Ending) -> &'static str {
         Ending::Failed => "[failed]",
         Ending::Aborted => "[aborted]",
     }
+}
+
+/// The maximum width of the text of an entry in a message.
+const MAX_TEXT_WIDTH: usize = 60;
+
+/// Returns the id and the text of an entry, for a message.
+pub fn describe_entry(open: &mut OpenSession, ix: EntryIx, ui: &Ui) -> Result<String, Failure> {
+    open.add_rows(&[ix], row_options(ui))?;
+    let view = view_without_layout(&open.session, Some(ix));
+    let mut text = String::new();
+    for (part, _) in row_cell(&view.row(ix), &ui.styles) {
+        text.push_str(&part);
+    }
+    let id = to_visible(&open.session.id(ix).to_string_lossy());
+    Ok(format!(
+        "{id}  {}",
+        truncate_end(&text, MAX_TEXT_WIDTH, "…")
+    ))
 }
 
 /// Returns the mark of an entry that was edited or omitted.

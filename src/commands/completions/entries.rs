@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::session::entry::{Flags, Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
-use crate::session::reference::{ANSWER_KIND, CURRENT_REFERENCE};
+use crate::session::reference::{ANSWER_KIND, CURRENT_REFERENCE, TEXT_PREFIX};
 use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -73,7 +73,7 @@ impl EntryCandidates {
     }
 
     /// Returns the references that begin with `word`: `@`, labels and ids. `label:X` and `id:X` are
-    /// offered only after the colon is typed. `REF^{kind}` is offered only after the `^`, with or
+    /// offered only after the colon is typed, and `:/` only after its colon. `REF^{kind}` is offered only after the `^`, with or
     /// without the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
         let plain_candidates = self.current.iter().chain(&self.labels).chain(&self.ids);
@@ -86,6 +86,10 @@ impl EntryCandidates {
                         .map(|target| copy_candidate(target).add_prefix(prefix)),
                 );
             }
+        }
+        if word.starts_with(':') {
+            let meaning = "the newest entry that contains the text behind it".to_owned();
+            candidates.push(new_candidate(TEXT_PREFIX, meaning));
         }
         candidates.retain(|candidate| begins_with(candidate, word));
 

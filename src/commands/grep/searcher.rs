@@ -12,6 +12,7 @@ use crate::session::defect::FindingKind;
 use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
 use crate::session::range::resolve_range;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::reference::ReferenceError;
 use crate::session::{Header, Session};
@@ -282,11 +283,12 @@ impl Searcher {
         }
         let session = load(source, &LoadOptions::default())
             .map_err(|error| Failure::from_load_error(name, error))?;
-        let is_searched = match resolve_range(&session, self.range.as_deref(), self.last_count) {
+        let reader = EntryReader::new(&session, source);
+        let is_searched = match resolve_range(&reader, self.range.as_deref(), self.last_count) {
             Ok(range) => range.mask(&session),
             // An empty range has no match, which is an ordinary result of a search.
             Err(ReferenceError::EmptyRange { .. }) => vec![false; session.entries.len()],
-            Err(error) => return Err(reference_failure(name, &error)),
+            Err(error) => return Err(reference_failure(name, error)),
         };
         Ok(Some(SearchedPart {
             session,

@@ -8,6 +8,7 @@ use pisess::json::{KeyCache, Raw, Scanner};
 use pisess::load::{LoadOptions, load};
 use pisess::session::Session;
 use pisess::session::range::{Selection, resolve_selection};
+use pisess::session::read::entry_reader::EntryReader;
 use pisess::session::reference::resolve_reference;
 use pisess::session::search::SearchWords;
 use pisess::world::{Terminals, World};
@@ -87,11 +88,13 @@ pub fn references(data: &[u8]) {
         r#"{"type":"label","id":"a^~{}@:","parentId":"aaaa2222","targetId":"aaaa1111","label":"root"}"#,
         "\n",
     );
-    let session = loaded(&[HEADER, entries.as_bytes()].concat());
+    let bytes = [HEADER, entries.as_bytes()].concat();
+    let session = loaded(&bytes);
+    let reader = EntryReader::new(&session, &bytes);
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match resolve_reference(&session, text) {
+    match resolve_reference(&reader, text) {
         Ok(resolved) => assert!(
             resolved
                 .position
@@ -102,7 +105,7 @@ pub fn references(data: &[u8]) {
             let _ = (error.to_string(), error.hint());
         }
     }
-    match resolve_selection(&session, text) {
+    match resolve_selection(&reader, text) {
         Ok(Selection::Entry(_)) => {}
         Ok(Selection::Range(range)) => {
             let entries = range.entries(&session);

@@ -52,6 +52,21 @@ impl<'a> Field<'a, '_> {
         self.call_index().is_some()
     }
 
+    /// Whether the field is the thinking of a model.
+    pub fn is_thinking(&self) -> bool {
+        use Step::{Index, Key};
+        matches!(
+            self.path,
+            [
+                Key(b"message"),
+                Key(b"content"),
+                Index(_),
+                Key(b"thinking"),
+                ..
+            ]
+        )
+    }
+
     /// Returns the index, in `message.content`, of the tool call that the field belongs to. `None`
     /// if the field is not the name or an argument of a call.
     pub fn call_index(&self) -> Option<u32> {

@@ -10,6 +10,7 @@ use super::reference::{
     Position, ReferenceError, current_ancestor, is_exact_name, resolve_reference,
 };
 use crate::session::Session;
+use crate::session::read::entry_reader::EntryReader;
 
 /// What separates the two ends of a range.
 const DOTS: &str = "..";
@@ -100,17 +101,18 @@ impl EntryRange {
 /// the conversation to read, counted from its end. Otherwise, the argument selects a range, or an
 /// entry to which the path is read. Without an argument, the path to the leaf is read.
 pub fn resolve_range(
-    session: &Session,
+    reader: &EntryReader,
     argument: Option<&str>,
     last_count: Option<usize>,
 ) -> Result<EntryRange, ReferenceError> {
+    let session = reader.session();
     if let Some(count) = last_count {
         return require_entries(EntryRange::last(session, count), &format!("--last {count}"));
     }
     let Some(argument) = argument else {
         return Ok(EntryRange::path_to(session.leaf.into()));
     };
-    match resolve_selection(session, argument)? {
+    match resolve_selection(reader, argument)? {
         Selection::Entry(position) => Ok(EntryRange::path_to(position)),
         Selection::Range(range) => Ok(range),
     }
@@ -122,17 +124,21 @@ pub fn is_range_form(argument: &str) -> bool {
 }
 
 /// Returns what an argument selects. An argument that is an id or a label selects that entry, even
-/// if it contains two dots.
+/// if it contains two dots; so does `:/TEXT` if an entry contains the two dots, too.
 ///
 /// # Errors
 /// If an end of a range names no entry, if the two ends are not on one path, in this order, or if
 /// the range contains no entry.
-pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection, ReferenceError> {
+pub fn resolve_selection(
+    reader: &EntryReader,
+    argument: &str,
+) -> Result<Selection, ReferenceError> {
+    let session = reader.session();
     let Some((start, end)) = argument.split_once(DOTS) else {
-        return resolve_entry(session, argument);
+        return resolve_entry(reader, argument);
     };
-    if is_exact_name(session, argument) {
-        return resolve_entry(session, argument);
+    if is_exact_name(reader, argument)? {
+        return resolve_entry(reader, argument);
     }
 
     // Without a start, the range could be meant to begin at the root or at the leaf.
@@ -142,22 +148,22 @@ pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection,
         });
     }
 
-    let after = resolve_reference(session, start)?.position;
+    let after = resolve_reference(reader, start)?.position;
     if end.is_empty() {
         let range = EntryRange::to_end_of_branch(session, after);
         return Ok(Selection::Range(require_entries(range, argument)?));
     }
     let range = EntryRange {
         after,
-        end: resolve_reference(session, end)?.position,
+        end: resolve_reference(reader, end)?.position,
     };
     check_ends(session, range, start, end)?;
     Ok(Selection::Range(require_entries(range, argument)?))
 }
 
 /// Selects the entry that a reference names.
-fn resolve_entry(session: &Session, reference: &str) -> Result<Selection, ReferenceError> {
-    let resolved = resolve_reference(session, reference)?;
+fn resolve_entry(reader: &EntryReader, reference: &str) -> Result<Selection, ReferenceError> {
+    let resolved = resolve_reference(reader, reference)?;
     Ok(Selection::Entry(resolved.position))
 }
 

@@ -1,11 +1,12 @@
-//! Entry references: `@`, `root`, `:12`, `:$`, `id:X`, `label:X`, an id, a label, a prefix of an
-//! id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous leaf, is
-//! resolved elsewhere, because marks record it.)
+//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `id:X`, `label:X`, an id, a label, a prefix
+//! of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous leaf,
+//! is resolved elsewhere, because marks record it.)
 //!
 //! The whole string is tried as a name first. Then suffixes are removed from the right, one by one.
-//! So an id that ends like a suffix can still be given. Everything is case-sensitive.
+//! So an id that ends like a suffix can still be given. Everything but TEXT is case-sensitive.
 
 mod error;
+mod text;
 
 pub use error::ReferenceError;
 
@@ -14,8 +15,10 @@ use super::entry::{EntryIx, Flags, LineNo};
 use super::labels::Labels;
 use super::range::is_range_form;
 use crate::session::Session;
+use crate::session::read::entry_reader::EntryReader;
 use error::unresolved_error;
 use pisess_json::text::Text;
+use text::find_newest_with_text;
 
 /// The reference to the current entry of the conversation.
 pub const CURRENT_REFERENCE: &str = "@";
@@ -25,6 +28,9 @@ pub const PREVIOUS_REFERENCE: &str = "-";
 
 /// The reference to the last entry of the file, of whatever type.
 const LAST_LINE_REFERENCE: &str = ":$";
+
+/// What precedes the text in a reference to the newest entry that contains it, as in git.
+pub const TEXT_PREFIX: &str = ":/";
 
 /// What `^{…}` contains to find the last answer: an assistant message that ended normally and has
 /// text.
@@ -93,15 +99,18 @@ enum Suffix<'a> {
 /// conversation; from any other entry, they count parents. `+3` always counts entries of the
 /// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
 /// settings after the current entry.
+///
+/// Only for `:/TEXT`, lines of the file are read.
 pub fn resolve_reference(
-    session: &Session,
+    reader: &EntryReader,
     reference: &str,
 ) -> Result<ResolvedReference, ReferenceError> {
+    let session = reader.session();
     let SplitReference {
         base,
         base_position,
         suffixes,
-    } = split_reference(session, reference)?;
+    } = split_reference(reader, reference)?;
 
     let counts_conversation = base == CURRENT_REFERENCE;
     let mut position = base_position;
@@ -154,9 +163,10 @@ struct AppliedSuffix<'r> {
 /// # Errors
 /// If nothing is left to remove, and what remains names no position.
 fn split_reference<'r>(
-    session: &Session,
+    reader: &EntryReader,
     reference: &'r str,
 ) -> Result<SplitReference<'r>, ReferenceError> {
+    let session = reader.session();
     let labels = Labels::new(session);
     let mut base = reference;
     let mut suffixes = Vec::new();
@@ -164,7 +174,7 @@ fn split_reference<'r>(
         if base == CURRENT_REFERENCE {
             break session.current_entry().into();
         }
-        if let NamedPosition::Found(position) = resolve_name(session, &labels, base)? {
+        if let NamedPosition::Found(position) = resolve_name(reader, &labels, base)? {
             break position;
         }
         let Some((before, suffix)) = split_suffix(base) else {
@@ -222,11 +232,16 @@ fn follow_down(
     }
 }
 
-/// Whether a string is the whole id of an entry, or a whole label.
-pub(super) fn is_exact_name(session: &Session, name: &str) -> bool {
-    let text = Text::from(name);
-    session.find_entry(&text).is_some()
-        || !Labels::new(session).entries_with_label(&text).is_empty()
+/// Whether a string is the whole id of an entry, a whole label, or `:/` and a text that an entry
+/// contains.
+pub(super) fn is_exact_name(reader: &EntryReader, name: &str) -> Result<bool, ReferenceError> {
+    if let Some(text) = name.strip_prefix(TEXT_PREFIX) {
+        return Ok(find_newest_with_text(reader, text)?.is_some());
+    }
+    let session = reader.session();
+    let name = Text::from(name);
+    let is_id = session.find_entry(&name).is_some();
+    Ok(is_id || !Labels::new(session).entries_with_label(&name).is_empty())
 }
 
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are
@@ -249,12 +264,14 @@ enum NamedPosition {
 }
 
 /// Resolves a reference without suffixes, other than `@`. If it has several meanings, the first of
-/// these counts: `root`, `:$`, `:` and a line number, a meaning of [`find_named_entry`].
+/// these counts: `root`, `:$`, `:` and a line number, `:/` and a text, a meaning of
+/// [`find_named_entry`].
 fn resolve_name(
-    session: &Session,
+    reader: &EntryReader,
     labels: &Labels,
     name: &str,
 ) -> Result<NamedPosition, ReferenceError> {
+    let session = reader.session();
     if name == "root" {
         return Ok(NamedPosition::Found(Position::Root));
     }
@@ -273,6 +290,11 @@ fn resolve_name(
             Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
             None => Err(ReferenceError::NoEntryOnLine { line }),
         };
+    }
+    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
+        && let Some(ix) = find_newest_with_text(reader, text)?
+    {
+        return Ok(NamedPosition::Found(Position::Entry(ix)));
     }
     match find_named_entry(session, labels, name)? {
         Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
@@ -433,7 +455,7 @@ mod tests {
     #[test]
     fn forms_are_no_names() {
         for form in [
-            "@", "root", "-", ":12", ":$", ":x", "id:a", "label:", "a^", "a~", "a~3", "a+3",
+            "@", "root", "-", ":12", ":$", ":/x", ":x", "id:a", "label:", "a^", "a~", "a~3", "a+3",
             "a^{user}", "^", "a..b", "a..",
         ] {
             assert!(is_reference_form(form), "{form}");

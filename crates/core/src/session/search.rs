@@ -97,6 +97,20 @@ impl SearchWords {
         }
     }
 
+    /// Returns the search for a phrase: the words in this order, with any white space between two of
+    /// them. The phrase counts as one word.
+    pub fn phrase(typed: &str) -> SearchWords {
+        let words: Vec<String> = typed.split_whitespace().map(word_source).collect();
+        if words.is_empty() {
+            return SearchWords::default();
+        }
+        let source = words.join(r"\s+");
+        SearchWords {
+            prefilter: prefilter_of_any(std::slice::from_ref(&source)),
+            words: vec![compile_word(&source)],
+        }
+    }
+
     /// Whether there is nothing to search for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -208,7 +222,7 @@ impl SearchWords {
     }
 
     /// Whether bytes of a line, which are not decoded, may contain any of the words.
-    fn may_match_any(&self, raw: &[u8]) -> bool {
+    pub(crate) fn may_match_any(&self, raw: &[u8]) -> bool {
         match &self.prefilter {
             Some(prefilter) => prefilter.may_match(raw),
             None => true,

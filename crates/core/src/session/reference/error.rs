@@ -1,13 +1,17 @@
 //! Why a reference names no entry, and what to try instead.
 
-use super::{ANSWER_KIND, SHORTEST_PREFIX, candidate_ids};
+use super::{ANSWER_KIND, SHORTEST_PREFIX, TEXT_PREFIX, candidate_ids};
 use crate::session::Session;
 use crate::session::entry::LineNo;
 use crate::session::labels::Labels;
+use std::io;
 
 /// Why a reference does not name exactly one entry.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
+    /// A line cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
     /// No entry has this id or label.
     #[error("no entry or label {name:?}")]
     Unknown {
@@ -15,6 +19,12 @@ pub enum ReferenceError {
         name: String,
         /// Similar ids and labels.
         similar: Vec<String>,
+    },
+    /// No entry of the conversation contains the text of `:/TEXT`.
+    #[error("no entry of the conversation contains {text:?}")]
+    NotFound {
+        /// The text.
+        text: String,
     },
     /// The name matches more than one entry.
     #[error("{name:?} matches several entries: {}", candidates.join(", "))]
@@ -98,14 +108,26 @@ impl ReferenceError {
     /// Returns the hint that is printed below the error: what to try instead.
     pub fn hint(&self) -> String {
         match self {
+            ReferenceError::Unreadable(_) => {
+                "check the disk, and run the command again".to_owned()
+            }
+            ReferenceError::NotFound { .. } => {
+                "`pisess grep` also searches for expressions; `pisess tree` lists the entries".to_owned()
+            }
             ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
                 "the current entry is @, the one before it @^; see `pisess --help` for all forms".to_owned()
+            }
+            ReferenceError::Unknown { name, .. } if name.trim_end() == TEXT_PREFIX => {
+                "give words of the entry, such as ':/the failing test'".to_owned()
             }
             ReferenceError::Unknown { name, .. } if is_file_at_entry(name) => {
                 "`pisess show --file PATH SESSION REF` prints a file as it was at REF".to_owned()
             }
             ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
+            }
+            ReferenceError::Unknown { name, similar } if similar.is_empty() && name.contains(' ') => {
+                format!("`':/{name}'` is the newest entry with these words")
             }
             ReferenceError::Unknown { similar, .. } if similar.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
@@ -187,6 +209,13 @@ const MAX_SUGGESTIONS: usize = 3;
 /// Returns the error for a name that is neither an id nor a label. If it is the start of ids, but
 /// too short for a prefix, the error lists these ids. Otherwise, it suggests similar names.
 pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
+    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
+        && !text.trim().is_empty()
+    {
+        return ReferenceError::NotFound {
+            text: text.to_owned(),
+        };
+    }
     let wanted = name
         .strip_prefix("id:")
         .or(name.strip_prefix("label:"))

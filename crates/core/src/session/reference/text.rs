@@ -1,0 +1,114 @@
+//! Finds the entry that `:/TEXT` names: the newest one that contains a text.
+
+use super::ReferenceError;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Role};
+use crate::session::fields::{Field, FieldScope, visit_fields};
+use crate::session::range::EntryRange;
+use crate::session::read::entry_reader::EntryReader;
+use crate::session::search::SearchWords;
+use std::ops::ControlFlow;
+
+/// Returns the newest entry of the conversation that contains a text; `None` if there is none, or
+/// if the text is empty. Case is ignored, and white space in the text matches any white space.
+///
+/// Entries on the path to the leaf come before those on other branches. In each of these two
+/// groups, what was said comes before thinking, tool calls and results. Otherwise, an agent that
+/// gives its own user's words as TEXT would find the call in which it gives them.
+pub(super) fn find_newest_with_text(
+    reader: &EntryReader,
+    text: &str,
+) -> Result<Option<EntryIx>, ReferenceError> {
+    let session = reader.session();
+    let phrase = SearchWords::phrase(text);
+    if phrase.is_empty() {
+        return Ok(None);
+    }
+
+    let on_path = session.ancestors(session.leaf);
+    if let Some(ix) = find_first_with_text(reader, &phrase, on_path)? {
+        return Ok(Some(ix));
+    }
+    find_first_with_text(reader, &phrase, entries_off_path(session))
+}
+
+/// Returns the entries that are not on the path to the leaf, the newest first.
+fn entries_off_path(session: &Session) -> impl Iterator<Item = EntryIx> {
+    let is_on_path = EntryRange::path_to(session.leaf.into()).mask(session);
+    let newest_first = session.entry_indexes().rev();
+    newest_first.filter(move |ix| !is_on_path[ix.index()])
+}
+
+/// Returns the first of the entries in which the phrase was said. If there is none, returns the
+/// first that contains the phrase elsewhere.
+fn find_first_with_text(
+    reader: &EntryReader,
+    phrase: &SearchWords,
+    entries: impl Iterator<Item = EntryIx>,
+) -> Result<Option<EntryIx>, ReferenceError> {
+    let mut unsaid = None;
+    for ix in entries {
+        if !reader.session().is_conversation(ix) {
+            continue;
+        }
+        match find_phrase(reader, phrase, ix)? {
+            Occurrence::Said => return Ok(Some(ix)),
+            Occurrence::Unsaid => unsaid = unsaid.or(Some(ix)),
+            Occurrence::Nowhere => {}
+        }
+    }
+    Ok(unsaid)
+}
+
+/// Where an entry contains a phrase.
+#[derive(Clone, Copy)]
+enum Occurrence {
+    /// In what the user or the model said, or in a summary.
+    Said,
+    /// Only in thinking, tool calls or results.
+    Unsaid,
+    Nowhere,
+}
+
+fn find_phrase(
+    reader: &EntryReader,
+    phrase: &SearchWords,
+    ix: EntryIx,
+) -> Result<Occurrence, ReferenceError> {
+    let entry = reader.session().entry(ix);
+    let occurrence = reader.with_entry(ix, |line| {
+        if !phrase.may_match_any(line.bytes()) {
+            return Occurrence::Nowhere;
+        }
+        let mut occurrence = Occurrence::Nowhere;
+        // A break means that the phrase was said.
+        let _ = visit_fields(
+            line,
+            entry.kind,
+            entry.role,
+            FieldScope::Meaningful,
+            &mut |field| {
+                if !contains_phrase(field, phrase) {
+                    return ControlFlow::Continue(());
+                }
+                if is_said(field, entry.role) {
+                    occurrence = Occurrence::Said;
+                    return ControlFlow::Break(());
+                }
+                occurrence = Occurrence::Unsaid;
+                ControlFlow::Continue(())
+            },
+        );
+        occurrence
+    })?;
+    Ok(occurrence)
+}
+
+fn contains_phrase(field: &Field, phrase: &SearchWords) -> bool {
+    phrase.may_match_any(field.raw()) && phrase.any_occurs_in(&field.text().to_string_lossy())
+}
+
+/// Whether a field of an entry is what the user or the model said, or a summary.
+fn is_said(field: &Field, role: Role) -> bool {
+    role != Role::ToolResult && !field.is_thinking() && !field.is_of_call()
+}
