@@ -17,8 +17,9 @@ use crate::import::{Origin, Survey};
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
 use crate::session::period::Period;
-use destinations::{Destination, find_destinations};
+use destinations::{Destination, Place, find_destinations};
 use foldhash::HashSet;
+use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
 use run::{ImportResult, Importer};
@@ -40,6 +41,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Import a session of Codex into oh-my-pi's store",
         "pisess import --for omp 'Paper for a kite'",
+    ),
+    Example::new(
+        "Import a session whose project has another path on this machine",
+        "pisess import --cwd ~/code/kites 'Paper for a kite'",
     ),
     Example::new(
         "Import what OpenCode has exported",
@@ -76,6 +81,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The path of each written session is printed. On a terminal, without -o, its title, its id and
 /// the command that continues it are printed to standard error, too.
 ///
+/// With --cwd, the new sessions are sessions of the project in DIR, for example because the project
+/// has another path on this machine. A session that was imported before keeps its directory; to
+/// move it, use `pisess relocate`.
+///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -86,6 +95,9 @@ pub struct Args {
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
     pub agent: Dialect,
+    /// Set the working directory in the new header to DIR
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
     #[command(flatten)]
     pub period: PeriodArgs,
     #[command(flatten)]
@@ -114,7 +126,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         sources = require_one_session(sources)?;
     }
     let importer = Importer::new(args.agent, &args.write.change, ui.stdout_predicate());
-    let destinations = find_destinations(sources, importer.agent, output, ui)?;
+    let place = Place {
+        output,
+        cwd: args.cwd.as_deref(),
+    };
+    let destinations = find_destinations(sources, importer.agent, place, ui)?;
 
     if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
         if has_none_in_period {
@@ -319,6 +335,15 @@ fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
     }
 }
 
+/// Warns that `--cwd` does not change the directory of a session that was imported before.
+fn warn_of_kept_cwd(imported: &ImportResult, kept: &Text, ui: &mut Ui) {
+    let name = imported.to.to_string_lossy();
+    let kept = to_visible(&kept.to_string_lossy());
+    ui.warn(&format!(
+        "{name}: it was imported before, and keeps its directory {kept} (hint: `pisess relocate` moves it)"
+    ));
+}
+
 /// Prints the outcomes, and returns the worst exit code among them. That includes a failure to
 /// print. If a session was written before, the failure is one after the write.
 fn report_outcomes(
@@ -372,6 +397,9 @@ impl ImportReport<'_> {
             }
             match &outcome.result {
                 Ok(imported) => {
+                    if let Some(kept) = &imported.kept_cwd {
+                        warn_of_kept_cwd(imported, kept, ui);
+                    }
                     if let Some(committed) = &imported.committed {
                         ui.report_commit_warnings(committed);
                     }

@@ -1412,6 +1412,39 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex`, `--source opencode` and `--source gemini` list the sessions)");
 }
 
+/// The project may have another path on this machine.
+#[test]
+fn cwd_makes_a_session_of_another_project() {
+    let h = Home::with(&["claude/tree.jsonl", "codex/plain.jsonl"]);
+    let cwd_of = |path: &str| {
+        let header = h.0.text(path).lines().next().unwrap().to_owned();
+        let header: serde_json::Value = serde_json::from_str(&header).unwrap();
+        header["cwd"].as_str().unwrap().to_owned()
+    };
+    let created = h.run("import --cwd ./new/../kites ./tree.jsonl ./plain.jsonl");
+    assert_eq!(created.code, 0, "{created}");
+    let kites = h.0.path("kites").display().to_string();
+    let folder = format!("--{}--", kites.trim_matches('/').replace('/', "-"));
+    for path in created.text().lines() {
+        assert!(path.contains(&folder), "{path}");
+        assert_eq!(cwd_of(path.trim_start_matches("./")), "./kites");
+    }
+    assert_eq!(h.sessions().len(), 2);
+
+    // The next import finds the sessions, whatever their directory.
+    let stored = h.stored();
+    assert_eq!(h.run("import -q ./tree.jsonl").quiet(), "");
+    let again = h.run("import --cwd /other ./tree.jsonl");
+    assert_eq!(again.code, 0);
+    let note = "it was imported before, and keeps its directory ~/kites";
+    assert!(again.stderr.contains(note), "{again}");
+    assert!(h.stored() == stored);
+
+    h.run("import -q --cwd ./boats ./tree.jsonl -o ./x.jsonl")
+        .quiet();
+    assert!(cwd_of("x.jsonl").ends_with("/boats"));
+}
+
 /// The id of the new session is not that of the source: a terminal gets it, and the next command.
 #[test]
 fn reports_new_sessions_on_a_terminal() {

@@ -1,7 +1,10 @@
 //! Determines the session into which each source is imported: an existing one, or a new one.
 
+use crate::agents::stores::normalize_path;
 use crate::cli::foreign::session_id_of_path;
-use crate::cli::locate::{Scope, SessionStores, agent_folder, stores_for_recorded_project};
+use crate::cli::locate::{
+    Scope, SessionStores, agent_folder, stores_for_named_project, stores_for_recorded_project,
+};
 use crate::cli::output::{Failure, Ui};
 use crate::import::Survey;
 use crate::session::dialect::Dialect;
@@ -16,6 +19,8 @@ pub struct Destination {
     pub source: Survey,
     /// The working directory of the session.
     pub cwd: Text<'static>,
+    /// Whether the user gave the working directory.
+    pub is_given_cwd: bool,
     /// The id of the session. `path` is its file.
     pub id: String,
     pub path: PathBuf,
@@ -34,19 +39,28 @@ pub struct IdAndPath {
     pub path: PathBuf,
 }
 
+/// Where the user wants the sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// A file, a directory, or `-`; without it, sessions are written to the stores.
+    pub output: Option<&'a Path>,
+    /// The working directory of the sessions; without it, each session has that of its source.
+    pub cwd: Option<&'a Path>,
+}
+
 /// Returns the destinations of these sources. Sub-agents come last, because their paths depend on
-/// the sessions of their owners. `output` is a file, a directory, or `-`; without it, sessions are
-/// written to the stores.
+/// the sessions of their owners.
 pub fn find_destinations(
     sources: Vec<Survey>,
     agent: Dialect,
-    output: Option<&Path>,
+    place: Place,
     ui: &mut Ui,
 ) -> Result<Vec<Destination>, Failure> {
     let mut finder = DestinationFinder {
         agent,
-        output,
-        known_sessions: find_known_sessions(output, ui)?,
+        output: place.output,
+        given_cwd: place.cwd.map(|cwd| absolute_path(cwd, ui)),
+        known_sessions: find_known_sessions(place.output, ui)?,
         project_folders: HashMap::default(),
         ui,
     };
@@ -60,11 +74,19 @@ pub fn find_destinations(
     Ok(destinations)
 }
 
+/// Returns a directory that the user named as an absolute path.
+fn absolute_path(folder: &Path, ui: &Ui) -> Text<'static> {
+    let path = normalize_path(&ui.current_folder().join(folder));
+    Text::from(path.to_string_lossy().into_owned())
+}
+
 /// Finds the destinations of sources, one after another.
 struct DestinationFinder<'a, 'w> {
     /// The agent whose sessions are made.
     agent: Dialect,
     output: Option<&'a Path>,
+    /// The working directory that the user gave, as an absolute path.
+    given_cwd: Option<Text<'static>>,
     /// The sessions that exist, and those that earlier sources will become, by id.
     known_sessions: HashMap<String, PathBuf>,
     /// The directory for the sessions of each project, by the project's directory.
@@ -87,9 +109,10 @@ impl DestinationFinder<'_, '_> {
     /// source, or a new session if there is none. A new session is then known, so that another
     /// source of the same session continues it.
     fn find_destination(&mut self, source: Survey) -> Destination {
-        let cwd = match &source.cwd {
+        let is_given_cwd = self.given_cwd.is_some();
+        let cwd = match self.given_cwd.as_ref().or(source.cwd.as_ref()) {
             Some(cwd) => cwd.clone(),
-            None => Text::from(self.ui.current_folder().to_string_lossy().into_owned()),
+            None => absolute_path(Path::new(""), self.ui),
         };
 
         let output_file = self.output.filter(|output| !output.is_dir());
@@ -103,6 +126,7 @@ impl DestinationFinder<'_, '_> {
                 exists: path != Path::new("-") && path.symlink_metadata().is_ok(),
                 source,
                 cwd,
+                is_given_cwd,
                 path,
                 fallback: None,
                 is_explicit_path: output_file.is_some(),
@@ -117,6 +141,7 @@ impl DestinationFinder<'_, '_> {
             return Destination {
                 source,
                 cwd,
+                is_given_cwd,
                 id: next.id,
                 path: next.path,
                 exists: false,
@@ -127,6 +152,7 @@ impl DestinationFinder<'_, '_> {
         Destination {
             source,
             cwd,
+            is_given_cwd,
             id: newest.id,
             path: newest.path,
             exists: true,
@@ -190,7 +216,10 @@ impl DestinationFinder<'_, '_> {
         if let Some(folder) = self.project_folders.get(&*project) {
             return folder.clone();
         }
-        let stores = stores_for_recorded_project(Path::new(&*project), self.ui);
+        let stores = match &self.given_cwd {
+            Some(_) => stores_for_named_project(Path::new(&*project), self.ui),
+            None => stores_for_recorded_project(Path::new(&*project), self.ui),
+        };
         let folder = agent_folder(&stores, self.agent);
         let folder = folder.unwrap_or_else(|| self.ui.current_folder().to_owned());
         self.project_folders

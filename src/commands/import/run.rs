@@ -40,6 +40,8 @@ pub struct ImportResult {
     pub planned_bytes: usize,
     /// The commit of the written file; `None` if nothing was written.
     pub committed: Option<Committed>,
+    /// The working directory of a session that was imported before, if the user gave another one.
+    pub kept_cwd: Option<Text<'static>>,
 }
 
 /// What is left to do for a source that was imported before.
@@ -76,6 +78,7 @@ impl ImportResult {
             entries,
             planned_bytes: 0,
             committed: None,
+            kept_cwd: None,
         }
     }
 }
@@ -115,9 +118,15 @@ impl<'a> Importer<'a> {
             Err(failure) => return Err(failure),
         };
         match state {
-            ImportState::UpToDate => Ok(ImportResult::new(&destination.path, Action::Nothing, 0)),
+            ImportState::UpToDate => Ok(ImportResult {
+                kept_cwd: kept_cwd(destination, &open),
+                ..ImportResult::new(&destination.path, Action::Nothing, 0)
+            }),
             ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
-                Some(result) => Ok(result),
+                Some(result) => Ok(ImportResult {
+                    kept_cwd: kept_cwd(destination, &open),
+                    ..result
+                }),
                 // The session was continued after its state was determined.
                 None => self.import_source(destination),
             },
@@ -584,6 +593,15 @@ fn real_path(path: &Path) -> PathBuf {
     store::OnDisk.resolve_links(path)
 }
 
+/// Returns the working directory of an existing session if the user gave another one for it.
+fn kept_cwd(destination: &Destination, open: &OpenSession) -> Option<Text<'static>> {
+    let recorded = open.session.header.cwd.as_ref()?;
+    // A sub-agent is named with the session that started it.
+    let is_reported = destination.is_given_cwd && destination.source.sub_agent.is_none();
+    let is_kept = is_reported && *recorded != destination.cwd;
+    is_kept.then(|| recorded.clone().into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -603,6 +621,7 @@ mod tests {
         let to = Destination {
             source: survey_file(&source, &Rollouts::default()).unwrap().unwrap(),
             cwd: Text::from("/p"),
+            is_given_cwd: false,
             id: "id".to_owned(),
             path: project.join("new.jsonl"),
             exists: false,
