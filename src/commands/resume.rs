@@ -25,6 +25,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess resume session.jsonl",
     ),
     Example::new(
+        "Print the commands that continue all sessions below a directory",
+        "pisess list -0 sessions | xargs -0 pisess resume",
+    ),
+    Example::new(
         "Print the program, its arguments and the directory as JSON",
         "pisess resume --json session.jsonl",
     ),
@@ -36,6 +40,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session: `pi`, `omp`, `claude`, `codex`, `opencode` or `gemini`. The command is quoted for a
 /// POSIX shell.
 ///
+/// Given several sessions, one command is printed per line.
+///
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
 ///
@@ -46,9 +52,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `pisess switch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session: a path, or a name such as `last`
-    pub session: PathBuf,
-    /// Run the command
+    /// The sessions: paths, or names such as `last`
+    #[arg(value_name = "SESSION", required = true)]
+    pub sessions: Vec<PathBuf>,
+    /// Run the command (of one session)
     #[arg(long, conflicts_with = "json")]
     pub exec: bool,
     /// Print the result as JSON
@@ -56,11 +63,30 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Prints the command that continues a session in its agent, or with `--exec` runs it. If the
-/// session's directory is missing, printing only warns, because the command still shows where the
-/// session was.
+/// Prints the command that continues each session in its agent, or with `--exec` runs it. A session
+/// that fails does not stop the others; the exit code is the worst one.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
+    if let [session] = &args.sessions[..] {
+        return resume_session(session, args, ui);
+    }
+    if args.exec {
+        return Err(Failure::usage_error("--exec continues one session")
+            .with_hint("without --exec, the command of each session is printed"));
+    }
+    let mut worst_exit = Exit::Done;
+    for session in &args.sessions {
+        match resume_session(session, args, ui) {
+            Ok(exit) => worst_exit = worst_exit.max(exit),
+            Err(failure) => worst_exit = worst_exit.max(ui.report_failure(&failure)),
+        }
+    }
+    Ok(worst_exit)
+}
+
+/// Prints the command that continues a session, or with `--exec` runs it. If the session's directory
+/// is missing, printing only warns, because the command still shows where the session was.
+fn resume_session(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open_to_read(session, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
     if let Some(survey) = &open.input.survey
         && survey.sub_agent.is_some()
@@ -69,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if let Some(survey) = &open.input.survey {
         note_imports(survey, ui);
-    } else if name_argument(&args.session).is_some() && ui.stderr_is_terminal() && !args.json {
+    } else if name_argument(session).is_some() && ui.stderr_is_terminal() && !args.json {
         report_named_session(&open.input, ui)?;
     }
     if args.exec {

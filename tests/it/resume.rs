@@ -45,6 +45,23 @@ fn prints_the_command_of_each_agent() {
     assert_snapshot!(run("resume ./.omp/agent/sessions/-kites/omp01.jsonl --json"), @r#"{"program":"omp","args":["--resume","./.omp/agent/sessions/-kites/omp01.jsonl"],"cwd":"./kites"}"#);
 }
 
+#[test]
+fn several_sessions_have_a_line_each() {
+    let s = home();
+    let done = call(&s, "resume green nothing omp01").done();
+    assert_snapshot!(done, @"
+    cd ./kites && pi --session ./.pi/agent/sessions/--kites--/pi01.jsonl
+    cd ./kites && omp --resume ./.omp/agent/sessions/-kites/omp01.jsonl
+    2> pisess: nothing: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; several words need quotes)
+    exit 2
+    ");
+    assert_snapshot!(call(&s, "resume --json green omp01").done().quiet(), @r#"
+    {"program":"pi","args":["--session","./.pi/agent/sessions/--kites--/pi01.jsonl"],"cwd":"./kites"}
+    {"program":"omp","args":["--resume","./.omp/agent/sessions/-kites/omp01.jsonl"],"cwd":"./kites"}
+    "#);
+    assert_snapshot!(call(&s, "resume --exec green omp01").done().fails(2), @"--exec continues one session (hint: without --exec, the command of each session is printed)");
+}
+
 /// Puts a session of the current directory into pi's store, and returns its path.
 fn put_in_store(s: &Sandbox) -> String {
     let folder = s.path("");
