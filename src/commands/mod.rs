@@ -239,6 +239,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 /// a command that writes, the user is asked.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
+    if is_conflict(&parsed)
+        && let Some(line) = choose::without_redundant_all(args, &LINE_PARSER, ui)
+    {
+        return run_without_all(&line, ui);
+    }
     let Some(cli) = read_global_options(&parsed, args) else {
         // A command line that is wrong in another way cannot be completed.
         return run_parsed(parsed, args, ui);
@@ -261,6 +266,23 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
         return run_parsed(parse(&completed), &completed, ui);
     }
     run_parsed(parsed, args, ui)
+}
+
+fn is_conflict(parsed: &Result<ArgMatches, clap::Error>) -> bool {
+    match parsed {
+        Ok(_) => false,
+        Err(error) => error.kind() == ErrorKind::ArgumentConflict,
+    }
+}
+
+/// Runs a command line from which a redundant `--all` was removed, and notes what is read.
+fn run_without_all(line: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
+    let parsed = parse(line);
+    if let Some(cli) = read_global_options(&parsed, line) {
+        ui.configure(cli.color, cli.hyperlink, cli.quiet);
+    }
+    ui.warn("--all with a directory: only the sessions in it are read (hint: omit the directory for those of all projects)");
+    run_parsed(parsed, line, ui)
 }
 
 /// Returns the global options of a command line that is complete, or lacks only a required

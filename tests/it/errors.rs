@@ -816,6 +816,36 @@ fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     assert_snapshot!(said("redact --all"), @"--all requires --check or -n (hint: redact one session at a time, with -o)");
 }
 
+/// Who gives a directory with `--all` means all sessions in it.
+#[test]
+fn all_with_a_directory_reads_all_sessions_in_it() {
+    let s = Sandbox::new();
+    s.put("d/deep/a.jsonl", fixture("tour.jsonl"));
+    for line in [
+        "list -l --all ./d",
+        "list -l ./d -a",
+        "grep -l --all midnight ./d",
+        "stats --all ./d --json",
+    ] {
+        let done = s.pisess(line).done();
+        assert_eq!(done.code, 0, "{done}");
+        assert!(
+            done.stderr.contains("only the sessions in it are read"),
+            "{done}"
+        );
+        let without = line.replace(" --all", "").replace(" -a", "");
+        assert_eq!(done.text(), s.run(&without), "{line}");
+    }
+    for line in [
+        "list --all ./d/deep/a.jsonl",
+        "stats --all ./d ./gone",
+        "check --all ./d",
+    ] {
+        let error = s.unchanged(line).fails(2);
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+}
+
 #[test]
 fn options_and_commands_that_are_unlike_are_not_suggested() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -4,11 +4,14 @@
 //! Words of titles in place of the session limit the list. Without `--choose`, on a terminal, a
 //! command that only reads takes `last`, and a command that writes asks for the session.
 //!
+//! `--all` together with directories is removed: it means nothing more than the directories.
+//!
 //! The missing word is inserted into the command line. The line is then run as if the user had
 //! typed it.
 
 mod chooser;
 mod entries;
+mod redundant;
 mod sessions;
 
 use crate::cli::guide::writes_files;
@@ -22,6 +25,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use entries::choose_entry;
+pub use redundant::without_redundant_all;
 use sessions::choose_session;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,0 +1,26 @@
+//! Removes `--all` from a command line whose sessions are directories.
+
+use super::LineParser;
+use crate::cli::output::Ui;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Returns a command line without `--all`, which conflicts with its sessions, if all of these are
+/// directories. A directory is searched at any depth, so the user means all sessions in it. `None`
+/// if the command line is wrong in another way.
+pub fn without_redundant_all(
+    args: &[OsString],
+    parser: &LineParser,
+    ui: &Ui,
+) -> Option<Vec<OsString>> {
+    let partial = (parser.parse_partly)(args)?;
+    let mut paths = partial.matches.try_get_raw("paths").ok()??;
+    if !paths.all(|path| ui.resolve_path(Path::new(path)).is_dir()) {
+        return None;
+    }
+
+    let mut line = args.to_vec();
+    let place = line.iter().position(|arg| arg == "--all" || arg == "-a")?;
+    line.remove(place);
+    (parser.check)(&line).is_ok().then_some(line)
+}
