@@ -16,7 +16,9 @@ pub use convert::{
 };
 use foldhash::HashSet;
 use names::find_by_name_or_title;
-pub use names::{commands_that_list, resolve_argument_to_read, resolve_foreign_id};
+pub use names::{
+    commands_that_list, resolve_argument_to_change, resolve_argument_to_read, resolve_foreign_id,
+};
 use pisess_store::{self as store, FoundFile, Reach};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

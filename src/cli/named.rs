@@ -422,7 +422,7 @@ pub fn resolve_argument(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
 
 /// Adds the sessions whose titles have the words of an argument to `failure`, which says that the
 /// argument names no session.
-fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
+pub fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
     match name_argument(argument) {
         Some(words) if failure.is_missing_file => suggest_titles(words, failure, ui),
         _ => failure,

@@ -81,6 +81,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// of the new session, and the command that continues it. The new session has a new id, records its
 /// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
+/// A session of another agent, such as Claude Code, is converted as `import` does it. The new
+/// session is one of pi, unless --for names another agent.
+///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model's context stays the same, as far as both
 /// agents can send it. Converting the session back restores the original entries.
@@ -204,12 +207,7 @@ impl Args {
 /// Copies a path, a subtree or all branches into a new session. With `--before`, the copy ends
 /// above a user message, whose text is printed for editing.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    // Only a fork for an agent with a format of its own may start from a session of such an agent.
-    let open = if args.native_agent().is_some() {
-        OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?
-    } else {
-        OpenSession::open(&args.session, LoadOptions::default(), ui)?
-    };
+    let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
         None if args.before => open.session.current_entry().into(),
@@ -403,15 +401,16 @@ fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &
 /// agent (`--agent`). The directory may not exist yet.
 ///
 /// `None` if neither option is given, if `-o` or `--dir` names another place, or if the session is
-/// in that directory already.
+/// in that directory already. The fork of a session of another agent is never put beside it.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
-    let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
+    let is_foreign = open.input.survey.is_some();
+    let is_elsewhere = args.cwd.is_some() || args.agent.is_some() || is_foreign;
     let has_given_path = args.write.output.is_some() || args.dir.is_some();
-    if !is_elsewhere || has_given_path {
+    let is_from_stdin = open.input.path.is_none();
+    if !is_elsewhere || has_given_path || is_from_stdin {
         return None;
     }
 
-    let file = open.input.file()?;
     let stores = if let Some(cwd) = args.absolute_cwd(ui) {
         stores_for_named_project(&cwd, ui)
     } else if let Some(cwd) = &open.session.header.cwd {
@@ -423,6 +422,9 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         &stores,
         args.target_dialect().unwrap_or(open.session.dialect),
     )?;
-    let is_source_folder = folder == OnDisk.resolve_links(parent_folder(file.path()));
-    (!is_source_folder).then_some(folder)
+    let source_folder = match open.input.file() {
+        Some(file) => Some(OnDisk.resolve_links(parent_folder(file.path()))),
+        None => None,
+    };
+    (source_folder.as_ref() != Some(&folder)).then_some(folder)
 }

@@ -1077,7 +1077,7 @@ fn for_claude_code_of_other_agents() {
     "apply_patch" {"input":"*** Begin Patch\n*** Add File: kite.md\n+washi\n*** End Patch"}
     "web_search" {"query":"washi","type":"search"}
     "#);
-    assert_snapshot!(s.unchanged("fork ./claude.jsonl").fails(2), @"./claude.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./claude.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)");
+    assert_snapshot!(s.unchanged("switch ./claude.jsonl root").fails(2), @"./claude.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./claude.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)");
 }
 
 /// What Claude Code writes below a line that pisess wrote follows the entry of that line, and what

@@ -1,6 +1,7 @@
 //! Sessions of other agents that are read where they are.
 
 use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
 
 /// Fixtures of each agent.
 const SOURCES: [&str; 16] = [
@@ -100,7 +101,6 @@ fn writing_commands_refuse_a_session_of_another_agent_and_name_import() {
         "archive SESSION",
         "compact SESSION",
         "edit --omit SESSION @",
-        "fork -o ./new.jsonl SESSION",
         "label SESSION @ done",
         "migrate SESSION",
         "pop SESSION",
@@ -143,8 +143,45 @@ fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
     let by_path = s.pisess(&format!("tree ./{STORED}")).at_home().done();
     assert_eq!(by_id.code, 0, "{by_id}");
     assert_eq!(by_id.text(), by_path.text());
-    let label = s.pisess("label c1a00000 @ done").at_home().done();
-    assert_eq!(label.code, 2, "{label}");
+}
+
+/// A command that changes a session finds it by that id, too, and names `import`.
+#[test]
+fn such_an_id_is_refused_by_commands_that_write() {
+    let s = with_stored_session();
+    let label = |id: &str| s.pisess(&format!("label {id} @ done")).at_home().done();
+    assert_snapshot!(label("c1a00000").fails(2), @"~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a1.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ~/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a1.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)");
+    assert_snapshot!(label("c1a00001").fails(2), @"c1a00001: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; several words need quotes)");
+}
+
+/// A fork is a new session, so it may begin as one of another agent.
+#[test]
+fn a_session_of_another_agent_is_forked() {
+    let s = with_stored_session();
+    let fork = |line: &str| s.pisess(line).at_home().done().quiet();
+    let path = fork("fork --cwd ./boats c1a00000 '@^{user}'");
+    assert!(path.starts_with("./.pi/agent/sessions/--"), "{path}");
+    assert!(path.contains("-boats--/"), "{path}");
+    let name = path.trim().trim_start_matches("./");
+    let header = s.text(name).lines().next().unwrap().to_owned();
+    assert!(header.contains("/boats\""), "{header}");
+    assert!(!header.contains("parentSession"), "{header}");
+    let of_source = s.pisess("path --json c1a00000 '@^{user}'").at_home().done();
+    let of_fork = s.pisess(&format!("path --json ./{name}")).at_home().done();
+    assert_eq!(of_fork.text(), of_source.text());
+    assert_eq!(
+        s.pisess(&format!("check ./{name}")).at_home().done().text(),
+        ""
+    );
+
+    // Without --cwd, it is a session of the same project.
+    assert!(fork("fork --for omp c1a00000").starts_with("./.omp/agent/sessions/"));
+    let path = fork("fork c1a00000");
+    assert!(
+        path.starts_with("./.pi/agent/sessions/--home-u-kites--/"),
+        "{path}"
+    );
+    assert!(fork("fork -o - c1a00000").starts_with(r#"{"type":"session""#));
 }
 
 #[test]

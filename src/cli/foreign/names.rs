@@ -33,6 +33,23 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     }
 }
 
+/// Returns the path of a session for a command that changes it. Accepts everything that
+/// [`named::resolve_argument`] accepts. An id of another agent is resolved, too: the command then
+/// refuses the session, and the failure names `import`.
+pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let failure = match named::resolve_name(argument, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    // OpenCode would have to export the session.
+    let is_in_database = name_argument(argument).is_some_and(opencode::is_session_id);
+    if is_in_database {
+        return Err(failure);
+    }
+    resolve_foreign_id(argument, failure, ui)
+        .map_err(|failure| named::suggest_sessions(argument, failure, ui))
+}
+
 /// Returns the session of another agent whose id is `argument`. `failure` is the result of an
 /// earlier search among sessions of pi and oh-my-pi.
 ///
