@@ -5,6 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::edit::{EditAction, edit_entries};
 use pisess_json::text::Text;
@@ -86,7 +87,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
-    open.apply_change(&args.write, ui, |locked_open, id_source| {
+    let mut edit_count = 0;
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !locked_open
             .session
             .agent()
@@ -101,6 +103,26 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let targets = locked_open.find_entries(&args.targets)?;
         let change = edit_entries(&locked_open.entry_reader(), &targets, action, id_source)
             .map_err(|refusal| locked_open.refusal_failure(refusal))?;
+        edit_count = change.entries.len();
         Ok(change.into())
-    })
+    })?;
+
+    // With -n or --json, the change itself is printed. On standard output, the session is.
+    let is_only_shown = args.write.change.dry_run || args.write.change.json;
+    let to_stdout = match &args.write.output {
+        Some(output) => output == Path::new("-"),
+        None => open.input.file().is_none(),
+    };
+    if exit == Exit::Done && edit_count > 0 && !is_only_shown && !to_stdout {
+        let entries = format_count(edit_count, "entry", "entries");
+        let result = match action {
+            EditAction::Omit => format!("omits {entries}"),
+            EditAction::Replace(_) => "has the new text".to_owned(),
+            EditAction::Undo => format!("has {entries} as stored"),
+        };
+        ui.print_status(&format!(
+            "the next request {result}; `pisess context` prints what the model sees"
+        ));
+    }
+    Ok(exit)
 }

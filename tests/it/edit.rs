@@ -31,11 +31,28 @@ fn seen(s: &Sandbox, file: &str) -> String {
     s.run(&format!("context ./{file} --as text"))
 }
 
+/// The result shows in no row of the session, so it is reported.
+#[test]
+fn reports_what_the_model_sees() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let report = |options: &str| {
+        let line = format!("edit ./two-branches.jsonl {options}");
+        s.pisess(&line).done().stderr
+    };
+    assert_snapshot!(report("@ @^ --omit"), @"pisess: the next request omits 2 entries; `pisess context` prints what the model sees");
+    assert_snapshot!(report("@ @^ --restore"), @"pisess: the next request has 2 entries as stored; `pisess context` prints what the model sees");
+    assert_snapshot!(report("@ --replace x"), @"pisess: the next request has the new text; `pisess context` prints what the model sees");
+    // Nothing was written.
+    assert_snapshot!(report("@ --replace x"), @"pisess: nothing to do in ./two-branches.jsonl");
+    assert_snapshot!(report("@ --omit -n"), @"");
+    assert_snapshot!(report("@ --omit --json"), @"");
+}
+
 #[test]
 fn omitted_replaced_and_taken_back() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let before = seen(&s, "two-branches.jsonl");
-    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 @ --omit"), @"
+    assert_snapshot!(s.run("edit -q ./two-branches.jsonl 1a2b3c06 @ --omit"), @"
     226b1b5c
     27aa2424
     ");
@@ -44,8 +61,8 @@ fn omitted_replaced_and_taken_back() {
 
     [Assistant]: Tissue paper is light, washi is strong.
     ");
-    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 --replace 'Washi. How \"big\"?'"), @"b958585d");
-    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c02 --replace 'Either will do.'"), @"95d82c0b");
+    assert_snapshot!(s.run("edit -q ./two-branches.jsonl 1a2b3c06 --replace 'Washi. How \"big\"?'"), @"b958585d");
+    assert_snapshot!(s.run("edit -q ./two-branches.jsonl 1a2b3c02 --replace 'Either will do.'"), @"95d82c0b");
     assert_snapshot!(seen(&s, "two-branches.jsonl"), @r#"
     [User]: Which paper for a kite?
 
@@ -53,7 +70,7 @@ fn omitted_replaced_and_taken_back() {
 
     [User]: Washi. How "big"?
     "#);
-    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 1a2b3c02 1a2b3c07 --restore"), @"
+    assert_snapshot!(s.run("edit -q ./two-branches.jsonl 1a2b3c06 1a2b3c02 1a2b3c07 --restore"), @"
     cbc059f5
     7438758a
     1158ac1a
@@ -77,7 +94,7 @@ fn omitted_replaced_and_taken_back() {
 #[test]
 fn an_edit_holds_on_its_branch() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("edit ./two-branches.jsonl start --omit");
+    s.run("edit -q ./two-branches.jsonl start --omit");
     assert!(
         !s.run("context ./two-branches.jsonl --as text")
             .contains("Which paper")
@@ -97,13 +114,13 @@ fn omit_replace_restore_write_nothing_if_nothing_changes() {
             .quiet(),
         ""
     );
-    s.run("edit ./two-branches.jsonl start --replace x");
+    s.run("edit -q ./two-branches.jsonl start --replace x");
     assert_eq!(
         s.unchanged("edit -q ./two-branches.jsonl start --replace x")
             .quiet(),
         ""
     );
-    s.run("edit ./two-branches.jsonl start --omit");
+    s.run("edit -q ./two-branches.jsonl start --omit");
     assert_eq!(
         s.unchanged("edit -q ./two-branches.jsonl start start --omit")
             .quiet(),
@@ -111,12 +128,12 @@ fn omit_replace_restore_write_nothing_if_nothing_changes() {
     );
     // Of several entries, only those that change get a line.
     assert_eq!(
-        s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit")
+        s.run("edit -q ./two-branches.jsonl start 1a2b3c02 --omit")
             .lines()
             .count(),
         1
     );
-    s.run("edit ./two-branches.jsonl start --restore");
+    s.run("edit -q ./two-branches.jsonl start --restore");
     assert_eq!(
         s.unchanged("edit -q ./two-branches.jsonl start --restore")
             .quiet(),
@@ -131,11 +148,11 @@ fn a_tool_call_and_its_results_are_one() {
     assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --omit").fails(2), @"./a.jsonl: cccc0001 would be omitted without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
     assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 rrrr0002 --omit").fails(2), @"./a.jsonl: cccc0001 rrrr0002 would be omitted without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
     assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --replace Neither").fails(2), @"./a.jsonl: cccc0001 would be replaced without losing tool calls that have results (hint: omit them together, and append the new text: cccc0001 rrrr0001 rrrr0002)");
-    s.run("edit ./a.jsonl rrrr0002 --replace short");
-    s.run("edit ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
+    s.run("edit -q ./a.jsonl rrrr0002 --replace short");
+    s.run("edit -q ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
     assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
     assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --restore").fails(2), @"./a.jsonl: rrrr0001 would be restored without the other half of a tool call (hint: restore both together: cccc0001 rrrr0001 rrrr0002)");
-    s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --restore");
+    s.run("edit -q ./a.jsonl cccc0001 rrrr0001 rrrr0002 --restore");
     assert_snapshot!(seen(&s, "a.jsonl"), @"
     [User]: look
 
@@ -155,7 +172,7 @@ fn halves_that_are_alone_already() {
     let s = with_tools();
     let edit = r#"{"type":"context_edit","targetId":"rrrr0001","replacement":null}"#;
     s.pisess("append ./a.jsonl").stdin(edit).done().quiet();
-    s.run("edit ./a.jsonl cccc0001 rrrr0002 --omit");
+    s.run("edit -q ./a.jsonl cccc0001 rrrr0002 --omit");
     assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
 }
 
@@ -176,7 +193,7 @@ fn refuses_uneditable_entries_and_conflicting_options() {
 #[test]
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.pisess("edit ./two-branches.jsonl @ --replace -")
+    s.pisess("edit -q ./two-branches.jsonl @ --replace -")
         .stdin("from\na pipe\n")
         .done()
         .quiet();
@@ -203,7 +220,7 @@ fn an_older_file_is_migrated_with_it() {
         s.unchanged(&format!("edit ./{name}.jsonl gone --omit"))
             .fails(2);
         s.run(&format!(
-            "edit ./{name}.jsonl '@^{{user}}' --replace 'another question'"
+            "edit -q ./{name}.jsonl '@^{{user}}' --replace 'another question'"
         ));
         assert!(
             s.text(&format!("{name}.jsonl")).starts_with(&migrated),

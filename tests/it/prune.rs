@@ -35,7 +35,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     assert_snapshot!(done, @r"
     ./s.jsonl.pruned
     2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
-    2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
+    2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB; session 11 kB to 1.2 kB
     2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.text("s.jsonl"), @r#"
@@ -507,7 +507,7 @@ fn an_image_has_one_size() {
     let done = s.pisess("prune --images ./s.jsonl").done();
     assert_snapshot!(done, @r"
     ./s.jsonl.pruned
-    2> pisess: ./s.jsonl: 1 payload pruned, 40 kB
+    2> pisess: ./s.jsonl: 1 payload pruned, 40 kB; session 40 kB to 339 B
     2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.run("list ./s.jsonl"), @r"

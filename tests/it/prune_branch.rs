@@ -13,7 +13,7 @@ fn a_branch_leaves_and_comes_back() {
     let done = s.pisess("prune ./tour.jsonl --branch 5c07d14b").done();
     assert_snapshot!(done, @r"
     ./tour.jsonl.pruned
-    2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB
+    2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB; session 14 kB to 9.9 kB
     2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
@@ -527,7 +527,7 @@ fn a_branch_is_removed_for_good() {
     2> pisess: with --purge, nothing of it could be restored
     ");
     assert_snapshot!(s.pisess("prune --branch 1a2b3c05 --purge ./two-branches.jsonl").done(), @r"
-    2> pisess: ./two-branches.jsonl: 1 branch (2 entries) pruned, 378 B
+    2> pisess: ./two-branches.jsonl: 1 branch (2 entries) pruned, 378 B; session 1.4 kB to 1.0 kB
     2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (795 B)
     ");
     assert!(!s.path("two-branches.jsonl.pruned").exists());

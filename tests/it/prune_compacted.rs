@@ -99,7 +99,7 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     ");
     assert_snapshot!(s.pisess("prune ./s.jsonl --compacted").done(), @r"
     ./s.jsonl.pruned
-    2> pisess: ./s.jsonl: 7 entries pruned, 1.2 kB
+    2> pisess: ./s.jsonl: 7 entries pruned, 1.2 kB; session 3.1 kB to 1.9 kB
     2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
     assert_snapshot!(s.pisess("tree -q ./s.jsonl").done().text(), @"

@@ -63,8 +63,8 @@ fn a_directory_has_one_preview_and_a_total() {
     pisess: note: ./p: subdirectories are left out (hint: -r includes them)
     pisess: note: ./p/a.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     pisess: note: ./p/b.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
-    pisess: ./p/a.jsonl: 5 payloads pruned, 9.3 kB
-    pisess: ./p/b.jsonl: 5 payloads pruned, 9.3 kB
+    pisess: ./p/a.jsonl: 5 payloads pruned, 9.3 kB; session 11 kB to 1.2 kB
+    pisess: ./p/b.jsonl: 5 payloads pruned, 9.3 kB; session 11 kB to 1.2 kB
     pisess: 2 of 3 sessions pruned, 19 kB
     pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");

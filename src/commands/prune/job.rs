@@ -204,7 +204,7 @@ impl PruneJob<'_> {
         ui: &Ui,
     ) -> AttemptResult<PruneOutcome> {
         let plan = self.plan_prune(locked_open, ui)?;
-        let outcome = PruneOutcome::from_prune(&plan, &locked_open.session);
+        let outcome = PruneOutcome::from_prune(&plan, locked_open);
         if plan.is_empty() {
             return Ok((None, outcome));
         }
@@ -328,6 +328,6 @@ impl PruneJob<'_> {
         if let Some(new_side_file) = new_side_file {
             ui.report_commit_warnings(&new_side_file.keep());
         }
-        Ok((Some(committed), PruneOutcome::from_prune(&plan, session)))
+        Ok((Some(committed), PruneOutcome::from_prune(&plan, self.open)))
     }
 }

@@ -223,7 +223,7 @@ fn plan_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
     }
     job.refuse_in_dry_run()?;
     let plan = job.plan_prune(job.open, ui)?;
-    let outcome = PruneOutcome::from_prune(&plan, &job.open.session);
+    let outcome = PruneOutcome::from_prune(&plan, job.open);
     Ok(JobResult {
         alternatives: find_alternatives(job, outcome.bytes, ui)?,
         ..JobResult::new(outcome, None)

@@ -2,6 +2,7 @@
 
 use super::alternatives::find_alternatives;
 use super::job::{PruneJob, Task};
+use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::pruned::describe_pruned;
@@ -9,7 +10,6 @@ use crate::cli::rows::entry::row_cell;
 use crate::format::{format_bytes, format_count, format_tokens};
 use crate::ops::prune::{PrunePlan, PrunedRecord};
 use crate::ops::tree::view_without_layout;
-use crate::session::Session;
 use crate::session::entry::LineNo;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -26,17 +26,23 @@ pub struct PruneOutcome {
     pub entries: usize,
     pub notes: usize,
     pub branches: usize,
+    /// The number of bytes by which the session becomes smaller.
     pub bytes: usize,
+    /// The size of the session before, in bytes.
+    pub session_bytes: usize,
 }
 
 impl PruneOutcome {
-    pub fn from_prune(prune: &PrunePlan, session: &Session) -> PruneOutcome {
+    /// Returns the numbers of a plan for an open session.
+    pub fn from_prune(prune: &PrunePlan, open: &OpenSession) -> PruneOutcome {
+        let session = &open.session;
         PruneOutcome {
             payloads: prune.payloads().count(),
             entries: prune.entries.len(),
             notes: prune.note_count(session),
             branches: prune.branch_count,
             bytes: prune.saved_bytes(session),
+            session_bytes: open.input.source().len() as usize,
         }
     }
 
@@ -55,6 +61,13 @@ impl PruneOutcome {
 
     pub fn is_empty(&self) -> bool {
         self.payloads + self.entries == 0
+    }
+
+    /// Returns the sizes of the session before and after, for people.
+    pub fn describe_sizes(&self) -> String {
+        let before = format_bytes(self.session_bytes);
+        let after = format_bytes(self.session_bytes.saturating_sub(self.bytes));
+        format!("session {before} to {after}")
     }
 
     /// Returns the numbers for people, as in `2 entries and 3 payloads`.
@@ -95,18 +108,12 @@ impl PruneJob<'_> {
         let source = self.open.input.source();
         let plan = self.plan_prune(self.open, ui)?;
         let size_before = source.len() as usize;
-        let outcome = PruneOutcome::from_prune(&plan, session);
+        let outcome = PruneOutcome::from_prune(&plan, self.open);
         let mut summary = if outcome.is_empty() {
             let size = format_bytes(size_before);
             format!("{}; session {size}", self.nothing_message())
         } else {
-            let size_after = size_before - outcome.bytes;
-            format!(
-                "{}; session {} to {}",
-                outcome.describe(),
-                format_bytes(size_before),
-                format_bytes(size_after)
-            )
+            format!("{}; {}", outcome.describe(), outcome.describe_sizes())
         };
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&plan, ui)?;
@@ -299,7 +306,8 @@ impl PruneReport {
             return Ok(());
         }
         let bytes = format_bytes(self.outcome.bytes);
-        ui.print_status(&format!("{name}: {what} pruned, {bytes}"));
+        let sizes = self.outcome.describe_sizes();
+        ui.print_status(&format!("{name}: {what} pruned, {bytes}; {sizes}"));
         if self.is_purged {
             return Ok(());
         }
