@@ -4,8 +4,11 @@ use crate::agents::readable::Folders;
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::Input;
-use crate::cli::output::{Cell, Clock, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::output::{
+    Cell, Clock, Column, Exit, Failure, Table, Ui, apply_style, plain_cell, to_visible,
+};
 use crate::cli::sessions::SessionsArgs;
+use crate::format::changes::{DiffSign, classify_diff_line};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::LoadOptions;
 use crate::ops::blame::{BlamedLines, WrittenText, blame_lines};
@@ -18,6 +21,8 @@ use crate::session::fields::FieldScope;
 use crate::session::paths::{absolute_path, collapse_dots, file_name};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
+use foldhash::{HashMap, HashSet};
+use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::PageBuffer;
@@ -30,6 +35,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::answers_no(
         "Print which session wrote line 41 of a file",
         "pisess blame src/clock.rs:41",
+    ),
+    Example::answers_no(
+        "Also print the text that the edit replaced",
+        "pisess blame --patch src/clock.rs:41",
     ),
     Example::answers_no(
         "Print who wrote lines 2 to 4, as JSON",
@@ -45,7 +54,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// show SESSION ENTRY` prints the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
-/// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
+/// wrote. The newest such call counts. If several sessions have the call, as after a fork, the
+/// session that began first is printed. Lines that no call wrote, or that the user changed since,
 /// are reported as `not written by an agent`. So are lines with fewer than three letters or digits,
 /// such as `}`, and text that occurs several times. Failed calls are ignored.
 ///
@@ -63,6 +73,10 @@ pub struct Args {
     pub file: String,
     #[command(flatten)]
     pub sessions: SessionsArgs,
+    /// Print what the calls changed in files, as a unified diff (below the rows: the text that each
+    /// call replaced)
+    #[arg(long)]
+    pub patch: bool,
     /// Print the result as JSON (an object per run of lines)
     #[arg(long)]
     pub json: bool,
@@ -88,17 +102,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(Vec::new())
         }
     };
-    // Each written text refers to its writer by an index into `writers`.
-    let mut writers: Vec<Writer> = Vec::new();
-    let mut written: Vec<WrittenText> = Vec::new();
+    let mut history = History::default();
     let exit = sessions.read_all(ui, read_calls_of_session, |_, _, calls| {
-        for call in calls {
-            let source = writers.len();
-            written.extend(WrittenText::new(source, call.writer.time_ms, call.change));
-            writers.push(call.writer);
-        }
+        history.add_session(calls);
         Ok(())
     })?;
+    let History {
+        writers, written, ..
+    } = history;
 
     // All lines are blamed, even if only some are printed: a line may have moved into that range.
     let mut runs = Vec::new();
@@ -107,6 +118,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let is_any_written = runs.iter().any(|run| run.source.is_some());
     print_runs(args, &runs, &writers, ui)?;
+    if args.patch && !args.json {
+        print_patches(&runs, &writers, ui)?;
+    }
     let answer = if is_any_written {
         Exit::Done
     } else {
@@ -265,6 +279,8 @@ struct WritingCall {
 struct Writer {
     path: PathBuf,
     session_id: String,
+    /// The time in the session's header; the latest time if it is unknown.
+    session_started_ms: i64,
     entry_id: String,
     line: u32,
     time_ms: i64,
@@ -272,6 +288,60 @@ struct Writer {
     /// The user message above, and its id.
     prompt: String,
     prompt_id: Option<String>,
+    /// The text that the call replaced, as a diff; `None` if it wrote the whole file.
+    patch: Option<String>,
+}
+
+/// The calls of all sessions, without copies.
+#[derive(Default)]
+struct History {
+    writers: Vec<Writer>,
+    /// The text of each call. It refers to its writer by an index into `writers`.
+    written: Vec<WrittenText>,
+    /// The index of the writer of each call that has an id.
+    indexes: HashMap<CallKey, usize>,
+}
+
+/// The identity of a call. A session that was forked or copied has the same.
+#[derive(PartialEq, Eq, Hash)]
+struct CallKey {
+    entry_id: String,
+    time_ms: i64,
+    /// The number of calls of the same entry before this one.
+    place: usize,
+}
+
+impl History {
+    /// Adds the calls of a session. If another session has a copy of a call, the session that began
+    /// first counts.
+    fn add_session(&mut self, calls: Vec<WritingCall>) {
+        let mut counts: HashMap<String, usize> = HashMap::default();
+        for call in calls {
+            let WritingCall { writer, change } = call;
+            let index = self.writers.len();
+            if !writer.entry_id.is_empty() {
+                let count = counts.entry(writer.entry_id.clone()).or_default();
+                let key = CallKey {
+                    entry_id: writer.entry_id.clone(),
+                    time_ms: writer.time_ms,
+                    place: *count,
+                };
+                *count += 1;
+                if let Some(&known) = self.indexes.get(&key) {
+                    if writer.session_started_ms < self.writers[known].session_started_ms {
+                        let patch = self.writers[known].patch.take();
+                        self.writers[known] = Writer { patch, ..writer };
+                    }
+                    continue;
+                }
+                self.indexes.insert(key, index);
+            }
+            let written = WrittenText::new(index, writer.time_ms, change);
+            let patch = written.as_ref().and_then(WrittenText::diff);
+            self.written.extend(written);
+            self.writers.push(Writer { patch, ..writer });
+        }
+    }
 }
 
 /// Returns the calls of a session that wrote to the file, on all branches.
@@ -331,12 +401,14 @@ fn read_writing_call(
     let writer = Writer {
         path: path.to_owned(),
         session_id: session.header.id.to_string(),
+        session_started_ms: session.header.started_ms().unwrap_or(i64::MAX),
         entry_id: session.id(ix).to_string(),
         line: session.shown_line(ix).0,
         time_ms: entry.time_ms,
         timestamp: session.timestamp(ix).map(|time| time.to_string()),
         prompt,
         prompt_id: request.map(|request| session.id(request).to_string()),
+        patch: None,
     };
     Ok(WritingCall {
         writer,
@@ -363,7 +435,7 @@ fn print_runs(
     for run in runs {
         let writer = run.source.and_then(|source| writers.get(source));
         if args.json {
-            ui.print_json(&run_json(run, writer))?;
+            ui.print_json(&run_json(run, writer, args.patch))?;
             continue;
         }
         let lines = if run.first == run.last {
@@ -391,6 +463,35 @@ fn print_runs(
     table.print(ui)
 }
 
+/// Prints the patch of each call that wrote a line, in the order of the lines.
+fn print_patches(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(), Failure> {
+    let styles = ui.styles;
+    let mut printed = HashSet::default();
+    for source in runs.iter().filter_map(|run| run.source) {
+        let Some(writer) = writers.get(source) else {
+            continue;
+        };
+        if !printed.insert(source) {
+            continue;
+        }
+        let entry = apply_style(&writer.shown_entry(), styles.label);
+        let Some(patch) = &writer.patch else {
+            ui.print(&format!("\n{entry} wrote the whole file\n"))?;
+            continue;
+        };
+        ui.print(&format!("\n{entry} replaced\n"))?;
+        for line in patch.lines() {
+            let style = match classify_diff_line(line) {
+                DiffSign::Common => Style::new(),
+                DiffSign::Removed => styles.removed,
+                DiffSign::Added => styles.added,
+            };
+            ui.print(&format!("{}\n", apply_style(&to_visible(line), style)))?;
+        }
+    }
+    Ok(())
+}
+
 impl Writer {
     /// Returns a reference to the entry: its id, or its line if it has none.
     fn shown_entry(&self) -> String {
@@ -410,12 +511,12 @@ impl Writer {
 
 /// Returns a run of lines as JSON. The members about the call are `null` if no agent wrote the
 /// lines.
-fn run_json(run: &BlamedLines, writer: Option<&Writer>) -> Vec<u8> {
+fn run_json(run: &BlamedLines, writer: Option<&Writer>, with_patch: bool) -> Vec<u8> {
     let path = writer.map(|writer| writer.path.to_string_lossy().into_owned());
     let prompt = writer
         .filter(|writer| writer.prompt_id.is_some())
         .map(|writer| Text::from(&*writer.prompt));
-    Object::new()
+    let object = Object::new()
         .number("first", run.first as f64)
         .number("last", run.last as f64)
         .str_or_null("path", path.as_deref())
@@ -430,8 +531,12 @@ fn run_json(run: &BlamedLines, writer: Option<&Writer>) -> Vec<u8> {
             "promptId",
             writer.and_then(|writer| writer.prompt_id.as_deref()),
         )
-        .text_or_null("prompt", prompt.as_ref())
-        .finish()
+        .text_or_null("prompt", prompt.as_ref());
+    if !with_patch {
+        return object.finish();
+    }
+    let patch = writer.and_then(|writer| writer.patch.as_deref());
+    object.str_or_null("patch", patch).finish()
 }
 
 #[cfg(test)]

@@ -152,6 +152,45 @@ fn the_newest_session_counts() {
     ");
 }
 
+#[test]
+fn patch_shows_the_text_that_each_call_replaced() {
+    let s = project();
+    assert_snapshot!(s.run("blame --patch ./src/clock.rs ./tour.jsonl"), @"
+    LINES  ENTRY     SESSION   TIME              PROMPT
+        1                                        not written by an agent
+        2  c8a45f06  6e8a4d70  2026-03-14 09:31  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+        3                                        not written by an agent
+
+    c8a45f06 replaced
+    -(departure.minutes() - now.minutes()).rem_euclid(1440)
+    +(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
+    ");
+    assert_snapshot!(s.run("blame --patch ./tests/midnight.rs:1,6 ./tour.jsonl"), @"
+    LINES  ENTRY     SESSION   TIME              PROMPT
+      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  Good. Please add a test for exactly that evening.
+      5-6                                        not written by an agent
+
+    7a13f8c2 wrote the whole file
+    ");
+    let json = s.run("blame --patch --json ./src/clock.rs:2 ./tour.jsonl");
+    assert!(json.contains(r#""patch":""#), "{json}");
+}
+
+/// A fork has copies of the calls, which the original made.
+#[test]
+fn a_copied_call_counts_for_the_original() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("tests/midnight.rs", MIDNIGHT);
+    let blame = || s.run("blame --json ./tests/midnight.rs:1,4 .");
+    let before = blame();
+    // The name of the fork comes before that of the original, or after it.
+    s.run("fork -q ./tour.jsonl -o ./a.jsonl");
+    s.run("fork -q ./tour.jsonl -o ./z.jsonl");
+    assert_eq!(blame(), before);
+    let of_fork = s.run("blame --json ./tests/midnight.rs:1,4 ./a.jsonl");
+    assert!(of_fork.contains("./a.jsonl"), "{of_fork}");
+}
+
 /// Puts a session in `s/old.jsonl` whose directory is the sandbox: a user message, and these lines.
 #[cfg(unix)]
 fn put_session_here(s: &Sandbox, lines: &[&str]) {

@@ -5,7 +5,7 @@
 //! places. Lines with fewer than three letters and digits, such as `}`, are attributed only
 //! together with a longer line beside them.
 
-use crate::format::changes::{ChangedRanges, diff_ranges};
+use crate::format::changes::{ChangedRanges, DiffSign, diff_ranges};
 use crate::ops::files::{FileChange, FileOperation};
 use crate::session::file_calls::{FileAction, TextReplacement};
 use foldhash::HashMap;
@@ -39,9 +39,55 @@ impl WrittenText {
         })
     }
 
+    /// Returns what the call replaced, as the lines of a unified diff without headings. `None` if it
+    /// wrote the whole file.
+    pub fn diff(&self) -> Option<String> {
+        let recorded;
+        let replacements = match &self.change {
+            FileChange::Edit(edits) => &edits.replacements,
+            FileChange::Recorded(edit) => {
+                recorded = edit.replacements();
+                &recorded
+            }
+            _ => return None,
+        };
+        let mut out = String::new();
+        for replacement in replacements {
+            push_diff(replacement, &mut out);
+        }
+        Some(out)
+    }
+
     /// Whether an operation may have written to the file.
     pub fn may_come_from(operation: &FileOperation) -> bool {
         operation.action != FileAction::Read
+    }
+}
+
+/// Appends the old and the new text of a replacement. Lines that are in both are shown once.
+fn push_diff(replacement: &TextReplacement, out: &mut String) {
+    let old_lines: Vec<&str> = replacement.old.lines().collect();
+    let new_lines: Vec<&str> = replacement.new.lines().collect();
+    let mut common_start = 0;
+    let changes = diff_ranges(&old_lines, &new_lines);
+    for change in changes {
+        push_lines(
+            DiffSign::Common,
+            &new_lines[common_start..change.added.start],
+            out,
+        );
+        push_lines(DiffSign::Removed, &old_lines[change.removed], out);
+        common_start = change.added.end;
+        push_lines(DiffSign::Added, &new_lines[change.added], out);
+    }
+    push_lines(DiffSign::Common, &new_lines[common_start..], out);
+}
+
+fn push_lines(sign: DiffSign, lines: &[&str], out: &mut String) {
+    for line in lines {
+        out.push_str(sign.as_str());
+        out.push_str(line);
+        out.push('\n');
     }
 }
 
@@ -319,6 +365,14 @@ mod tests {
         let mut reversed = written();
         reversed.reverse();
         assert_eq!(sources(file, reversed), "11211.");
+    }
+
+    #[test]
+    fn the_diff_of_a_call_has_its_old_and_new_text() {
+        let call = edit(1, "one\ntwo\nthree", "one\nzwei\nthree\nfour");
+        assert_eq!(call.diff().unwrap(), " one\n-two\n+zwei\n three\n+four\n");
+        assert_eq!(edit(1, "gone", "").diff().unwrap(), "-gone\n");
+        assert_eq!(write(1, "all of it").diff(), None);
     }
 
     #[test]
