@@ -2,6 +2,7 @@
 
 mod files;
 mod json;
+mod lookalikes;
 mod read;
 mod repository;
 mod rows;
@@ -27,6 +28,7 @@ use crate::session::usage::built_in_prices_date;
 use files::{FilesToRead, find_files, retain_same_repository};
 use foldhash::HashMap;
 use json::session_json;
+use lookalikes::add_distinguishing_titles;
 use owo_colors::Style;
 use pisess_store::{self as store, Glance, SessionsBeingWritten};
 use read::{read_first_message, read_sessions, read_stdin_session};
@@ -87,8 +89,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the
 /// session that started them.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. If a
-/// fork has a newer message than the session and all its other forks, that fork
+/// --forks lists the forks of a session below it, indented, oldest first. A copy
+/// of its file, or any other session that begins with the same entries, counts as
+/// a fork. If a fork has a newer message than the session and all its other forks, that fork
 /// comes last, with an arrow and no indent: the conversation continues there.
 /// --json and --files always list the oldest fork first.
 ///
@@ -110,7 +113,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// If many first messages begin alike, apart from ids and numbers, `…` replaces
 /// this common beginning. An example is the `[cron:ID …]` of a scheduler. --json
-/// also prints the common beginning. On a terminal, only the end of a project's
+/// also prints the common beginning. If copies or forks of one conversation have
+/// the same title, the words after `…` are those that the user wrote after the
+/// common part. On a terminal, only the end of a project's
 /// path is shown, as far as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
@@ -319,7 +324,10 @@ fn print_rows(
         return Ok(());
     }
     warn_of_unlisted_last(list, rows, last, args, ui);
-    let distinct = distinct_titles(list, rows, read_first_message);
+    let mut distinct = distinct_titles(list, rows, read_first_message);
+    if args.source.is_none() {
+        add_distinguishing_titles(list, rows, &mut distinct);
+    }
     rows::print(list, rows, &distinct, last, args.sort, ui)
 }
 

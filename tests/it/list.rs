@@ -399,6 +399,43 @@ fn a_directory_without_sessions_is_reported() {
 }
 
 /// Entries that a fork copied are not counted twice.
+/// Copies and forks of one conversation have the same title. The rows show where they part.
+#[test]
+fn copies_of_a_conversation_are_told_apart() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("copy.jsonl", fixture("two-branches.jsonl"));
+    s.put("older.jsonl", fixture("two-branches.jsonl"));
+    s.run("append -q ./copy.jsonl --user 'And the tail?'");
+    s.run("fork -q ./two-branches.jsonl 1a2b3c05 -o ./fork.jsonl");
+    s.run("append -q ./fork.jsonl --user 'Cotton for the line.'");
+    // Another session with the same first message.
+    let other = String::from_utf8(fixture("two-branches.jsonl")).unwrap();
+    s.put("other.jsonl", other.replace("1a2b3c01", "ffffffff"));
+    assert_snapshot!(s.run("list ."), @"
+    age  id        msgs  br    size  context  name or first user message
+    now  0000babe     7   2  1.6 kB       35  Which paper for a kite? … And the tail?
+    now  5be49767     5   1  1.3 kB       36  Which paper for a kite? … Tissue paper then. How big?
+    4mo  0000babe     6   2  1.4 kB       31  Which paper for a kite? … (ends there)
+    4mo  0000babe     6   2  1.4 kB       31  Which paper for a kite?
+    4mo  0000babe     6   2  1.4 kB       31  Which paper for a kite? … (ends there)
+    ");
+    assert_snapshot!(s.run("list --forks ."), @"
+    age  id        msgs  br    size  context  name or first user message
+    now  0000babe     7   2  1.6 kB       35  Which paper for a kite? … And the tail?
+    4mo  0000babe     0   2  1.4 kB       31  ├─ Which paper for a kite? … (ends there)
+    4mo  0000babe     0   2  1.4 kB       31  └─ Which paper for a kite? … (ends there)
+    now  5be49767     0   1  1.3 kB       36     ↳ Which paper for a kite? … Tissue paper then. How big?
+    4mo  0000babe     1   2  1.4 kB       31  Which paper for a kite?
+    ");
+    // The title of a session with a name is its name.
+    s.run("append -q ./copy.jsonl --name Tails");
+    assert_snapshot!(s.run("list ./copy.jsonl ./fork.jsonl"), @"
+    age  id        msgs  br    size  context  name or first user message
+    now  0000babe     7   2  1.7 kB       35  Tails
+    now  5be49767     5   1  1.3 kB       36  Which paper for a kite?
+    ");
+}
+
 #[test]
 fn forks_stand_below_what_they_come_from() {
     let s = Sandbox::new();
@@ -453,7 +490,8 @@ fn forks_stand_below_what_they_come_from() {
             .collect::<Vec<_>>()
     };
     assert_eq!(of("id"), ["root", "fork", "forkfork", "orphan"]);
-    assert_eq!(of("depth"), [0, 1, 2, 0]);
+    // The source of the orphan has another path now, but its entries are those of the root.
+    assert_eq!(of("depth"), [0, 1, 2, 1]);
     assert_eq!(of("cost"), [3.0, 4.0, 8.0, 0.0]);
     assert_eq!(of("entryCount"), [4, 1, 1, 0]);
     let total: f64 = rows(&s.run("list . --json"))
@@ -467,10 +505,10 @@ fn forks_stand_below_what_they_come_from() {
     );
     assert_snapshot!(s.run("list --forks ."), @"
     age  id        msgs    size  context   cost  name or first user message
-    3mo  root         4   919 B     2.0k  $3.00  question a1
-    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1
-    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1
-    3mo  orphan       0   538 B     1.0k      -  question a1
+    3mo  root         4   919 B     2.0k  $3.00  question a1 … question b1
+    3mo  orphan       0   538 B     1.0k      -  ├─ question a1 … (ends there)
+    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1 … (ends there)
+    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1 … (no text)
     ");
     // A fork that was left is one level in, before the one that continues its source.
     put(
@@ -480,11 +518,11 @@ fn forks_stand_below_what_they_come_from() {
     );
     assert_snapshot!(s.run("list --forks ."), @"
     age  id        msgs    size  context   cost  name or first user message
-    3mo  root         4   919 B     2.0k  $3.00  question a1
-    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1
-    3mo  left         1   663 B     1.0k      -  ├─ question a1
-    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1
-    3mo  orphan       0   538 B     1.0k      -  question a1
+    3mo  root         4   919 B     2.0k  $3.00  question a1 … question b1
+    3mo  orphan       0   538 B     1.0k      -  ├─ question a1 … (ends there)
+    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1 … (ends there)
+    3mo  left         1   663 B     1.0k      -  ├─ question a1 … question e1
+    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1 … (no text)
     ");
     let json = rows(&s.run("list --forks . --json"));
     let ids: Vec<_> = json.iter().map(|row| row["id"].clone()).collect();

@@ -10,13 +10,12 @@ use crate::cli::rollouts::Rollouts;
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ListedSession, ReadSession, count_new_entries, first_message, read_session,
-    sort_by_start,
+    CountedKeys, FamilyFile, ListedSession, ReadSession, count_new_entries, first_message,
+    read_session, sort_by_start,
 };
 use crate::ops::prune::Restoration;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
-use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Glance, ReadAt};
 use std::fs::File;
@@ -61,7 +60,7 @@ pub(super) fn read_sessions(
 
     // Reports wait until all files are read, because a line on standard error ends the progress
     // bar.
-    let mut counted_keys = HashSet::default();
+    let mut counted_keys = CountedKeys::default();
     let mut pruned_failures = Vec::new();
     let mut failures = Vec::new();
     ui.map_in_parallel(

@@ -5,12 +5,14 @@
 //! the last `session_info`.
 
 mod copies;
+mod lookalikes;
 mod order;
 mod rows;
 mod shared_start;
 mod titles;
 
-pub use copies::{FamilyFile, count_new_entries, sort_by_start};
+pub use copies::{CountedKeys, FamilyFile, count_new_entries, sort_by_start};
+pub use lookalikes::shared_lengths;
 pub use order::{Order, SelectionFacts, SessionFilter, sort_sessions};
 pub use rows::{ForkRows, ListRow, build_rows, group_by_repository};
 pub use titles::{display_cost, display_title, distinct_titles, session_title};
@@ -63,6 +65,9 @@ pub struct ListedSession {
     pub repository: Option<PathBuf>,
     /// The session that this one was forked from, as stored in the header: a path or an id.
     pub parent: Option<Text<'static>>,
+    /// The earlier session of the list with which this one shares its first entries, if that was
+    /// determined.
+    pub copied_from: Option<PathBuf>,
     /// The start time in the header, in milliseconds since 1970.
     pub created_ms: Option<i64>,
     /// The time of the newest user or assistant message, in milliseconds since 1970. If there is
@@ -194,6 +199,7 @@ pub fn read_session(
         cwd: session.header.cwd.clone().unwrap_or_default(),
         repository: None,
         parent: header.get_text("parentSession").map(Text::into_owned),
+        copied_from: None,
         created_ms,
         modified_ms: last_message_ms,
         entry_count: session.entries.len() as u32,

@@ -11,22 +11,36 @@ use crate::session::usage::UsageSums;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_store::{FoundFile, Glance};
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+
+/// The keys of the entries and responses of the sessions that were read so far.
+#[derive(Debug, Default)]
+pub struct CountedKeys {
+    /// For each key, the first session that has it, as an index in `paths`.
+    owners: HashMap<u128, usize>,
+    paths: Vec<PathBuf>,
+}
 
 /// Counts the entries of the next session that are in no earlier session. Returns its data with the
-/// numbers and the usage of only these entries, and adds their keys to `counted_keys`.
+/// numbers and the usage of only these entries, and adds their keys to `counted_keys`. Also sets
+/// the session whose entries it begins with.
 ///
-/// `counted_keys` has the keys of the entries and responses of all earlier sessions. Sessions must
-/// be passed in the order in which they were started, so that a fork comes after its source. An
-/// entry without a key is counted, unless it was copied together with a response. A session that
-/// was loaded without keys is returned unchanged: it is neither a fork nor the source of one.
-pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
+/// `counted_keys` has the keys of all earlier sessions. Sessions must be passed in the order in
+/// which they were started, so that a fork comes after its source. An entry without a key is
+/// counted, unless it was copied together with a response. A session that was loaded without keys
+/// is returned unchanged: it is neither a fork nor the source of one.
+pub fn count_new_entries(counted_keys: &mut CountedKeys, reading: ReadSession) -> ListedSession {
     if reading.keys.is_empty() {
         return reading.listed;
     }
 
     let copied_turns = find_copied_turns(counted_keys, &reading);
+    let copied_from = find_copy_source(counted_keys, &reading);
     let mut listed = reading.listed;
+    listed.copied_from = copied_from;
+    let own_index = counted_keys.paths.len();
+    counted_keys.paths.push(listed.path.clone());
     listed.entry_count = 0;
     listed.message_count = 0;
     listed.user_message_count = 0;
@@ -41,10 +55,10 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
             continue;
         }
         if entry.key != EntryKey::NONE {
-            let is_new = counted_keys.insert(entry.key);
-            if !is_new {
-                continue;
-            }
+            match counted_keys.owners.entry(entry.key) {
+                Entry::Occupied(_) => continue,
+                Entry::Vacant(vacant) => vacant.insert(own_index),
+            };
         }
         let has_tokens = request.is_some_and(|request| request.usage.has_tokens());
         if has_tokens && entry.response != EntryKey::NONE {
@@ -62,17 +76,36 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
             listed.usage.add(&request.usage);
         }
     }
-    counted_keys.extend(own_responses);
+    for response in own_responses {
+        counted_keys.owners.entry(response).or_insert(own_index);
+    }
     listed
+}
+
+/// Returns the earlier session with which a session shares the entries that it begins with. `None`
+/// if the first entry is its own. If it has entries of several sessions, as the fork of a fork, the
+/// session of the last of these entries counts.
+fn find_copy_source(counted_keys: &CountedKeys, reading: &ReadSession) -> Option<PathBuf> {
+    let mut source = None;
+    for entry in &reading.keys {
+        if entry.key == EntryKey::NONE {
+            continue;
+        }
+        match counted_keys.owners.get(&entry.key) {
+            Some(&owner) => source = Some(owner),
+            None => break,
+        }
+    }
+    source.map(|owner| counted_keys.paths[owner].clone())
 }
 
 /// Returns the entries with a response that was counted in an earlier session, and the entries that
 /// were copied together with them.
-fn find_copied_turns(counted_keys: &HashSet<u128>, reading: &ReadSession) -> HashSet<EntryIx> {
+fn find_copied_turns(counted_keys: &CountedKeys, reading: &ReadSession) -> HashSet<EntryIx> {
     let mut copied_responses = HashSet::default();
     for request in &reading.billed {
         let key = reading.keys.get(request.entry.index());
-        if key.is_some_and(|key| counted_keys.contains(&key.response)) {
+        if key.is_some_and(|key| counted_keys.owners.contains_key(&key.response)) {
             copied_responses.insert(request.entry);
         }
     }
@@ -114,7 +147,10 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
     let mut sources: HashSet<Vec<u8>> = HashSet::default();
     let mut counts_by_start: HashMap<i64, usize> = HashMap::default();
     for header in headers.iter().flatten() {
-        sources.extend(fork_source(header));
+        if let Some(source) = fork_source(header) {
+            sources.extend(id_in_file_name(&source).map(<[u8]>::to_vec));
+            sources.insert(source);
+        }
         if let Some(started_ms) = header.started_ms() {
             *counts_by_start.entry(started_ms).or_default() += 1;
         }
@@ -153,4 +189,12 @@ fn try_read_header(path: &Path) -> Option<Header> {
 fn fork_source(header: &Header) -> Option<Vec<u8>> {
     let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(source.into_bytes())
+}
+
+/// Returns the id in the name of a session file, `TIME_ID.jsonl`. The source of a fork may have
+/// been moved since, with the same name.
+fn id_in_file_name(path: &[u8]) -> Option<&[u8]> {
+    let stem = path.strip_suffix(b".jsonl")?;
+    let place = stem.iter().rposition(|&byte| byte == b'_')?;
+    Some(&stem[place + 1..])
 }

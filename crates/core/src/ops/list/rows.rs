@@ -175,8 +175,9 @@ pub fn group_by_repository(
 }
 
 /// Returns the parent of each session, as an index in the list. The parent of a sub-agent is the
-/// session that owns it, and the parent of a fork is its source. With [`ForkRows::Separate`], forks
-/// have no parent.
+/// session that owns it, and the parent of a fork is its source. If the header of a session names
+/// no source in the list, as that of a copied file, the source is the session with which it shares
+/// its first entries. With [`ForkRows::Separate`], forks have no parent.
 ///
 /// Headers can name each other as sources, so a link that would close a cycle is left out.
 fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize>> {
@@ -192,18 +193,22 @@ fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize
         let owner = session.owner.as_deref()?;
         by_path.get(owner).copied()
     };
-    let find_source = |session: &ListedSession| {
+    let find_named_source = |session: &ListedSession| {
         let parent = session.parent.as_ref()?;
         let path = parent.to_string_lossy();
         let source = by_path.get(Path::new(&*path));
         source.or_else(|| by_id.get(parent.as_bytes())).copied()
+    };
+    let find_copied_source = |session: &ListedSession| {
+        let source = session.copied_from.as_deref()?;
+        by_path.get(source).copied()
     };
 
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (index, session) in list.iter().enumerate() {
         let mut parent = find_owner(session);
         if parent.is_none() && fork_rows != ForkRows::Separate {
-            parent = find_source(session);
+            parent = find_named_source(session).or_else(|| find_copied_source(session));
         }
         if let Some(parent) = parent
             && !is_at_or_above(&parents, index, parent)

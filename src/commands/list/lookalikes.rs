@@ -1,0 +1,166 @@
+//! Titles that tell sessions apart whose rows look alike, because they are copies or forks of one
+//! conversation.
+
+use crate::cli::open::Input;
+use crate::cli::output::truncate_end;
+use crate::format::title::title_words;
+use crate::load::LoadOptions;
+use crate::ops::list::{ListRow, ListedSession, display_title, shared_lengths};
+use crate::session::Session;
+use crate::session::content::entry_text;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::read::entry_reader::EntryReader;
+use foldhash::HashMap;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_store::{Glance, ReadAt};
+
+/// The maximum width of the common title, before the words that differ.
+const MAX_TITLE_WIDTH: usize = 32;
+/// The maximum number of sessions with one title that are compared.
+const MOST_SESSIONS: usize = 16;
+/// The maximum size of a session that is compared, in bytes: it is read once more.
+const MOST_BYTES: u64 = 16 << 20;
+/// The maximum length of the line by which copies are recognized, in bytes.
+const LONGEST_LINE: u64 = 1 << 16;
+
+/// Adds titles for sessions of one conversation whose rows have the same title: this title, and the
+/// first words after the entries that the session shares with the most similar other row.
+pub(super) fn add_distinguishing_titles(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    titles: &mut HashMap<usize, String>,
+) {
+    for indexes in group_lookalikes(list, rows, titles) {
+        let mut conversations = Vec::new();
+        for index in indexes {
+            conversations.extend(Conversation::read(index, &list[index]));
+        }
+        let ids: Vec<Vec<Text>> = conversations.iter().map(Conversation::ids).collect();
+        for (conversation, shared_length) in conversations.iter().zip(shared_lengths(&ids)) {
+            if shared_length == 0 {
+                continue;
+            }
+            let index = conversation.index;
+            let title = shown_title(index, list, titles);
+            let mut start = truncate_end(&title, MAX_TITLE_WIDTH, "…");
+            if start == title {
+                start += " …";
+            }
+            let words = conversation.words_after(shared_length);
+            titles.insert(index, format!("{start} {words}"));
+        }
+    }
+}
+
+fn shown_title(index: usize, list: &[ListedSession], titles: &HashMap<usize, String>) -> String {
+    match titles.get(&index) {
+        Some(title) => title.clone(),
+        None => display_title(&list[index].title(), list[index].message_count),
+    }
+}
+
+/// Returns the groups of rows that have the same title and the same first question, copied with its
+/// id and time.
+fn group_lookalikes(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    titles: &HashMap<usize, String>,
+) -> Vec<Vec<usize>> {
+    let mut by_title: HashMap<String, Vec<usize>> = HashMap::default();
+    for row in rows {
+        let session = &list[row.index];
+        if session.owner.is_none() && session.bytes <= MOST_BYTES {
+            let title = shown_title(row.index, list, titles);
+            by_title.entry(title).or_default().push(row.index);
+        }
+    }
+
+    let mut groups = Vec::new();
+    for indexes in by_title.into_values() {
+        if indexes.len() < 2 {
+            continue;
+        }
+        let mut by_question: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
+        for index in indexes {
+            if let Some(key) = question_key(&list[index]) {
+                by_question.entry(key).or_default().push(index);
+            }
+        }
+        let is_compared = |group: &Vec<usize>| (2..=MOST_SESSIONS).contains(&group.len());
+        groups.extend(by_question.into_values().filter(is_compared));
+    }
+    groups
+}
+
+/// Returns the id and the time of the first question, by which copies are recognized. `None` if it
+/// has none, or cannot be read.
+fn question_key(session: &ListedSession) -> Option<Vec<u8>> {
+    let span = session.question_span?;
+    if span.len > LONGEST_LINE {
+        return None;
+    }
+    let line = Glance::open(&session.path)
+        .ok()?
+        .read_range(span.range())
+        .ok()?;
+    let entry = Raw::parse(&line).ok()?;
+    let mut key = entry.get_text("id")?.into_owned().into_bytes();
+    key.push(b'\n');
+    key.extend(entry.get_text("timestamp")?.as_bytes());
+    Some(key)
+}
+
+/// The conversation of a session, from the first entry to the leaf.
+struct Conversation {
+    /// The index of the session in the list.
+    index: usize,
+    input: Input,
+    session: Session,
+    entries: Vec<EntryIx>,
+}
+
+impl Conversation {
+    /// Reads a session once more. `None` if it cannot be read.
+    fn read(index: usize, listed: &ListedSession) -> Option<Conversation> {
+        let input = Input::open_path(&listed.path, &|_| false).ok()?;
+        let session = input.load(&LoadOptions::default()).ok()?;
+        let mut entries = session.path(session.leaf);
+        entries.retain(|&ix| session.is_conversation(ix));
+        Some(Conversation {
+            index,
+            input,
+            session,
+            entries,
+        })
+    }
+
+    fn ids(&self) -> Vec<Text<'_>> {
+        self.entries.iter().map(|&ix| self.session.id(ix)).collect()
+    }
+
+    /// Returns what the user said first after the shared entries or, if the user said nothing, the
+    /// first text.
+    fn words_after(&self, shared_length: usize) -> String {
+        let reader = EntryReader::new(&self.session, self.input.source());
+        let own_entries = &self.entries[shared_length..];
+        let is_request =
+            |ix: &&EntryIx| self.session.entry(**ix).flags.contains(Flags::USER_REQUEST);
+        let requests = own_entries.iter().filter(is_request);
+        for &ix in requests.chain(own_entries) {
+            let Ok(text) = reader.with_entry(ix, entry_text) else {
+                continue;
+            };
+            let words = title_words(&text.to_string_lossy());
+            if !words.is_empty() {
+                return words;
+            }
+        }
+        let reason = if own_entries.is_empty() {
+            "(ends there)"
+        } else {
+            "(no text)"
+        };
+        reason.to_owned()
+    }
+}
