@@ -105,8 +105,8 @@ impl LaneMasks {
     }
 }
 
-/// Compares all bytes of a lane with each class at once. Bytes are compared as unsigned numbers: the
-/// minimum of a byte and 0x1f is the byte itself for a control character only.
+/// Compares all bytes of a lane with each class at once. Bytes are compared as unsigned numbers:
+/// the minimum of a byte and 0x1f is the byte itself for a control character only.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[target_feature(enable = "sse2")]

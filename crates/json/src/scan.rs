@@ -287,8 +287,8 @@ impl<'a> Scanner<'a> {
     /// nested more deeply than the stack allows.
     ///
     /// `open` has a slot for each container. The slot of an object is where the key after its
-    /// current one is cached (`is_after`). The slot of an array is where the first keys of its items
-    /// are cached.
+    /// current one is cached (`is_after`). The slot of an array is where the first keys of its
+    /// items are cached.
     fn skip_open_containers<N: Copy>(
         &mut self,
         open: &mut Vec<KeySlot>,

@@ -124,7 +124,8 @@ impl Fragment {
             match content {
                 LineContent::Blank => {}
                 LineContent::Value => {
-                    // All other bytes of the line are ASCII. The range may reach into the next line.
+                    // All other bytes of the line are ASCII. The range may reach into the next
+                    // line.
                     let has_invalid_utf8 = !non_ascii.is_empty()
                         && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(line_end)]);
                     if has_invalid_utf8 {
@@ -534,8 +535,8 @@ impl Fragment {
         }
     }
 
-    /// Stores a label. In the draft tree format, the labelled entry may be given by a record number,
-    /// and a named head becomes a label.
+    /// Stores a label. In the draft tree format, the labelled entry may be given by a record
+    /// number, and a named head becomes a label.
     fn keep_label(&mut self, entry: EntryIx, record: &Record, timestamp: &Text) {
         if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
             self.numbered_targets.push(NumberedTarget {

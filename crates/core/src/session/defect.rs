@@ -34,8 +34,8 @@ pub struct DamagedLines {
     pub first: LineNo,
 }
 
-/// Defines the enum [`FindingKind`], and its names, from lines of the form `Kind = "name"`. So a new
-/// kind is one line, and cannot be missing from `ALL` or lack a name.
+/// Defines the enum [`FindingKind`], and its names, from lines of the form `Kind = "name"`. So a
+/// new kind is one line, and cannot be missing from `ALL` or lack a name.
 macro_rules! define_finding_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
         /// The kinds of defects. Findings on the same line are reported in this order.

@@ -342,8 +342,8 @@ fn suffix_len(text: &str, units: usize) -> usize {
     bytes
 }
 
-/// Appends the first characters of a text to `out`, with one space for each run of white space. Ends
-/// before the first character that would exceed `max_units` UTF-16 units, of what is appended.
+/// Appends the first characters of a text to `out`, with one space for each run of white space.
+/// Ends before the first character that would exceed `max_units` UTF-16 units, of what is appended.
 /// Returns how many bytes of the text were used.
 ///
 /// Example: of `a  b\nc` with 4 units, `a b ` is appended, and 5 bytes are used.
@@ -365,7 +365,7 @@ fn push_squeezed(text: &str, max_units: usize, out: &mut String) -> usize {
             is_after_space = text.as_bytes()[pos - 1] == b' ';
         }
 
-        // The next character is white space, or not ASCII; or the units are used up.
+        // The next character may be white space or not ASCII, or the units may be used up.
         let Some(character) = text[pos..].chars().next() else {
             break;
         };

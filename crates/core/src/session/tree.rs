@@ -375,7 +375,8 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
     let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.node_count()];
 
     // The number of children of each node. Only whether there are several matters, so a byte
-    // suffices. Siblings are counted from the last to the first, so the last one finds a count of 0.
+    // suffices. Siblings are counted from the last to the first, so the last one finds a count of
+    // 0.
     let mut child_counts = vec![0_u8; tree.node_count()];
     for node in tree.nodes().rev() {
         let sibling_count = &mut child_counts[tree.parent(node)];

@@ -75,8 +75,8 @@ struct CachedKey<N> {
     older: KeyIx,
 }
 
-/// Where a key can be: after another key in the same object, or at the beginning of an object in the
-/// value of another key. Several keys may have been read in one slot.
+/// Where a key can be: after another key in the same object, or at the beginning of an object in
+/// the value of another key. Several keys may have been read in one slot.
 ///
 /// The scanner keeps a slot for each open container. For an object, it is the slot of the key after
 /// the current one; for an array, the slot of the first key of an item.

@@ -191,8 +191,8 @@ impl ContextBuilder<'_> {
     }
 
     /// Returns the time one millisecond before the first entry that a compaction keeps. If it keeps
-    /// none, the entry after the compaction counts. `None` if there is no such entry, or its time is
-    /// not valid.
+    /// none, the entry after the compaction counts. `None` if there is no such entry, or its time
+    /// is not valid.
     fn ms_before_kept(&self, kept_from: Option<usize>, compaction_index: usize) -> Option<f64> {
         let index = match kept_from {
             Some(kept_from) if kept_from < compaction_index => kept_from,

@@ -6,9 +6,9 @@
 //! messages ── Replay ── turns with paired calls ── BodyWriter ── body   (second pass)
 //! ```
 //!
-//! `replay` does what every API requires: it pairs calls with results (`late_results`), drops failed
-//! turns, drops the thinking of other models or makes it text (`turn`), and gives each call an id
-//! (`ids`). A module for each API then writes the body. If an agent would send what the API
+//! `replay` does what every API requires: it pairs calls with results (`late_results`), drops
+//! failed turns, drops the thinking of other models or makes it text (`turn`), and gives each call
+//! an id (`ids`). A module for each API then writes the body. If an agent would send what the API
 //! refuses, the body is repaired; docs/requests.md lists each such case. Cache marks, streaming,
 //! thinking budgets and whatever else depends on more than the session and the model are left out.
 

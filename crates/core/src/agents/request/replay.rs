@@ -145,8 +145,8 @@ impl<'t> Replay<'t> {
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message, unless the agent leaves it out. Its calls wait for their results
-    /// from then on.
+    /// Writes an assistant message, unless the agent leaves it out. Its calls wait for their
+    /// results from then on.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);

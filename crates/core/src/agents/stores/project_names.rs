@@ -9,7 +9,8 @@
 //!             --opt-x--         /opt/x
 //! ```
 //!
-//! For some versions, oh-my-pi ended the name with a hash of the path (see [`hashed_project_name`]).
+//! For some versions, oh-my-pi ended the name with a hash of the path (see
+//! [`hashed_project_name`]).
 
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};

@@ -150,8 +150,8 @@ impl PriceTable {
         }
     }
 
-    /// Returns the rates of a model, from the first of these that the table has. `provider` is empty
-    /// if it is not known.
+    /// Returns the rates of a model, from the first of these that the table has. `provider` is
+    /// empty if it is not known.
     ///
     /// 1. a row with one of its names (see [`candidate_names`]);
     /// 2. rows whose names end with a slash and one of its names, if all have the same rates;

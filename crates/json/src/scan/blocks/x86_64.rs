@@ -182,9 +182,9 @@ struct EscapedBytes {
     is_next_escaped: bool,
 }
 
-/// Finds the escaped bytes of a block, given the mask of its backslashes, and whether its first byte
-/// is escaped by the block before. In a run of backslashes, the first, third, … escape the byte
-/// after them:
+/// Finds the escaped bytes of a block, given the mask of its backslashes, and whether its first
+/// byte is escaped by the block before. In a run of backslashes, the first, third, … escape the
+/// byte after them:
 ///
 /// ```text
 /// bytes        a \ \ \ n b \ \ c \ "
@@ -212,10 +212,10 @@ fn find_escaped(backslash: u64, is_first_escaped: bool) -> EscapedBytes {
     let after_backslash = in_runs << 1 | u64::from(is_first_escaped);
     let run_starts = in_runs & !after_backslash;
 
-    // Adding 1 at the first bit of a run clears the run, and carries a bit to the position after it.
-    // So only the runs that start at an even position remain. A carry out of the block comes from a
-    // run that starts at an odd position and ends with the block: its length is odd, because the
-    // block's is even, so its last backslash escapes the byte after the block.
+    // Adding 1 at the first bit of a run clears the run, and carries a bit to the position after
+    // it. So only the runs that start at an even position remain. A carry out of the block comes
+    // from a run that starts at an odd position and ends with the block: its length is odd, because
+    // the block's is even, so its last backslash escapes the byte after the block.
     let odd_run_starts = run_starts & !EVEN;
     let (even_start_runs, is_next_escaped) = in_runs.overflowing_add(odd_run_starts);
 
