@@ -68,7 +68,7 @@ const READING: &[&str] = &[
     "path F root --ids",
     "path F root..",
     "path F ':/e'",
-    "show F ':/a^{user}'",
+    "show F ':/e^{user}'",
     "show F root..@",
     "show F root+1..",
     "tree F root+1..",

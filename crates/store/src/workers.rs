@@ -1,6 +1,6 @@
 //! Parallel work on many items, with results in order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::iter::Fuse;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -221,32 +221,36 @@ impl<B, F: Fn() -> B> Pool<B, F> {
 /// for the same lock of the allocator.
 #[derive(Debug)]
 pub struct Spent<T> {
-    by_maker: Mutex<HashMap<ThreadId, Vec<T>>>,
+    /// The results, each with the thread that made it. There are few: a thread drops its own before
+    /// it makes the next one.
+    results: Mutex<Vec<(ThreadId, T)>>,
 }
 
 impl<T> Spent<T> {
     /// Returns an empty collection.
     pub fn new() -> Self {
         Spent {
-            by_maker: Mutex::new(HashMap::new()),
+            results: Mutex::new(Vec::new()),
         }
     }
 
     /// Keeps a result until `maker` calls [`drop_own`](Spent::drop_own), or the collection is
     /// dropped.
     pub fn put(&self, maker: ThreadId, result: T) {
-        self.lock().entry(maker).or_default().push(result);
+        self.lock().push((maker, result));
     }
 
     /// Drops the results that this thread made.
     pub fn drop_own(&self) {
-        let own = self.lock().remove(&thread::current().id());
+        let this_thread = thread::current().id();
+        let is_own = |(maker, _): &mut (ThreadId, T)| *maker == this_thread;
+        let own: Vec<_> = self.lock().extract_if(.., is_own).collect();
         // The lock is free again, so other threads do not wait meanwhile.
         drop(own);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, Vec<T>>> {
-        self.by_maker.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, T)>> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
