@@ -7,7 +7,7 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::{Rollouts, detect_file, open_source, retain_last_rollouts};
-use crate::import::{self, Origin, SubAgent, Survey};
+use crate::import::{self, Origin, SourceHead, SubAgent};
 use crate::session::dialect::Dialect;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -28,7 +28,7 @@ mod names;
 
 /// Returns the id of the newest session in the store of `agent` that was imported from a source.
 /// `None` if there is none.
-pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<String> {
+pub fn find_newest_import(source: &SourceHead, agent: Dialect, ui: &Ui) -> Option<String> {
     let found = SessionStores::locate(ui).find_sessions(&Scope::All);
     let known_ids: HashSet<&str> = found
         .files
@@ -38,7 +38,7 @@ pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<St
     let mut newest = None;
     // The ids of imports are derived from numbers that count from 0 without gaps.
     for copy_number in 0.. {
-        let id = survey.derive_session_id(agent, copy_number);
+        let id = source.derive_session_id(agent, copy_number);
         if !known_ids.contains(&*id) {
             break;
         }
@@ -370,12 +370,12 @@ fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) ->
     let stores = SessionStores::locate_from(&resolve_user_folder(folder, ui), ui);
     let mut session_ids = HashSet::default();
     for (_, survey) in &surveyed {
-        let cwd = survey.cwd.clone().unwrap_or_default();
-        if survey.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
-            session_ids.insert(survey.id.clone());
+        let cwd = survey.head.cwd.clone().unwrap_or_default();
+        if survey.head.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
+            session_ids.insert(survey.head.id.clone());
         }
     }
-    surveyed.retain(|(_, survey)| session_ids.contains(survey.session_id()));
+    surveyed.retain(|(_, survey)| session_ids.contains(survey.head.session_id()));
     surveyed.into_iter().map(|(file, _)| file).collect()
 }
 

@@ -403,7 +403,7 @@ fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &
 /// `None` if neither option is given, if `-o` or `--dir` names another place, or if the session is
 /// in that directory already. The fork of a session of another agent is never put beside it.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
-    let is_foreign = open.input.survey.is_some();
+    let is_foreign = open.input.foreign.is_some();
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some() || is_foreign;
     let has_given_path = args.write.output.is_some() || args.dir.is_some();
     let is_from_stdin = open.input.path.is_none();

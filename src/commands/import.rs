@@ -174,18 +174,18 @@ fn retain_in_period(sources: &mut Vec<Survey>, period: Period) {
     let mut session_ids = HashSet::default();
     for source in sources.iter() {
         // A sub-agent's source has the session id of its owner.
-        if period.overlaps(source.created_ms, source.modified_ms) {
-            session_ids.insert(source.session_id().to_owned());
+        if period.overlaps(source.head.created_ms, source.modified_ms) {
+            session_ids.insert(source.head.session_id().to_owned());
         }
     }
-    sources.retain(|source| session_ids.contains(source.session_id()));
+    sources.retain(|source| session_ids.contains(source.head.session_id()));
 }
 
 /// Returns the source to import into one file. Sub-agents are left out if a session of a user is
 /// among the sources. Fails if more than one source remains.
 fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure> {
-    if sources.iter().any(|source| source.sub_agent.is_none()) {
-        sources.retain(|source| source.sub_agent.is_none());
+    if sources.iter().any(|source| source.head.sub_agent.is_none()) {
+        sources.retain(|source| source.head.sub_agent.is_none());
     }
     if sources.len() > 1 {
         return Err(
@@ -209,7 +209,7 @@ fn import_all(
     let mut later_sources = Vec::new();
     for destination in destinations {
         let source = &destination.source;
-        let is_first = seen_sessions.insert((source.origin.name(), source.id.clone()));
+        let is_first = seen_sessions.insert((source.head.origin.name(), source.head.id.clone()));
         if is_first {
             first_sources.push(destination);
         } else {
@@ -228,7 +228,7 @@ fn import_all(
 
 impl FileItem for Destination {
     fn path(&self) -> &Path {
-        &self.source.path
+        &self.source.head.path
     }
 }
 
@@ -322,7 +322,7 @@ fn print_session(
 /// Warns of parts of a source that are not read: an incomplete last line, and turns in another file
 /// that was not found.
 fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
-    let name = source.path.to_string_lossy();
+    let name = source.head.path.to_string_lossy();
     if source.is_torn {
         ui.warn(&format!(
             "{name}: its last line is torn, and is left for the next import"
@@ -515,7 +515,7 @@ impl ImportOutcome {
     fn import_source(importer: &Importer, destination: Destination) -> ImportOutcome {
         let result = importer.import_source(&destination);
         ImportOutcome {
-            path: destination.source.path.clone(),
+            path: destination.source.head.path.clone(),
             source: Some(destination.source),
             result,
         }
@@ -556,8 +556,8 @@ impl ImportOutcome {
         let error = self.result.as_ref().err().map(Failure::to_line);
         Object::new()
             .str("path", &self.path.to_string_lossy())
-            .str_or_null("from", source.map(|source| source.origin.name()))
-            .str_or_null("sessionId", source.map(|source| &*source.id))
+            .str_or_null("from", source.map(|source| source.head.origin.name()))
+            .str_or_null("sessionId", source.map(|source| &*source.head.id))
             .str_or_null("to", to.as_deref())
             .str(
                 "action",

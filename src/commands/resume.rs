@@ -9,7 +9,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::session_report::report_session;
-use crate::import::Survey;
+use crate::import::SourceHead;
 use crate::load::LoadOptions;
 use crate::session::dialect::Dialect;
 use crate::session::paths::abbreviate_home;
@@ -88,13 +88,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn resume_session(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_read(session, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
-    if let Some(survey) = &open.input.survey
-        && survey.sub_agent.is_some()
+    if let Some(source) = &open.input.foreign
+        && source.sub_agent.is_some()
     {
         ui.warn("this is a sub-agent: the command continues the session that started it");
     }
-    if let Some(survey) = &open.input.survey {
-        note_imports(survey, ui);
+    if let Some(source) = &open.input.foreign {
+        note_imports(source, ui);
     } else if name_argument(session).is_some() && ui.stderr_is_terminal() && !args.json {
         report_named_session(&open.input, ui)?;
     }
@@ -118,12 +118,12 @@ fn resume_session(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
 
 /// Warns if a session of another agent was also imported: the user may mean the imported session,
 /// which has another id.
-fn note_imports(survey: &Survey, ui: &mut Ui) {
+fn note_imports(source: &SourceHead, ui: &mut Ui) {
     for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
-        let Some(id) = find_newest_import(survey, agent, ui) else {
+        let Some(id) = find_newest_import(source, agent, ui) else {
             continue;
         };
-        let origin = survey.origin.display_name();
+        let origin = source.origin.display_name();
         ui.warn(&format!(
             "the command continues the session of {origin}, which was also imported (hint: `pisess resume {id}` continues the imported session in {name})"
         ));
@@ -156,8 +156,8 @@ impl AgentCommand {
     /// # Errors
     /// If no agent can open the session, because it is not in a file of its own.
     fn of_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
-        if let Some(survey) = &open.input.survey {
-            return AgentCommand::of_foreign_session(&open.input, survey, ui);
+        if let Some(source) = &open.input.foreign {
+            return AgentCommand::of_foreign_session(&open.input, source, ui);
         }
         let Some(file) = open.input.file() else {
             return Err(refuse_stream(&open.input));
@@ -183,10 +183,10 @@ impl AgentCommand {
     /// agent could be in place of the id.
     fn of_foreign_session(
         input: &Input,
-        survey: &Survey,
+        source: &SourceHead,
         ui: &Ui,
     ) -> Result<AgentCommand, Failure> {
-        let id = survey.session_id();
+        let id = source.session_id();
         let is_id = id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -194,11 +194,11 @@ impl AgentCommand {
             let failure = input.failure("its id is not one that an agent could find");
             return Err(failure.with_hint("`pisess import` makes a session of pi from it"));
         }
-        let [program, option] = survey.origin.facts().resume_command;
+        let [program, option] = source.origin.facts().resume_command;
         Ok(AgentCommand {
             program,
             args: [option.into(), id.into()],
-            cwd: resolve_cwd(survey.cwd.as_ref(), ui),
+            cwd: resolve_cwd(source.cwd.as_ref(), ui),
         })
     }
 

@@ -3134,14 +3134,16 @@ fn convert_whole(bytes: &[u8], what: &str) {
     };
     let path = std::path::Path::new("source.jsonl");
     let survey = import::survey_source(&source, origin, path).unwrap();
-    let id = survey.derive_session_id(pisess::session::dialect::Dialect::Pi, 0);
+    let id = survey
+        .head
+        .derive_session_id(pisess::session::dialect::Dialect::Pi, 0);
     let target = import::ImportTarget {
         agent: pisess::session::dialect::Dialect::Pi,
         id: &id,
         source_path: path,
         earlier: &import::EarlierImports::default(),
     };
-    let cwd = survey.cwd.clone().unwrap_or_default();
+    let cwd = survey.head.cwd.clone().unwrap_or_default();
     let mut session = Vec::new();
     import::write_converted_session(&source, &survey, &target, &cwd, &mut session).unwrap();
     let session = pisess::load::load(&session, &pisess::load::LoadOptions::default());

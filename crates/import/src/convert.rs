@@ -1,6 +1,9 @@
 //! Writes the session that a source becomes, or what a source that has grown adds to it.
 
 use crate::SourceReader;
+use crate::ahead::for_each_object_ahead;
+use crate::identity::SourceHead;
+use crate::joined::JoinedSource;
 use crate::lines::{for_each_object, read_line};
 use crate::record;
 use crate::survey::Survey;
@@ -12,6 +15,7 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_store::ReadAt;
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -65,8 +69,33 @@ pub fn write_converted_session(
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<WrittenLines> {
+    let head_len = write_head(
+        target,
+        survey.name.as_ref(),
+        survey.head.created_ms,
+        cwd,
+        out,
+    )?;
+    let mut offsets = vec![0; head_len];
+    let mut write_entry = |offset: u64, line: &[u8]| {
+        offsets.push(offset);
+        out.write_all(line)?;
+        out.write_all(b"\n")
+    };
+    emit_new_entries(source, survey, target, &mut write_entry)?;
+    Ok(WrittenLines { head_len, offsets })
+}
+
+/// Writes the lines before the entries. Returns their number.
+fn write_head(
+    target: &ImportTarget,
+    name: Option<&Text>,
+    created_ms: i64,
+    cwd: &Text,
+    out: &mut dyn Write,
+) -> io::Result<usize> {
     // The name becomes the title, marked as set by the user, so that the agent does not replace it.
-    let name = survey.name.as_ref().map(encode_to_vec);
+    let name = name.map(encode_to_vec);
     let title = name.as_deref().map(Raw::from_checked);
     let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
     let options = ForkOptions {
@@ -74,7 +103,7 @@ pub fn write_converted_session(
         source: None,
         cwd: Some(cwd.as_borrowed()),
     };
-    let created = iso_string(survey.created_ms);
+    let created = iso_string(created_ms);
     let head = build_head_for(
         target.agent.agent(),
         title,
@@ -88,15 +117,90 @@ pub fn write_converted_session(
         out.write_all(b"\n")?;
     }
 
-    let head_len = head.len();
+    Ok(head.len())
+}
+
+/// A session that was written for a command that only reads it.
+#[derive(Debug, Default)]
+pub struct InPlaceSession {
+    /// The number of messages in the source.
+    pub message_count: usize,
+    /// The lines that were written.
+    pub lines: WrittenLines,
+}
+
+/// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
+/// reads the source only once: without a survey.
+///
+/// This is possible because a session of pi has no title in its head: the only thing that is written
+/// first and known last.
+pub fn write_in_place(
+    source: &JoinedSource,
+    head: &SourceHead,
+    out: &mut dyn Write,
+) -> io::Result<InPlaceSession> {
+    let id = head.derive_session_id(Dialect::Pi, 0);
+    let target = ImportTarget {
+        agent: Dialect::Pi,
+        id: &id,
+        source_path: &head.path,
+        earlier: &EarlierImports::default(),
+    };
+    let cwd = head.cwd.clone().unwrap_or_default();
+    let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
+
     let mut offsets = vec![0; head_len];
+    let has_record = Cell::new(false);
     let mut write_entry = |offset: u64, line: &[u8]| {
+        // What comes after the record belongs to the next import.
+        if has_record.get() {
+            return Ok(());
+        }
         offsets.push(offset);
         out.write_all(line)?;
         out.write_all(b"\n")
     };
-    emit_new_entries(source, survey, target, &mut write_entry)?;
-    Ok(WrittenLines { head_len, offsets })
+    let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
+    let format = head.origin.format();
+    let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
+    let (extent, sha256) = for_each_object_ahead(source, |line, raw| {
+        read_line(reader.as_mut(), head.origin, &line, raw)
+    })?;
+
+    let read_by_import = [extent.bytes_read];
+    let record = draft_record(head, &sha256, &read_by_import, &target);
+    reader.add_record(record)?;
+    has_record.set(true);
+    // A reader may still hold messages back: the survey of an import counts them, too.
+    let message_count = reader.finish()?.message_count;
+    Ok(InPlaceSession {
+        message_count,
+        lines: WrittenLines { head_len, offsets },
+    })
+}
+
+/// Drafts the record of the last of these imports, each of which had read so many bytes. `sha256` is
+/// the hash of what this import reads.
+fn draft_record(
+    head: &SourceHead,
+    sha256: &str,
+    read_by_import: &[u64],
+    target: &ImportTarget,
+) -> EntryDraft {
+    let end = read_by_import.last().copied().unwrap_or(0);
+    EntryDraft {
+        // The offset of the last byte that was read, so that the record belongs to its import.
+        offset: end.saturating_sub(1),
+        time_ms: head.created_ms,
+        kind: "custom",
+        members: record::build_record_members(
+            head,
+            sha256,
+            read_by_import,
+            target.earlier.merged_from,
+            target.source_path,
+        ),
+    }
 }
 
 /// Calls `emit` with the line of each entry that earlier imports of the source have not written.
@@ -114,11 +218,11 @@ pub fn emit_new_entries(
         target.agent,
         target.id,
         target.earlier.ends.len(),
-        survey.created_ms,
+        survey.head.created_ms,
         emit,
     );
-    let format = survey.origin.format();
-    let mut reader = format.new_reader(source, &survey.layout, target.earlier, writer)?;
+    let format = survey.head.origin.format();
+    let mut reader = format.new_reader(source, &survey.head.layout, target.earlier, writer)?;
 
     let mut import_ends = target.earlier.ends.clone();
     import_ends.push(survey.bytes_read);
@@ -130,7 +234,7 @@ pub fn emit_new_entries(
     };
     for_each_object(source, survey.bytes_read, |line, raw| {
         records.add_records_before(line.span.start, reader.as_mut())?;
-        read_line(reader.as_mut(), survey.origin, &line, raw)
+        read_line(reader.as_mut(), survey.head.origin, &line, raw)
     })?;
     // Adds the remaining record, that of this import: its end is the end of the source.
     records.add_records_before(u64::MAX, reader.as_mut())
@@ -156,20 +260,9 @@ impl ImportRecords<'_> {
             }
             self.added_count += 1;
             let ends_so_far = &self.import_ends[..self.added_count];
-            let source_path = self.target.source_path;
-            reader.add_record(EntryDraft {
-                // The offset of the last byte that was read, so that the record belongs to its
-                // import.
-                offset: end.saturating_sub(1),
-                time_ms: self.survey.created_ms,
-                kind: "custom",
-                members: record::build_record_members(
-                    self.survey,
-                    ends_so_far,
-                    self.target.earlier.merged_from,
-                    source_path,
-                ),
-            })?;
+            let survey = self.survey;
+            let record = draft_record(&survey.head, &survey.sha256, ends_so_far, self.target);
+            reader.add_record(record)?;
         }
         Ok(())
     }

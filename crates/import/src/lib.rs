@@ -15,6 +15,7 @@
 //! A line without a counterpart becomes a custom entry. Members that have no place in a message are
 //! kept in a member of its entry that is named after the source, such as `claude`.
 
+mod ahead;
 mod calls;
 mod claude;
 mod codex;
@@ -34,17 +35,19 @@ mod survey;
 mod writer;
 
 pub use convert::{
-    EarlierImports, ImportTarget, WrittenLines, emit_new_entries, write_converted_session,
+    EarlierImports, ImportTarget, InPlaceSession, WrittenLines, emit_new_entries,
+    write_converted_session, write_in_place,
 };
 pub use detect::{
     has_id_in_file_name, id_in_file_name, is_document_name, is_internal_log, read_document,
     sub_agent_folder,
 };
 pub use format::{AgentFacts, StoreLayout};
+pub use identity::{SourceHead, SubAgent};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
 pub use native::{NativeFormat, NativeTarget, TitleList, write_native_session};
 pub use record::ImportRecord;
-pub use survey::{SubAgent, Survey, sha256_hex, survey_source};
+pub use survey::{Survey, sha256_hex, survey_source};
 
 use clap::ValueEnum as _;
 use format::SourceFormat;

@@ -50,31 +50,47 @@ pub fn for_each_object(
         is_torn: false,
     };
     for_each_line(source, 0..len, |line| {
-        let line_end = line.span.end() + u64::from(line.has_newline);
         let values = split_values(&line);
-        let is_blank = line.bytes.trim_ascii().is_empty();
-        // A torn line does not count as read, so the next import reads it.
-        if values.is_empty() && !line.has_newline && !is_blank {
+        if is_torn(&line, &values) {
             extent.is_torn = true;
             return Ok(());
         }
-        if values.is_empty() && !is_blank {
-            visit(line, None)?;
-        }
-        for (value_line, value) in values {
-            visit(value_line, Some(value).filter(|value| value.is_object()))?;
-        }
-        extent.bytes_read = line_end;
-        Ok::<(), io::Error>(())
+        extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+        visit_values(&line, values, &mut visit)
     })?;
     Ok(extent)
+}
+
+/// Whether a line with these values is torn. Such a line does not count as read, so the next import
+/// reads it.
+pub fn is_torn(line: &Line, values: &[(Line, Raw)]) -> bool {
+    values.is_empty() && !line.has_newline && !is_blank(line)
+}
+
+fn is_blank(line: &Line) -> bool {
+    line.bytes.trim_ascii().is_empty()
+}
+
+/// Calls `visit` with each value of a line, or with the line itself if it is not JSON.
+pub fn visit_values<'b>(
+    line: &Line<'b>,
+    values: Vec<(Line<'b>, Raw<'b>)>,
+    visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<()> {
+    if values.is_empty() && !is_blank(line) {
+        visit(*line, None)?;
+    }
+    for (value_line, value) in values {
+        visit(value_line, Some(value).filter(|value| value.is_object()))?;
+    }
+    Ok(())
 }
 
 /// Returns the JSON values of a line, each with its part of the line. Returns no value if any part
 /// of the line is not JSON.
 ///
 /// A line has several values if two processes wrote at the same time, and a newline was lost.
-fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
+pub fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
     if let Ok(value) = Raw::parse(line.bytes) {
         return vec![(*line, value)];
     }

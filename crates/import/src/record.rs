@@ -7,7 +7,7 @@
 //! - `mergedFrom` is the offset from which the lines of a response are one message. Records without
 //!   it are from versions that did not merge lines.
 
-use super::{EarlierImports, Origin, Survey};
+use super::{EarlierImports, Origin, SourceHead};
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::write::{Object, array};
@@ -77,22 +77,24 @@ impl ImportRecord {
 }
 
 /// Builds the members of the record of an import. `read_by_import` has the number of bytes of the
-/// source that each import had read; the import of this record is the last one. `merged_from` is
-/// the offset from which the lines of a response are one message.
+/// source that each import had read; the import of this record is the last one. `sha256` is the hash
+/// of all bytes that were read. `merged_from` is the offset from which the lines of a response are
+/// one message.
 pub(super) fn build_record_members(
-    survey: &Survey,
+    source: &SourceHead,
+    sha256: &str,
     read_by_import: &[u64],
     merged_from: u64,
     source_path: &Path,
 ) -> Object {
     let data = Object::new()
-        .str("source", survey.origin.name())
-        .str("sourceId", &survey.id)
+        .str("source", source.origin.name())
+        .str("sourceId", &source.id)
         .str("sourcePath", &source_path.to_string_lossy())
-        .text_or_null("sourceCwd", survey.cwd.as_ref())
+        .text_or_null("sourceCwd", source.cwd.as_ref())
         .json("read", &array(read_by_import.iter().map(u64::to_string)))
         .number("mergedFrom", merged_from as f64)
-        .str("sha256", &survey.sha256);
+        .str("sha256", sha256);
     Object::new()
         .str("customType", TYPE)
         .json("data", &data.finish())

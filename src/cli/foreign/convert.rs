@@ -4,11 +4,9 @@ use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, open_source};
 use crate::import::{
-    self, EarlierImports, ImportTarget, JoinedSource, Origin, Survey, WrittenLines,
-    write_converted_session,
+    self, InPlaceSession, JoinedSource, Origin, SourceHead, Survey, WrittenLines, write_in_place,
 };
 use crate::load::{LoadError, WrongFile};
-use crate::session::dialect::Dialect;
 use pisess_json::text::Text;
 use pisess_store::{self as store, ReadAt, Spooled};
 use std::io;
@@ -16,21 +14,31 @@ use std::path::Path;
 
 /// Surveys a source file. Returns `None` if no supported agent wrote the file.
 pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
-    survey_opened(&rollouts.open(path)?, path)
-}
-
-/// Surveys a source that is open, as [`survey_file`] does.
-fn survey_opened(source: &JoinedSource, path: &Path) -> Result<Option<Survey>, Failure> {
-    let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
-    let origin = Origin::detect(source).map_err(failed)?;
-    let Some(origin) = origin else {
+    let source = rollouts.open(path)?;
+    let Some(origin) = detect_source(&source, path)? else {
         return Ok(None);
     };
-    let mut survey = import::survey_source(source, origin, path).map_err(failed)?;
-    if survey.cwd.is_none() {
-        survey.cwd = read_project_file(origin, path);
-    }
+    let mut survey = import::survey_source(&source, origin, path)
+        .map_err(|error| unreadable_source(path, error))?;
+    survey.head = complete_head(survey.head);
     Ok(Some(survey))
+}
+
+/// Detects which agent wrote a source. `None` if none of the supported agents did.
+fn detect_source(source: &JoinedSource, path: &Path) -> Result<Option<Origin>, Failure> {
+    Origin::detect(source).map_err(|error| unreadable_source(path, error))
+}
+
+fn unreadable_source(path: &Path, error: io::Error) -> Failure {
+    Failure::from_read_error(&to_visible(&path.to_string_lossy()), error)
+}
+
+/// Adds the working directory to the head of a source whose lines do not name it.
+fn complete_head(mut head: SourceHead) -> SourceHead {
+    if head.cwd.is_none() {
+        head.cwd = read_project_file(head.origin, &head.path);
+    }
+    head
 }
 
 /// The maximum length of a path in a file, in bytes.
@@ -45,65 +53,67 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
     (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
 }
 
-/// Converts a file into the session of pi that `import` would make of it. Returns the survey of the
-/// file, and the session, whose lines keep the line numbers of the file. `None` if no supported
-/// agent wrote the file.
+/// A file of another agent, and the session of pi that `import` would make of it.
+pub struct ConvertedFile {
+    pub head: SourceHead,
+    /// The number of messages in the file.
+    pub message_count: usize,
+    pub session: Spooled,
+}
+
+/// Converts a file into a session of pi whose lines keep the line numbers of the file. `None` if no
+/// supported agent wrote the file.
 pub fn convert_file_with_lines(
     path: &Path,
     rollouts: &Rollouts,
-) -> Result<Option<(Survey, Spooled)>, Failure> {
+) -> Result<Option<ConvertedFile>, Failure> {
     let Some(conversion) = convert(path, rollouts)? else {
         return Ok(None);
     };
     let numbers = conversion
         .source
         .line_numbers(&conversion.lines.offsets)
-        .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
-    let copy = conversion.copy.with_original_lines(Some(numbers.into()));
-    Ok(Some((conversion.survey, copy)))
+        .map_err(|error| unreadable_source(path, error))?;
+    let mut file = conversion.file;
+    file.session = file.session.with_original_lines(Some(numbers.into()));
+    Ok(Some(file))
 }
 
 /// Converts a file as [`convert_file_with_lines`] does, but without line numbers.
-pub fn convert_file(
-    path: &Path,
-    rollouts: &Rollouts,
-) -> Result<Option<(Survey, Spooled)>, Failure> {
+pub fn convert_file(path: &Path, rollouts: &Rollouts) -> Result<Option<ConvertedFile>, Failure> {
     let conversion = convert(path, rollouts)?;
-    Ok(conversion.map(|conversion| (conversion.survey, conversion.copy)))
+    Ok(conversion.map(|conversion| conversion.file))
 }
 
 /// A source, and the session of pi into which it was converted.
 struct Conversion {
     source: JoinedSource,
-    survey: Survey,
-    copy: Spooled,
+    file: ConvertedFile,
     lines: WrittenLines,
 }
 
 /// Converts a file into a session of pi. `None` if no supported agent wrote the file.
 fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
-    let Some(survey) = survey_opened(&source, path)? else {
+    let Some(origin) = detect_source(&source, path)? else {
         return Ok(None);
     };
-    let id = survey.derive_session_id(Dialect::Pi, 0);
-    let target = ImportTarget {
-        agent: Dialect::Pi,
-        id: &id,
-        source_path: path,
-        earlier: &EarlierImports::default(),
-    };
-    let cwd = survey.cwd.clone().unwrap_or_default();
-    let mut lines = WrittenLines::default();
-    let copy = store::spool_written(&mut |out| {
-        lines = write_converted_session(&source, &survey, &target, &cwd, out)?;
+    let head =
+        SourceHead::read(&source, origin, path).map_err(|error| unreadable_source(path, error))?;
+    let head = complete_head(head);
+    let mut converted = InPlaceSession::default();
+    let session = store::spool_written(&mut |out| {
+        converted = write_in_place(&source, &head, out)?;
         Ok(())
     })?;
     Ok(Some(Conversion {
         source,
-        survey,
-        copy,
-        lines,
+        file: ConvertedFile {
+            head,
+            message_count: converted.message_count,
+            session,
+        },
+        lines: converted.lines,
     }))
 }
 

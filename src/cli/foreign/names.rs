@@ -167,7 +167,7 @@ fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandid
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
     Some(SessionCandidate {
         path: file.path.clone(),
-        id: survey.id,
+        id: survey.head.id,
         name,
     })
 }
@@ -237,12 +237,12 @@ fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<P
 /// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is
 /// the session of a sub-agent.
 fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
-    let (survey, copy) = convert_file(path, rollouts).ok()??;
-    if survey.sub_agent.is_some() {
+    let file = convert_file(path, rollouts).ok()??;
+    if file.head.sub_agent.is_some() {
         return None;
     }
     let modified_ms = store::modified_ms(path).unwrap_or_default();
-    let mut session = read_single(path, &copy, modified_ms, None).ok()?;
-    session.id = Text::from(survey.id);
+    let mut session = read_single(path, &file.session, modified_ms, None).ok()?;
+    session.id = Text::from(file.head.id);
     Some(session)
 }

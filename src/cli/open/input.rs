@@ -8,7 +8,7 @@ use crate::cli::foreign::{
 use crate::cli::locate::find_archive_beside;
 use crate::cli::output::{Failure, Progress, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
-use crate::import::Survey;
+use crate::import::SourceHead;
 use crate::load::{LoadError, LoadOptions, WrongFile, has_header, load, read_header};
 use crate::session::{Header, Session};
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
@@ -33,8 +33,8 @@ pub struct Input {
     copy_to_read: Option<Spooled>,
     /// Whether the session was found by a name. Then its path is reported when it is changed.
     pub is_found_by_name: bool,
-    /// The survey of the file, if another agent wrote it. The input is then a converted copy.
-    pub survey: Option<Survey>,
+    /// Which session the file is, if another agent wrote it. The input is then a converted copy.
+    pub foreign: Option<SourceHead>,
 }
 
 impl Input {
@@ -102,7 +102,7 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: false,
-            survey: None,
+            foreign: None,
         }
     }
 
@@ -133,12 +133,12 @@ impl Input {
         if !is_foreign {
             return Ok(input);
         }
-        let Some((survey, copy)) = convert_file_with_lines(path, rollouts)? else {
+        let Some(converted) = convert_file_with_lines(path, rollouts)? else {
             return Ok(input);
         };
         Ok(Input {
-            opened: CountedSource::new(Opened::Stream(copy)),
-            survey: Some(survey),
+            opened: CountedSource::new(Opened::Stream(converted.session)),
+            foreign: Some(converted.head),
             ..input
         })
     }

@@ -66,7 +66,7 @@ pub fn find_destinations(
     };
     let (sub_agents, sessions): (Vec<_>, Vec<_>) = sources
         .into_iter()
-        .partition(|source| source.sub_agent.is_some());
+        .partition(|source| source.head.sub_agent.is_some());
     let mut destinations = Vec::new();
     for source in sessions.into_iter().chain(sub_agents) {
         destinations.push(finder.find_destination(source));
@@ -110,7 +110,7 @@ impl DestinationFinder<'_, '_> {
     /// source of the same session continues it.
     fn find_destination(&mut self, source: Survey) -> Destination {
         let is_given_cwd = self.given_cwd.is_some();
-        let cwd = match self.given_cwd.as_ref().or(source.cwd.as_ref()) {
+        let cwd = match self.given_cwd.as_ref().or(source.head.cwd.as_ref()) {
             Some(cwd) => cwd.clone(),
             None => absolute_path(Path::new(""), self.ui),
         };
@@ -122,7 +122,7 @@ impl DestinationFinder<'_, '_> {
         };
         if let Some(path) = fixed_path {
             return Destination {
-                id: source.derive_session_id(self.agent, 0),
+                id: source.head.derive_session_id(self.agent, 0),
                 exists: path != Path::new("-") && path.symlink_metadata().is_ok(),
                 source,
                 cwd,
@@ -175,9 +175,11 @@ impl DestinationFinder<'_, '_> {
 
     /// Returns the id and path of the next new session that would be created from a source.
     fn next_copy(&mut self, source: &Survey, copies: &ImportedCopies, cwd: &Text) -> IdAndPath {
-        let id = source.derive_session_id(self.agent, copies.next_number);
+        let id = source
+            .head
+            .derive_session_id(self.agent, copies.next_number);
         let folder = self.session_folder(copies.newest.as_ref(), cwd);
-        let path = folder.join(source.file_name(&id));
+        let path = folder.join(source.head.file_name(&id));
         IdAndPath { id, path }
     }
 
@@ -189,7 +191,9 @@ impl DestinationFinder<'_, '_> {
             next_number: 0,
         };
         loop {
-            let id = source.derive_session_id(self.agent, copies.next_number);
+            let id = source
+                .head
+                .derive_session_id(self.agent, copies.next_number);
             let Some(path) = self.known_sessions.get(&id) else {
                 return copies;
             };
@@ -268,10 +272,10 @@ fn sub_agent_path(
     agent: Dialect,
     known_sessions: &HashMap<String, PathBuf>,
 ) -> Option<PathBuf> {
-    let sub_agent = source.sub_agent.as_ref()?;
+    let sub_agent = source.head.sub_agent.as_ref()?;
     let mut newest_owner = None;
     for copy_number in 0.. {
-        let owner_id = source.derive_owner_id(agent, copy_number)?;
+        let owner_id = source.head.derive_owner_id(agent, copy_number)?;
         let Some(owner_path) = known_sessions.get(&owner_id) else {
             break;
         };

@@ -110,7 +110,7 @@ impl<'a> Importer<'a> {
         }
         let input = Input::open_path(&destination.path, self.stdout_is)?;
         let open = OpenSession::load(input, LoadOptions::default())?;
-        let file = self.rollouts.open(&destination.source.path)?;
+        let file = self.rollouts.open(&destination.source.head.path)?;
         let state = match self.determine_state(destination, &file, &open) {
             Ok(state) => state,
             // With --force, the session at the path may be replaced, whatever it contains.
@@ -161,7 +161,7 @@ impl<'a> Importer<'a> {
         destination: &Destination,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let file = Input::open_path(&destination.source.path, self.stdout_is)?;
+        let file = Input::open_path(&destination.source.head.path, self.stdout_is)?;
         match self.write_session(destination, &destination.id, out) {
             Ok(_) => Ok(()),
             Err(error) => Err(copy_failure(&file, error)),
@@ -179,12 +179,12 @@ impl<'a> Importer<'a> {
         let source = &destination.source;
         let file = self
             .rollouts
-            .open(&source.path)
+            .open(&source.head.path)
             .map_err(|failure| io::Error::other(failure.to_line()))?;
         let target = ImportTarget {
             agent: self.agent,
             id,
-            source_path: &real_path(&source.path),
+            source_path: &real_path(&source.head.path),
             earlier: &EarlierImports::default(),
         };
         let written = write_converted_session(&file, source, &target, &destination.cwd, out)?;
@@ -223,7 +223,7 @@ impl<'a> Importer<'a> {
             entries = self.write_session(destination, id, out)?;
             Ok(())
         };
-        let create_result = self.create_file(&destination.source.path, path, &mut fill);
+        let create_result = self.create_file(&destination.source.head.path, path, &mut fill);
         // The directory stays or goes before the failure is returned.
         if let Some(new_folder) = new_folder {
             if create_result.is_ok() {
@@ -248,7 +248,7 @@ impl<'a> Importer<'a> {
     ) -> Result<ImportResult, Failure> {
         // In a directory that does not exist yet, there is no file to refuse.
         if path.parent().is_some_and(Path::is_dir) {
-            let source_file = SessionFile::open(&destination.source.path)?;
+            let source_file = SessionFile::open(&destination.source.head.path)?;
             store::check_create(path, Some(&source_file), self.change.force)?;
         }
         let mut planned_bytes = 0;
@@ -358,7 +358,7 @@ impl<'a> Importer<'a> {
         let target = ImportTarget {
             agent: self.agent,
             id: &id,
-            source_path: &real_path(&source.path),
+            source_path: &real_path(&source.head.path),
             earlier,
         };
         let mut lines = Vec::new();
@@ -384,7 +384,7 @@ impl<'a> Importer<'a> {
             change.entries.push(NewEntry { id, line });
         }
         if is_renamed && let Some(name) = &source.name {
-            let time = pisess_json::time::iso_string(source.created_ms);
+            let time = pisess_json::time::iso_string(source.head.created_ms);
             change.title_line = session.agent().title_line(name, &time);
         }
         Ok(change)
@@ -410,7 +410,7 @@ impl<'a> Importer<'a> {
                 .with_hint("give another path with -o, or import the source again with --force"));
         };
         let record = last.record;
-        let is_other_source = record.origin != source.origin || record.id != source.id;
+        let is_other_source = record.origin != source.head.origin || record.id != source.head.id;
         if is_other_source || open.session.dialect != self.agent {
             return Err(input
                 .failure("it was made of another session, or for another agent")
@@ -509,7 +509,7 @@ fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failu
     if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
         return Ok(());
     }
-    let name = to_visible(&source.path.to_string_lossy());
+    let name = to_visible(&source.head.path.to_string_lossy());
     let what = "its working directory has control characters in its name";
     let failure = Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
     Err(failure.with_hint("give a path with -o"))
@@ -517,7 +517,7 @@ fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failu
 
 /// Returns the failure for an error of reading the source.
 fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
-    Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
+    Failure::from_read_error(&to_visible(&source.head.path.to_string_lossy()), error)
 }
 
 /// Whether an earlier import of the source lacked its first turns. These are in a file that was not
@@ -529,7 +529,7 @@ fn lacked_first_turns(
     record: &ImportRecord,
     imported_bytes: u64,
 ) -> io::Result<bool> {
-    for junction in &source.layout.junctions {
+    for junction in &source.head.layout.junctions {
         let imported = junction.at..junction.at + imported_bytes;
         if imported.end <= source.bytes_read && sha256_hex(source_file, imported)? == record.sha256
         {
@@ -552,7 +552,7 @@ enum Misfit {
 /// three causes: the file with its first turns is missing; the session was imported from another
 /// file with the same id, which still exists; or the source itself was changed.
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
-    let name = to_visible(&source.path.to_string_lossy());
+    let name = to_visible(&source.head.path.to_string_lossy());
     let imported = Path::new(&record.source_path);
     if let Some(base) = &source.missing_base {
         let what = format_args!(
@@ -563,7 +563,7 @@ fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failu
         );
     }
 
-    let has_other_source = imported != real_path(&source.path) && imported.is_file();
+    let has_other_source = imported != real_path(&source.head.path) && imported.is_file();
     if has_other_source {
         let other = to_visible(&record.source_path);
         let difference = match misfit {
@@ -597,7 +597,7 @@ fn real_path(path: &Path) -> PathBuf {
 fn kept_cwd(destination: &Destination, open: &OpenSession) -> Option<Text<'static>> {
     let recorded = open.session.header.cwd.as_ref()?;
     // A sub-agent is named with the session that started it.
-    let is_reported = destination.is_given_cwd && destination.source.sub_agent.is_none();
+    let is_reported = destination.is_given_cwd && destination.source.head.sub_agent.is_none();
     let is_kept = is_reported && *recorded != destination.cwd;
     is_kept.then(|| recorded.clone().into_owned())
 }

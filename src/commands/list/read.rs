@@ -254,20 +254,21 @@ fn read_foreign_file(
     options: &LoadOptions,
     rollouts: &Rollouts,
 ) -> Result<Option<SessionOfFile>, Failure> {
-    let Some((survey, copy)) = convert_file(&file.path, rollouts)? else {
+    let Some(converted) = convert_file(&file.path, rollouts)? else {
         return Ok(None);
     };
-    if survey.origin != origin || survey.message_count == 0 {
+    let head = converted.head;
+    if head.origin != origin || converted.message_count == 0 {
         return Ok(None);
     }
     let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
     let name = to_visible(&file.path.to_string_lossy());
-    let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
-    session.listed.id = Text::from(survey.id.clone());
+    let mut session = read_once(&file.path, &converted.session, modified_ms, options, &name)?;
+    session.listed.id = Text::from(head.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
     // Claude Code keeps sub-agents in a directory below their session. The other agents name that
     // session in the first line of the sub-agent's file, or in the name of its directory.
-    session.listed.owner = match (&file.owner, &survey.sub_agent) {
+    session.listed.owner = match (&file.owner, &head.sub_agent) {
         (None, Some(agent)) => rollouts
             .find_owner(&file.path, &agent.session)
             .or_else(|| foreign::find_owner_beside(&file.path, agent))

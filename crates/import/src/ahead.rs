@@ -1,0 +1,133 @@
+//! Reads a source on a thread of its own, ahead of the conversion of its lines.
+//!
+//! ```text
+//! this thread      read, hash, check that each line is JSON ──┐ chunks of lines, in order
+//! the caller's     convert the lines                       <──┘
+//! ```
+
+use crate::lines::{ReadExtent, for_each_object, is_torn, split_values, visit_values};
+use crate::survey::Sha256Digits;
+use pisess_core::session::read::line_chunks::{Line, LineChunk, read_chunks};
+use pisess_json::Raw;
+use pisess_store::{PageBuffer, ReadAt};
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::panic;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+/// The length of a source from which reading it on another thread pays off.
+const LEN_TO_READ_AHEAD: u64 = 1 << 20;
+
+/// The number of chunks that wait for the conversion. Each has half a megabyte, unless it is one
+/// long line.
+const CHUNKS_AHEAD: usize = 4;
+
+/// Calls `visit` for all lines of a source as [`for_each_object`] does. Returns also the SHA-256 of
+/// the bytes that were read.
+pub fn for_each_object_ahead(
+    source: &dyn ReadAt,
+    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<(ReadExtent, String)> {
+    if source.len() < LEN_TO_READ_AHEAD {
+        let extent = for_each_object(source, source.len(), visit)?;
+        let mut sha256 = Sha256Digits::default();
+        sha256.add_range(source, 0..extent.bytes_read)?;
+        return Ok((extent, sha256.finish()));
+    }
+
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
+        let reading = thread::Builder::new().spawn_scoped(scope, move || read(source, &sender))?;
+        // If `visit` fails, the receiver is dropped, and the other thread ends.
+        for chunk in receiver {
+            chunk.visit_lines(&mut visit)?;
+        }
+        match reading.join() {
+            Ok(result) => result,
+            Err(panic) => panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Some whole lines that were checked.
+struct CheckedChunk {
+    /// The offset of the first line in the source.
+    start: u64,
+    bytes: Vec<u8>,
+    /// For each line, the bytes of its value. `None` if it is not exactly one value.
+    values: Vec<Option<Range<usize>>>,
+}
+
+/// Reads a whole source, and sends its lines. Ends early if they are no longer received.
+fn read(
+    source: &dyn ReadAt,
+    sender: &SyncSender<CheckedChunk>,
+) -> io::Result<(ReadExtent, String)> {
+    let mut extent = ReadExtent {
+        bytes_read: 0,
+        is_torn: false,
+    };
+    let mut sha256 = Sha256Digits::default();
+    let mut buffer = PageBuffer::default();
+    let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
+        let checked = CheckedChunk::check(chunk, &mut extent);
+        sha256.add(&checked.bytes);
+        match sender.send(checked) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    })?;
+    // If the receiver has failed, its failure is reported, and not this result.
+    let _ = flow;
+    Ok((extent, sha256.finish()))
+}
+
+impl CheckedChunk {
+    /// Checks the lines of a chunk, and advances `extent` past them. A torn last line is left out.
+    fn check(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
+        let mut values = Vec::new();
+        for line in chunk.lines() {
+            let value = Raw::parse(line.bytes).ok();
+            if value.is_none() && is_torn(&line, &split_values(&line)) {
+                extent.is_torn = true;
+                break;
+            }
+            values.push(value.map(|value| range_in_line(value, &line)));
+            extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+        }
+        let read_len = extent.bytes_read.saturating_sub(chunk.start) as usize;
+        CheckedChunk {
+            start: chunk.start,
+            bytes: chunk.bytes[..read_len].to_vec(),
+            values,
+        }
+    }
+
+    /// Calls `visit` with each value of its lines.
+    fn visit_lines(
+        &self,
+        visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let lines = LineChunk {
+            start: self.start,
+            bytes: &self.bytes,
+        };
+        for (line, value) in lines.lines().zip(&self.values) {
+            match value {
+                Some(range) => {
+                    let value = Raw::from_checked(&line.bytes[range.clone()]);
+                    visit(line, Some(value).filter(|value| value.is_object()))?;
+                }
+                None => visit_values(&line, split_values(&line), visit)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns where the only value of a line is. Only white space is around it.
+fn range_in_line(value: Raw, line: &Line) -> Range<usize> {
+    let start = line.bytes.len() - line.bytes.trim_ascii_start().len();
+    start..start + value.bytes().len()
+}
