@@ -215,7 +215,8 @@ impl<B, F: Fn() -> B> Pool<B, F> {
     }
 }
 
-/// Results that are no longer needed. Each is dropped by the thread that made it.
+/// Results that are no longer needed. Each is dropped by the thread that made it, as long as that
+/// thread makes more.
 ///
 /// Memory that one thread frees while the thread that allocated it allocates more makes both wait
 /// for the same lock of the allocator.

@@ -61,7 +61,7 @@ use crate::agents::readable::Folders;
 use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader, read_in_order};
 use budget::RECENT;
 use builder::{SummaryBuilder, is_agent_command};
 use message::{CallUse, SummaryMessage};
@@ -102,9 +102,9 @@ pub enum SummaryExtent {
 #[derive(Clone, Copy, Debug)]
 pub struct SummaryInput<'a> {
     /// The messages to summarize.
-    pub messages: &'a [entry_reader::ContextMessage],
+    pub messages: &'a [ContextMessage],
     /// The beginning of a turn whose rest stays in the context.
-    pub turn_prefix: &'a [entry_reader::ContextMessage],
+    pub turn_prefix: &'a [ContextMessage],
     /// The previous summary, to be merged.
     pub previous_summary: Option<&'a str>,
     /// What the summary should focus on.
@@ -147,16 +147,10 @@ pub fn extract_summary<'b>(
     if let Some(summary) = input.previous_summary {
         builder.continue_from(summary);
     }
-    let mut messages: Vec<_> = input.messages.iter().chain(input.turn_prefix).collect();
-    let recent = messages.split_off(messages.len().saturating_sub(RECENT));
-    messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
-    // A call is shown with its result, so the calls of the older replies matter only if their
-    // results can be among the newest messages: those of the last reply.
-    let last_older_reply = messages
-        .iter()
-        .rposition(|message| session.is_message(message.entry, Role::Assistant));
-    let first_with_calls = last_older_reply.unwrap_or(messages.len());
-    messages.extend(recent);
+    let MessagesToRead {
+        messages,
+        first_with_calls,
+    } = MessagesToRead::choose(input, session);
 
     // The search for secrets takes most of the time, so the threads that read messages also search
     // them. Placeholders are numbered afterwards, in the order of the messages.
@@ -182,6 +176,44 @@ pub fn extract_summary<'b>(
     Ok(builder.finish())
 }
 
+/// The messages that a summary reads.
+struct MessagesToRead<'m> {
+    /// The messages, oldest first.
+    messages: Vec<&'m ContextMessage>,
+    /// The index in `messages` of the first one whose calls are shown. Calls in messages before it
+    /// are only counted.
+    first_with_calls: usize,
+}
+
+impl<'m> MessagesToRead<'m> {
+    /// Chooses all messages of the input, but of results of tool calls only those among the newest
+    /// [`RECENT`] messages.
+    ///
+    /// A call is shown with its result. So of the replies before the newest messages, only the last
+    /// one matters: its results can be among them.
+    fn choose(input: &SummaryInput<'m>, session: &Session) -> MessagesToRead<'m> {
+        let all: Vec<&ContextMessage> = input.messages.iter().chain(input.turn_prefix).collect();
+        let (older, newest) = all.split_at(all.len().saturating_sub(RECENT));
+
+        let mut messages = Vec::with_capacity(all.len());
+        let mut first_with_calls = 0;
+        for &message in older {
+            if session.is_message(message.entry, Role::ToolResult) {
+                continue;
+            }
+            if session.is_message(message.entry, Role::Assistant) {
+                first_with_calls = messages.len();
+            }
+            messages.push(message);
+        }
+        messages.extend(newest);
+        MessagesToRead {
+            messages,
+            first_with_calls,
+        }
+    }
+}
+
 /// A message, and whether the rules find a secret in it.
 struct SearchedMessage {
     message: SummaryMessage,
@@ -191,7 +223,8 @@ struct SearchedMessage {
 impl SearchedMessage {
     /// Searches a message for secrets. What the summary does not need of one without secrets is
     /// dropped here: on the thread that read it, because memory that another thread frees makes
-    /// both wait for the allocator.
+    /// both wait for the allocator. A message with secrets is kept whole: the redactor numbers all
+    /// of them, in the order of the messages.
     fn new(
         mut message: SummaryMessage,
         call_use: CallUse,

@@ -205,7 +205,8 @@ impl ClaudeReader<'_> {
     }
 
     /// Adds a line to the open response, and ends the response if a limit is reached then. If the
-    /// line is what ends the response, the response ends before the line, which is read next.
+    /// line is what ends the response, the response ends before the line. The line is then read
+    /// after the lines that waited between the parts.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
         let parsed = line.parse(self);
         let relation = match &parsed {
@@ -261,8 +262,8 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Ends the open response: reads its first line together with its other lines. The lines
-    /// between these are read next.
+    /// Ends the open response: reads its first line together with its other parts. The lines
+    /// between these come first among the unread lines. One of them may begin a response, too.
     fn end_response(&mut self) -> io::Result<()> {
         let OpenResponse { lines, unread, .. } = std::mem::take(&mut self.open_response);
         let mut parts = Vec::new();
