@@ -36,26 +36,28 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Converts a message with a role that pi does not have to a custom message, which has the role as
-/// its type. Its content is what oh-my-pi would send to the model. A block that pi does not have is
-/// kept as it is.
+/// Converts a message with a role that pi does not have to a custom message:
+///
+/// - `customType` is the role.
+/// - `content` has the blocks that oh-my-pi would send to the model, converted. A block that pi does
+///   not have is kept as it is.
+/// - The position in the tree is that of `entry`.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut blocks = Vec::new();
-    // oh-my-pi may send one such message as several.
-    for model_message in convert_non_turn(message) {
-        let content = Raw::from_checked(&model_message)
-            .get("content")
-            .unwrap_or(Raw::NULL);
+    // oh-my-pi may send one such message as several, whose blocks are joined here.
+    for sent_message in convert_non_turn(message) {
+        let sent_message = Raw::from_checked(&sent_message);
+        let content = sent_message.get("content").unwrap_or(Raw::NULL);
+        // The content is a string or a list of blocks. A string has no items.
         if let Some(text) = content.text() {
             blocks.push(text_block(&text));
         }
         for block in content.items() {
-            blocks.push(match convert_block(block) {
-                Some(converted) => converted.into_owned(),
-                None => block.bytes().to_vec(),
-            });
+            let converted = convert_block(block).unwrap_or(Cow::Borrowed(block.bytes()));
+            blocks.push(converted.into_owned());
         }
     }
+
     let mut custom_message = Object::new().str("type", "custom_message");
     if let Some(role) = role.name() {
         custom_message = custom_message.str("customType", role);

@@ -422,15 +422,19 @@ pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     row
 }
 
-/// Returns a text after the strings in `prefix`.
+/// Concatenates the strings in `prefix` and a text: `["[", "title", ": "]` and `Fix the parser` are
+/// `[title: Fix the parser`.
 pub fn with_prefix(prefix: &[&str], text: &Text) -> Text<'static> {
+    /// The length of the `]` that [`RowText::bracketed`] appends. With room for it, the row need
+    /// not be allocated again.
+    const BRACKET_LEN: usize = 1;
+
     let prefix_len: usize = prefix.iter().map(|part| part.len()).sum();
-    // Leave room for a closing bracket.
-    let mut bytes = Vec::with_capacity(prefix_len + text.as_bytes().len() + 1);
+    let mut row_bytes = Vec::with_capacity(prefix_len + text.as_bytes().len() + BRACKET_LEN);
     for part in prefix {
-        bytes.extend_from_slice(part.as_bytes());
+        row_bytes.extend_from_slice(part.as_bytes());
     }
-    let mut row = Text::from_wtf8(bytes);
+    let mut row = Text::from_wtf8(row_bytes);
     row.push(text);
     row
 }

@@ -31,7 +31,7 @@ impl<'a> WholeLines<'a> {
 }
 
 /// Calls `find` with the lines of a source, from the last to the first, until `find` returns a
-/// value. `None` if it does not.
+/// value. `None` if it returns none for any line.
 pub fn find_line_backwards<T>(
     source: &dyn ReadAt,
     find: impl Fn(&[u8]) -> Option<T>,
@@ -39,29 +39,34 @@ pub fn find_line_backwards<T>(
     let mut end = source.len();
     loop {
         let (start, line) = last_line(source, end)?;
-        match find(&line) {
-            None if start > 0 => end = start - 1,
-            found => return Ok(found),
+        if let Some(found) = find(&line) {
+            return Ok(Some(found));
         }
+        if start == 0 {
+            return Ok(None);
+        }
+        // The byte before a line is the newline of the previous line, which ends there.
+        end = start - 1;
     }
 }
 
-/// Returns the last line before an offset, and the offset at which the line begins. The line is
-/// empty if a newline directly precedes `end`. Reads backwards, more each time, until the line is
-/// complete.
+/// Returns the last line before the offset `end`, and the offset at which the line begins. The line
+/// is empty if a newline directly precedes `end`.
+///
+/// Reads a range that ends at `end`, and doubles its length until it contains the whole line.
 pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
     let mut read_len = FIRST_READ_LEN;
     loop {
         let read_start = end.saturating_sub(read_len);
         let mut bytes = source.read_range(read_start..end)?;
-        let line_start = match memrchr(b'\n', &bytes) {
-            Some(newline) => Some(newline + 1),
-            None if read_start == 0 => Some(0),
-            None => None,
-        };
-        if let Some(line_start) = line_start {
-            bytes.drain(..line_start);
-            return Ok((read_start + line_start as u64, bytes));
+        if let Some(newline) = memrchr(b'\n', &bytes) {
+            let start_in_bytes = newline + 1;
+            bytes.drain(..start_in_bytes);
+            return Ok((read_start + start_in_bytes as u64, bytes));
+        }
+        if read_start == 0 {
+            // The first line of the source.
+            return Ok((0, bytes));
         }
         read_len *= 2;
     }
@@ -69,9 +74,11 @@ pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
 
 impl ReadAt for WholeLines<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let wanted = buf.len().min(left);
-        self.source.read_at(&mut buf[..wanted], offset)
+        let left = self.len.saturating_sub(offset);
+        // If the rest is longer than a `usize`, it is longer than the buffer, too.
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let read_len = buf.len().min(left);
+        self.source.read_at(&mut buf[..read_len], offset)
     }
 
     fn original_lines(&self) -> Option<&Arc<[u32]>> {
