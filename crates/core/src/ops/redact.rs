@@ -96,15 +96,14 @@ pub fn redact_session(
     // The offset in the source up to which bytes were copied.
     let mut copied_end = 0;
     for mut line in searched.lines {
-        // Determined before the secrets are taken out of `line.finds` below.
-        let is_clean = line.finds.is_clean();
         for secret in redactor.take_irreplaceable(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
         }
         for secret in redactor.plan_replacements(&mut line.finds) {
             report.found.push(line.locate_secret(secret));
         }
-        if is_clean {
+        // A line is clean, too, if all its secrets are irreplaceable: it is copied unchanged.
+        if line.finds.is_clean() {
             continue;
         }
 

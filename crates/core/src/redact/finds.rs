@@ -26,7 +26,9 @@ pub struct Finds {
 }
 
 impl Finds {
-    /// Whether there is nothing to remove.
+    /// Whether nothing in the line is replaced or will be. The answer is the same before and after
+    /// [`plan_replacements`](super::Redactor::plan_replacements), which turns each hit into a
+    /// splice.
     pub fn is_clean(&self) -> bool {
         self.hits.is_empty() && self.secret_splices.is_empty() && self.splices.is_empty()
     }
