@@ -35,17 +35,26 @@ pub fn may_encode(
 }
 
 /// Returns the first [`BYTES_DECODED`] bytes that base64 digits encode, after the first
-/// `bits_before` bits. `None` if there are too few digits, or if something else, such as a line
-/// break, is among them.
+/// `bits_before` bits. These belong to the byte before, so they are fewer than a digit has. `None`
+/// if there are too few digits, or if something else, such as a line break, is among them.
+///
+/// ```text
+///   bits of the digits   before │ byte │ byte │ byte │ byte │ byte │ byte │ after
+/// ```
 fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DECODED]> {
-    // The bits of all digits, in the lower bits of the number.
+    debug_assert!(bits_before < BITS_PER_DIGIT);
+    // The digits are read into the lower bits of the number, where all of them have room.
     let mut bits: u64 = 0;
     for &digit in digits.get(..DIGITS_DECODED)? {
         bits = bits << BITS_PER_DIGIT | u64::from(base64_digit_value(digit)?);
     }
-    // The digits have more bits than the bytes need: `bits_before` in front, the rest at the end.
-    let bits_after = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
-    // The number has eight bytes. The first two have only bits in front of the decoded bytes.
+
+    const BITS_DECODED: usize = BYTES_DECODED * u8::BITS as usize;
+    const OTHER_BITS: usize = DIGITS_DECODED * BITS_PER_DIGIT - BITS_DECODED;
+    // There are as many other bits as a digit has, so this is not negative.
+    let bits_after = OTHER_BITS - bits_before;
+    // After the shift, the last bytes of the number are the decoded ones. The first two have the
+    // bits before.
     let [_, _, bytes @ ..] = (bits >> bits_after).to_be_bytes();
     Some(bytes)
 }
@@ -58,8 +67,8 @@ const BYTES_DECODED: usize = 6;
 const DIGITS_DECODED: usize = 9;
 
 /// Whether `rest` begins with base64 digits that encode, after the first `bits_before` bits, a text
-/// for which `may_follow` is true. Unlike [`may_encode`], this decodes all digits. If a line break cuts the digits, any text is accepted, because
-/// the rest of it is not known.
+/// for which `may_follow` is true. Unlike [`may_encode`], this decodes all digits. If a line break
+/// cuts the digits, any text is accepted, because the rest of it is not known.
 pub fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bool) -> bool {
     let digit_count = rest
         .iter()
