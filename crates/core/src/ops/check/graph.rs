@@ -439,12 +439,11 @@ impl<'s> Graph<'s, '_> {
         replacement: Option<Position>,
         tree_sizes: &[usize],
     ) -> Finding {
-        let reason = match replacement {
-            Some(_) => "on a line that is not an entry",
-            None => "not in the file",
+        let id = missing_id.to_string();
+        let mut message = match replacement {
+            Some(_) => format!("its parent {id:?} is on a line that is not an entry"),
+            None => format!("its parent {id:?} is not in the file"),
         };
-        let mut message = format!("its parent {:?} is {reason}", missing_id.to_string());
-
         match self.count_cut_off(ix, tree_sizes) {
             0 => {}
             1 => message += "; 1 entry is cut off",

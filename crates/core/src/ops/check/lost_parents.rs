@@ -58,26 +58,31 @@ pub(super) fn find_replacement_parents(
 
     let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
     for lost in &repair.lost_entries {
+        // Entries are in the order of their lines. If the lost entry was the last one, the next
+        // index is that of no entry.
         let next_index = session
             .entries
             .partition_point(|entry| entry.line.0 <= lost.lines_before);
         let next_entry = EntryIx::new(next_index);
+        let entry_before = next_entry.previous();
         let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
             continue;
         };
         let parent = match &lost.parent {
             LostParent::Root => Position::Root,
-            LostParent::Unknown => next_entry.previous().into(),
+            LostParent::Unknown => entry_before.into(),
             LostParent::Id(parent_id) => {
-                let mut parent = session.find_entry(parent_id);
-                // The parent may be an earlier lost entry, for which a replacement is known
-                // already.
-                if parent.is_none()
-                    && let Some(replacement) = replacements.get(parent_id.as_bytes())
+                if let Some(parent) = session.find_entry(parent_id) {
+                    Position::Entry(parent)
+                } else if let Some(Position::Entry(replacement)) =
+                    replacements.get(parent_id.as_bytes())
                 {
-                    parent = replacement.entry();
+                    // The parent is lost as well. It is earlier in the file, so its replacement is
+                    // known already.
+                    Position::Entry(*replacement)
+                } else {
+                    entry_before.into()
                 }
-                parent.or(next_entry.previous()).into()
             }
         };
         replacements.insert(id, parent);

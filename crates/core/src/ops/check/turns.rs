@@ -422,22 +422,28 @@ impl Gap<'_> {
     /// Returns the finding for a gap. It is in the first message of the gap, and its text names the
     /// line of the last result, so that a reader knows where the gap begins and ends.
     fn to_finding(&self, session: &Session) -> Finding {
-        let last = self.results[self.results.len() - 1];
-        let line = session.shown_line(last).0;
         let call = Text::from_wtf8(self.call_id).to_string();
-        let what = if !self.is_certain {
-            format!("the tool call {call:?} and one of several results, on line {line}")
-        } else if self.results.len() == 1 {
-            format!("the tool call {call:?} and its result, on line {line}")
+        let result_count = self.results.len();
+        // A gap has at least one result.
+        let last_result = self.results[result_count - 1];
+        let line = session.shown_line(last_result).0;
+        let mut message = if !self.is_certain {
+            format!(
+                "the message is between the tool call {call:?} and one of several results, \
+                 on line {line}"
+            )
+        } else if result_count == 1 {
+            format!("the message is between the tool call {call:?} and its result, on line {line}")
         } else {
-            let count = self.results.len();
-            format!("{count} tool calls and their results, the last on line {line}")
+            format!(
+                "the message is between {result_count} tool calls and their results, \
+                 the last on line {line}"
+            )
         };
-        let mut what = format!("the message is between {what}");
         if !has_parent_ids(session) {
-            what += "; `pisess migrate` makes it repairable";
+            message += "; `pisess migrate` makes it repairable";
         }
-        finding_in_entry(session, self.first_message, K::MessageBeforeResult, what)
+        finding_in_entry(session, self.first_message, K::MessageBeforeResult, message)
     }
 }
 
