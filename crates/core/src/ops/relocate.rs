@@ -44,10 +44,10 @@ pub fn header_changes_for_move(
         if let Some(recorded) = json.get("previousSessionFiles") {
             former_paths.extend(recorded.items().filter_map(Raw::text));
         }
-        let old_path = Text::from(old_path.to_string_lossy().into_owned());
+        let newest_path = Text::from(old_path.to_string_lossy().into_owned());
         // An interrupted run may have recorded this path already.
-        if former_paths.last() != Some(&old_path) {
-            former_paths.push(old_path);
+        if former_paths.last() != Some(&newest_path) {
+            former_paths.push(newest_path);
         }
         changes.push(HeaderChange {
             key: "previousSessionFiles",
