@@ -136,7 +136,7 @@ impl<'o> EntryWriter<'o> {
         }
 
         if self.emits_entries() {
-            let line = self.entry_line(node, draft.kind, &draft.members.finish());
+            let line = self.entry_line(node, draft.kind, &draft.members);
             self.write_line(draft.offset, &line)?;
         }
         Ok(node)
@@ -386,14 +386,14 @@ impl<'o> EntryWriter<'o> {
 
     /// Returns the line of an entry. Like the agents, it puts the common members before the others;
     /// in custom entries, after them.
-    fn entry_line(&self, node: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
+    fn entry_line(&self, node: NodeIx, kind: &str, members: &Object) -> Vec<u8> {
         let mut line = Object::new().str("type", kind);
         if matches!(kind, "custom" | "custom_message") {
-            line = append_members(line, members);
+            line = line.append(members);
             line = self.append_common_members(line, node);
         } else {
             line = self.append_common_members(line, node);
-            line = append_members(line, members);
+            line = line.append(members);
         }
         line.finish()
     }
@@ -420,12 +420,4 @@ fn parse_hex_id(id: &Text) -> Option<u32> {
         return None;
     }
     Some(number)
-}
-
-/// Appends the members of an object, given as JSON, to a line.
-fn append_members(mut line: Object, members: &[u8]) -> Object {
-    for (key, value) in Raw::from_checked(members).members() {
-        line = line.raw(&key.text().to_string_lossy(), value);
-    }
-    line
 }

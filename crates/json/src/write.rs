@@ -41,6 +41,16 @@ impl Object {
         self.0.push(b':');
     }
 
+    /// Adds the members of another object, as they are there.
+    pub fn append(mut self, other: &Object) -> Self {
+        let members = &other.0[1..];
+        if !members.is_empty() && self.0.len() > 1 {
+            self.0.push(b',');
+        }
+        self.0.extend_from_slice(members);
+        self
+    }
+
     /// Adds a member whose value is a value of a session, unchanged.
     pub fn raw(self, key: &str, value: Raw) -> Self {
         self.json(key, value.bytes())
@@ -170,6 +180,15 @@ mod tests {
             .raw("r", Raw::from_checked(b"1e5"))
             .with(None::<&str>, |object, value| object.str("absent", value))
             .json("a", &array([b"1", b"2"]));
+        let both = Object::new()
+            .append(&object)
+            .append(&Object::new().str("b", "c"));
+        assert_eq!(
+            both.finish(),
+            br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2],"b":"c"}"#
+        );
+        let empty = Object::new().append(&Object::new()).append(&Object::new());
+        assert_eq!(empty.finish(), b"{}");
         assert_eq!(
             object.finish(),
             br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2]}"#
