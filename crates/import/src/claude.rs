@@ -126,26 +126,30 @@ impl From<NodeIx> for LineNodes {
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.detect_sub_agent_file(raw);
-        if let Some(returned) = ReturnedLine::read(raw) {
+        let mut line = self.parse_line(offset, raw, self.time_ms);
+        if line.returned.is_some() {
             self.end_open_responses()?;
-            let line = self.parse_line(offset, raw, self.time_ms);
+            line.set_previous_time(self.time_ms);
             // Claude Code may write a line once more.
             if !self.is_repeated(&line) {
-                return self.read_returned_line(&line, returned.entry());
+                let returned = line.returned.as_ref();
+                return self.read_returned_line(&line, returned.and_then(ReturnedLine::entry));
             }
         }
 
-        // A line that neither belongs to an open response nor begins one is read at once, without
-        // the copy that a waiting line needs.
-        if !self.open_response.is_open() {
-            let line = self.parse_line(offset, raw, self.time_ms);
-            if !self.begins_response(&line) {
-                return self.read_line(&line, &[]);
+        // A line that neither waits for the end of a response nor begins one is read at once,
+        // without the copy that a waiting line needs.
+        while self.open_response.is_open() {
+            if self.wait_for_end(&line)? {
+                return Ok(());
             }
-            self.open_response(&line);
-            return Ok(());
+            line.set_previous_time(self.time_ms);
         }
-        self.read_later(SourceLine::object(offset, raw))
+        if !self.begins_response(&line) {
+            return self.read_line(&line, &[]);
+        }
+        self.open_response(&line);
+        Ok(())
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
@@ -328,13 +332,13 @@ impl<'o> ClaudeReader<'o> {
         let Some(kind) = line.kind else {
             return Ok(None);
         };
-        if let Some(message) = line.message {
+        if line.message.is_some() {
             self.prompt_queue.forget_delivered();
             if kind.is("user") {
-                return self.add_user_line(line, message);
+                return self.add_user_line(line);
             }
             if kind.is("assistant") {
-                return self.add_response(line, message, parts);
+                return self.add_response(line, parts);
             }
             return Ok(None);
         }

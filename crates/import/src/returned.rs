@@ -28,7 +28,15 @@ impl<'a> ReturnedLine<'a> {
     /// Reads what pisess wrote into a line. `None` if pisess did not write the line, or if the
     /// member was changed and is not an entry any more.
     pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
-        let member = line.get(RETURNED_KEY).filter(|member| member.is_object())?;
+        ReturnedLine::of_member(line.get(RETURNED_KEY)?)
+    }
+
+    /// Reads what pisess wrote into the member [`RETURNED_KEY`] of a line, as [`read`](Self::read)
+    /// does.
+    pub fn of_member(member: Raw<'a>) -> Option<ReturnedLine<'a>> {
+        if !member.is_object() {
+            return None;
+        }
         let Some(stored) = member.get("entry") else {
             return Some(ReturnedLine { entry: None });
         };

@@ -210,8 +210,7 @@ impl ClaudeReader<'_> {
     /// Returns the response to which a meta line or an attachment is attached, if a call of it has
     /// no result yet.
     fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<ResponseIx> {
-        let is_meta_line =
-            line.is_of_kind("user") && line.has_flag("isMeta") && !line.has_results();
+        let is_meta_line = line.is_of_kind("user") && line.is_meta && !line.has_results();
         if !is_meta_line && !line.is_attachment() {
             return None;
         }

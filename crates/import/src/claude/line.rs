@@ -6,6 +6,7 @@ use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
 use crate::parts::{custom_message_members, non_empty_text, parse_time_ms, unconverted_members};
+use crate::returned::{RETURNED_KEY, ReturnedLine};
 use crate::writer::EntryDraft;
 use pisess_core::session::content::{find_members, is_block};
 use pisess_json::Raw;
@@ -22,19 +23,32 @@ pub(super) struct ClaudeLine<'a> {
     /// Whether it has no member `parentUuid`, not even `null`, as in files made by other programs.
     pub(super) lacks_parent: bool,
     pub(super) message: Option<Raw<'a>>,
+    /// The members of the message that decide what becomes of it.
+    pub(super) content: Option<Raw<'a>>,
+    pub(super) model: Option<Raw<'a>>,
+    pub(super) usage: Option<Raw<'a>>,
+    pub(super) stop_reason: Option<Raw<'a>>,
+    /// What pisess wrote into the line, if it wrote the line for Claude Code.
+    pub(super) returned: Option<ReturnedLine<'a>>,
     /// The id of the response that it is a part of; `None` if it is not of the type `assistant`.
     pub(super) response_id: Option<Text<'a>>,
     /// Whether Claude Code wrote its message in the name of the user.
     pub(super) is_meta: bool,
+    /// Whether its message is the summary of a compaction.
+    pub(super) is_compact_summary: bool,
     /// Whether it is on a side chain, the conversation of a sub-agent in the file of its session.
     pub(super) is_sidechain: bool,
     pub(super) time_ms: i64,
+    /// Whether the line itself has a time.
+    has_time: bool,
 }
 
 impl ClaudeLine<'_> {
-    /// Whether the member `key` is `true`.
-    pub(super) fn has_flag(&self, key: &str) -> bool {
-        self.raw.get(key).and_then(Raw::bool) == Some(true)
+    /// Sets the time of the line before it in the source, for a line without a time.
+    pub(super) fn set_previous_time(&mut self, previous_time_ms: i64) {
+        if !self.has_time {
+            self.time_ms = previous_time_ms;
+        }
     }
 
     pub(super) fn new_draft(&self, kind: &'static str, members: Object) -> EntryDraft {
@@ -137,8 +151,7 @@ impl<'a> ClaudeLine<'a> {
 
     /// Returns the blocks of its message; none if that has only a text.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
-        let content = self.message.and_then(|message| message.get("content"));
-        content.unwrap_or(Raw::NULL).items()
+        self.content.unwrap_or(Raw::NULL).items()
     }
 
     pub(super) fn has_results(&self) -> bool {
@@ -190,6 +203,8 @@ impl ClaudeReader<'_> {
             "isMeta",
             "isSidechain",
             "timestamp",
+            "isCompactSummary",
+            RETURNED_KEY,
         ];
         let [
             kind,
@@ -199,14 +214,16 @@ impl ClaudeReader<'_> {
             is_meta,
             is_sidechain,
             timestamp,
+            is_compact_summary,
+            returned,
         ] = find_members(raw, names);
         let message = message.filter(|message| message.is_object());
-        let response_id = match message {
-            Some(message) if kind.is_some_and(|kind| kind.is("assistant")) => {
-                non_empty_text(message, "id")
-            }
-            _ => None,
-        };
+        let names = ["id", "content", "model", "usage", "stop_reason"];
+        let [message_id, content, model, usage, stop_reason] =
+            find_members(message.unwrap_or(Raw::NULL), names);
+        let is_response = kind.is_some_and(|kind| kind.is("assistant"));
+        let message_id = message_id.filter(|_| is_response).and_then(Raw::text);
+        let own_time_ms = parse_time_ms(timestamp);
         let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
         let uuid = uuid.and_then(Raw::text);
         let lacks_parent = parent.is_none();
@@ -219,11 +236,18 @@ impl ClaudeReader<'_> {
             parent: parent.filter(|id| !id.is_empty()),
             lacks_parent,
             message,
-            response_id,
+            content,
+            model,
+            usage,
+            stop_reason,
+            returned: returned.and_then(ReturnedLine::of_member),
+            response_id: message_id.filter(|id| !id.is_empty()),
             is_meta: is_meta.and_then(Raw::bool) == Some(true),
+            is_compact_summary: is_compact_summary.and_then(Raw::bool) == Some(true),
             // In the file of a sub-agent, every line is marked, and they are the main conversation.
             is_sidechain: is_marked && !self.is_sub_agent_file,
-            time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),
+            time_ms: own_time_ms.unwrap_or(previous_time_ms),
+            has_time: own_time_ms.is_some(),
         }
     }
 }

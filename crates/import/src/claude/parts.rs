@@ -148,6 +148,30 @@ impl ClaudeReader<'_> {
             && self.find_continued_response(line).is_none()
     }
 
+    /// Adds a line to the open response, so that it is read when the response has ended. If the line
+    /// itself ends the response, reads the lines that wait, and returns `false`: the caller reads
+    /// the line next.
+    ///
+    /// Must not be called while lines are unread.
+    pub(super) fn wait_for_end(&mut self, line: &ClaudeLine) -> io::Result<bool> {
+        let relation = self.find_relation(line);
+        let waits = !matches!(relation, Relation::End);
+        if waits {
+            let uuid = match relation {
+                Relation::Part | Relation::Below => line.uuid_key(),
+                _ => None,
+            };
+            let is_part = matches!(relation, Relation::Part);
+            let copy = SourceLine::object(line.offset, line.raw);
+            self.open_response.push(copy, is_part, uuid);
+        }
+        if !waits || self.open_response.is_full() {
+            self.end_response()?;
+            self.read_waiting_lines()?;
+        }
+        Ok(waits)
+    }
+
     /// Reads a line after the lines that wait: now, or if a response is open, when it has ended.
     pub(super) fn read_later(&mut self, line: SourceLine) -> io::Result<()> {
         self.open_response.unread.push_back(line);

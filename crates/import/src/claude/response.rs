@@ -3,7 +3,7 @@
 use super::blocks::{convert_response_block, convert_stop_reason};
 use super::line::ClaudeLine;
 use super::{ClaudeReader, LineNodes};
-use crate::parts::{non_empty_text, usage_json};
+use crate::parts::usage_json;
 use crate::writer::{EntryDraft, NodeIx};
 use pisess_core::session::content::{find_members, finite_or_zero, is_block, text_content};
 use pisess_core::session::usage::Usage;
@@ -29,12 +29,20 @@ struct TokenCounts {
 
 impl TokenCounts {
     fn of_usage(usage: Raw) -> TokenCounts {
-        let writes = usage.get("cache_creation").unwrap_or(Raw::NULL);
+        let names = [
+            "input_tokens",
+            "output_tokens",
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+            "cache_creation",
+        ];
+        let [input, output, cache_read, cache_write, writes] = find_members(usage, names);
+        let writes = writes.unwrap_or(Raw::NULL);
         TokenCounts {
-            input: finite_or_zero(usage.get("input_tokens")),
-            output: finite_or_zero(usage.get("output_tokens")),
-            cache_read: finite_or_zero(usage.get("cache_read_input_tokens")),
-            cache_write: finite_or_zero(usage.get("cache_creation_input_tokens")),
+            input: finite_or_zero(input),
+            output: finite_or_zero(output),
+            cache_read: finite_or_zero(cache_read),
+            cache_write: finite_or_zero(cache_write),
             cache_write_1h: finite_or_zero(writes.get("ephemeral_1h_input_tokens")),
         }
     }
@@ -101,10 +109,9 @@ impl ClaudeReader<'_> {
     pub(super) fn add_response(
         &mut self,
         line: &ClaudeLine,
-        message: Raw,
         parts: &[ClaudeLine],
     ) -> io::Result<Option<LineNodes>> {
-        let content = content_as_blocks(message);
+        let content = content_as_blocks(line.content.unwrap_or(Raw::NULL));
         let content = Raw::from_checked(&content);
         let blocks = ResponseBlocks::convert(content, parts);
         let api_error = ApiError::read(line.raw);
@@ -114,16 +121,17 @@ impl ClaudeReader<'_> {
 
         let attach_point = self.find_attach_point(line).parent;
         let continued = self.find_continued_response(line);
-        let model = match non_empty_text(message, "model") {
+        let model = line.model.and_then(Raw::text);
+        let model = match model.filter(|model| !model.is_empty()) {
             Some(model) => model.into_owned(),
             None => Text::from("unknown"),
         };
         let model_change = self.add_model_change(line, &model, continued, attach_point)?;
         let parent = model_change.or(attach_point);
 
-        let mut messages = vec![message];
-        messages.extend(parts.iter().filter_map(|part| part.message));
-        let tokens = self.count_new_tokens(continued, &messages);
+        let mut lines = vec![line];
+        lines.extend(parts);
+        let tokens = self.count_new_tokens(continued, &lines);
         let converted = Object::new()
             .str("role", "assistant")
             .json("content", &array(&blocks.converted))
@@ -131,7 +139,7 @@ impl ClaudeReader<'_> {
             .str("provider", "anthropic")
             .text("model", &model)
             .json("usage", &tokens.usage)
-            .str("stopReason", blocks.find_stop_reason(&api_error, &messages))
+            .str("stopReason", blocks.find_stop_reason(&api_error, &lines))
             .with(line.response_id.as_ref(), |message, id| {
                 message.text("responseId", id)
             });
@@ -223,13 +231,14 @@ impl ClaudeReader<'_> {
         place: CallPlace,
     ) {
         for block in blocks {
-            if !is_block(block, "tool_use") {
+            let [block_type, id, name] = find_members(block, ["type", "id", "name"]);
+            if !block_type.is_some_and(|block_type| block_type.is("tool_use")) {
                 continue;
             }
-            let Some(id) = non_empty_text(block, "id") else {
+            let Some(id) = id.and_then(Raw::text).filter(|id| !id.is_empty()) else {
                 continue;
             };
-            let Some(name) = non_empty_text(block, "name") else {
+            let Some(name) = name.and_then(Raw::text).filter(|name| !name.is_empty()) else {
                 continue;
             };
             let call = ToolCallState {
@@ -272,19 +281,23 @@ impl ClaudeReader<'_> {
         ResponseIx(self.responses.len() - 1)
     }
 
-    /// Returns the tokens that these messages add to the usage of their response. `messages` are
-    /// the parts of one response. `continued` is the response, if it has entries already.
+    /// Returns the tokens that these lines add to the usage of their response. `lines` are the parts
+    /// of one response. `continued` is the response, if it has entries already.
     ///
-    /// Each message repeats the usage of the whole response so far. So the largest numbers count,
+    /// Each line repeats the usage of the whole response so far. So the largest numbers count,
     /// less what the existing entries have.
-    fn count_new_tokens(&self, continued: Option<ResponseIx>, messages: &[Raw]) -> ResponseTokens {
+    fn count_new_tokens(
+        &self,
+        continued: Option<ResponseIx>,
+        lines: &[&ClaudeLine],
+    ) -> ResponseTokens {
         let already_counted = match continued {
             Some(response) => self.responses[response.0].counted_tokens,
             None => TokenCounts::default(),
         };
         let mut reported = TokenCounts::default();
-        for message in messages {
-            let usage = message.get("usage").unwrap_or(Raw::NULL);
+        for line in lines {
+            let usage = line.usage.unwrap_or(Raw::NULL);
             reported = reported.max(TokenCounts::of_usage(usage));
         }
 
@@ -331,22 +344,20 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, as pi names it. `messages` are the messages of all its lines.
-    /// The last reason counts, because earlier lines are written while the response goes on.
-    fn find_stop_reason(&self, api_error: &ApiError, messages: &[Raw]) -> &'static str {
-        let reason = messages
-            .iter()
-            .rev()
-            .find_map(|message| message.get_some("stop_reason"));
-        let has_call = self
-            .converted
-            .iter()
-            .any(|block| is_block(Raw::from_checked(block), "toolCall"));
-        if reason.is_none() && has_call {
+    /// Returns why the response ended, as pi names it. `lines` are all its lines. The last reason counts, because earlier lines are written while the response goes on.
+    fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
+        let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
+        let reason = reasons.find(|reason| !reason.is_null());
+        if reason.is_none() && self.has_call() {
             // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
         }
         convert_stop_reason(reason, api_error.is_flagged)
+    }
+
+    fn has_call(&self) -> bool {
+        let mut blocks = self.converted.iter();
+        blocks.any(|block| is_block(Raw::from_checked(block), "toolCall"))
     }
 }
 
@@ -385,8 +396,7 @@ impl<'a> ApiError<'a> {
 
 /// Returns the content of a message as a JSON array of blocks. Claude Code writes blocks. Other
 /// programs that write such files also write a string, which becomes a text block.
-fn content_as_blocks<'a>(message: Raw<'a>) -> Cow<'a, [u8]> {
-    let content = message.get("content").unwrap_or(Raw::NULL);
+fn content_as_blocks(content: Raw<'_>) -> Cow<'_, [u8]> {
     match content.text() {
         Some(text) if !text.is_empty() => Cow::Owned(text_content(&text)),
         _ => Cow::Borrowed(content.bytes()),

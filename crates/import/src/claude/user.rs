@@ -17,13 +17,9 @@ use std::io;
 impl ClaudeReader<'_> {
     /// Adds a line of the type `user`: what the user, a tool or Claude Code itself sent to the
     /// model. Returns `None`, and adds nothing, if nothing of it has a counterpart.
-    pub(super) fn add_user_line(
-        &mut self,
-        line: &ClaudeLine,
-        message: Raw,
-    ) -> io::Result<Option<LineNodes>> {
-        let content = message.get("content").unwrap_or(Raw::NULL);
-        if line.has_flag("isCompactSummary") {
+    pub(super) fn add_user_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        let content = line.content.unwrap_or(Raw::NULL);
+        if line.is_compact_summary {
             let summary = join_text(Some(content), "\n");
             if !summary.is_blank() {
                 let node = self.add_compaction(line, &summary)?;
