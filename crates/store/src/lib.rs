@@ -74,6 +74,7 @@
 //! SIGBUS here.
 
 pub mod workers;
+mod write_behind;
 
 mod archive;
 mod fn_writer;

@@ -2,6 +2,7 @@
 
 use super::error::{Action, StoreError};
 use super::files::{DISK, Files};
+use super::write_behind::write_behind;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
@@ -291,6 +292,6 @@ pub(super) fn spool_named(
 pub fn spool_written(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Spooled, StoreError> {
-    let spooled = Spooled::written(MEMORY, |out| write(out));
+    let spooled = Spooled::written(MEMORY, |out| write_behind(out, |out| write(out)));
     spooled.map_err(|error| StoreError::io(Action::Spool, Path::new("the copy"), error))
 }
