@@ -23,22 +23,47 @@ const LEN_TO_READ_AHEAD: u64 = 1 << 20;
 /// long line.
 const CHUNKS_AHEAD: usize = 4;
 
-/// Calls `visit` for all lines of a source as [`for_each_object`] does. Returns also the SHA-256 of
-/// the bytes that were read.
+/// Calls `visit` for the lines that begin in the first `len` bytes of a source, as
+/// [`for_each_object`] does.
 pub fn for_each_object_ahead(
     source: &dyn ReadAt,
-    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
-) -> io::Result<(ReadExtent, String)> {
-    if source.len() < LEN_TO_READ_AHEAD {
-        let extent = for_each_object(source, source.len(), visit)?;
-        let mut sha256 = Sha256Digits::default();
-        sha256.add_range(source, 0..extent.bytes_read)?;
-        return Ok((extent, sha256.finish()));
+    len: u64,
+    visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<ReadExtent> {
+    if len < LEN_TO_READ_AHEAD {
+        return for_each_object(source, len, visit);
     }
+    read_ahead(source, len, None, visit)
+}
 
+/// Calls `visit` for all lines of a source as [`for_each_object`] does. Returns also the SHA-256 of
+/// the bytes that were read.
+pub fn for_each_object_hashed(
+    source: &dyn ReadAt,
+    visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<(ReadExtent, String)> {
+    let mut sha256 = Sha256Digits::default();
+    let len = source.len();
+    let extent = if len < LEN_TO_READ_AHEAD {
+        let extent = for_each_object(source, len, visit)?;
+        sha256.add_range(source, 0..extent.bytes_read)?;
+        extent
+    } else {
+        read_ahead(source, len, Some(&mut sha256), visit)?
+    };
+    Ok((extent, sha256.finish()))
+}
+
+fn read_ahead(
+    source: &dyn ReadAt,
+    len: u64,
+    sha256: Option<&mut Sha256Digits>,
+    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<ReadExtent> {
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
-        let reading = thread::Builder::new().spawn_scoped(scope, move || read(source, &sender))?;
+        let read = move || read_lines(source, len, sha256, &sender);
+        let reading = thread::Builder::new().spawn_scoped(scope, read)?;
         // If `visit` fails, the receiver is dropped, and the other thread ends.
         for chunk in receiver {
             chunk.visit_lines(&mut visit)?;
@@ -59,20 +84,21 @@ struct CheckedChunk {
     values: Vec<Option<Range<usize>>>,
 }
 
-/// Reads a whole source, and sends its lines. Ends early if they are no longer received.
-fn read(
+/// Reads and hashes the lines that begin in the first `len` bytes of a source, and sends them. Ends
+/// early if they are no longer received.
+fn read_lines(
     source: &dyn ReadAt,
+    len: u64,
+    mut sha256: Option<&mut Sha256Digits>,
     sender: &SyncSender<CheckedChunk>,
-) -> io::Result<(ReadExtent, String)> {
-    let mut extent = ReadExtent {
-        bytes_read: 0,
-        is_torn: false,
-    };
-    let mut sha256 = Sha256Digits::default();
+) -> io::Result<ReadExtent> {
+    let mut extent = ReadExtent::default();
     let mut buffer = PageBuffer::default();
-    let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
+    let flow = read_chunks(&mut buffer, source, 0..len, |chunk| {
         let checked = CheckedChunk::check(chunk, &mut extent);
-        sha256.add(&checked.bytes);
+        if let Some(sha256) = &mut sha256 {
+            sha256.add(&checked.bytes);
+        }
         match sender.send(checked) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -80,7 +106,7 @@ fn read(
     })?;
     // If the receiver has failed, its failure is reported, and not this result.
     let _ = flow;
-    Ok((extent, sha256.finish()))
+    Ok(extent)
 }
 
 impl CheckedChunk {
@@ -88,6 +114,7 @@ impl CheckedChunk {
     fn check(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
         let mut values = Vec::new();
         for line in chunk.lines() {
+            extent.line_starts.push(line.span.start);
             let value = Raw::parse(line.bytes).ok();
             if value.is_none() && is_torn(&line, &split_values(&line)) {
                 extent.is_torn = true;

@@ -22,8 +22,8 @@ mod tools;
 mod usage;
 pub mod write;
 
+use super::ahead::for_each_object_ahead;
 use super::joined::{Junction, SourceLayout};
-use super::lines::for_each_object;
 use super::parts::{kept_line_members, non_empty_text, parse_time_ms};
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{EarlierImports, Origin, SourceReader};
@@ -135,7 +135,7 @@ impl<'o> CodexReader<'o> {
 /// Reads the whole source, and returns the offset of the first item with each fingerprint.
 fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
     let mut first_offsets = HashMap::default();
-    for_each_object(source, source.len(), |line, raw| {
+    for_each_object_ahead(source, source.len(), |line, raw| {
         let Some(raw) = raw else { return Ok(()) };
         let line = CodexLine::new(line.span.start, raw);
         if line.kind == LineKind::Item {

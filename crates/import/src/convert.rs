@@ -1,10 +1,10 @@
 //! Writes the session that a source becomes, or what a source that has grown adds to it.
 
 use crate::SourceReader;
-use crate::ahead::for_each_object_ahead;
+use crate::ahead::{for_each_object_ahead, for_each_object_hashed};
 use crate::identity::SourceHead;
 use crate::joined::JoinedSource;
-use crate::lines::{for_each_object, read_line};
+use crate::lines::read_line;
 use crate::record;
 use crate::survey::Survey;
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
@@ -127,6 +127,8 @@ pub struct InPlaceSession {
     pub message_count: usize,
     /// The lines that were written.
     pub lines: WrittenLines,
+    /// The offset of each line of the source, in order.
+    pub source_line_starts: Vec<u64>,
 }
 
 /// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
@@ -163,7 +165,7 @@ pub fn write_in_place(
     let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
-    let (extent, sha256) = for_each_object_ahead(source, |line, raw| {
+    let (extent, sha256) = for_each_object_hashed(source, |line, raw| {
         read_line(reader.as_mut(), head.origin, &line, raw)
     })?;
 
@@ -176,6 +178,7 @@ pub fn write_in_place(
     Ok(InPlaceSession {
         message_count,
         lines: WrittenLines { head_len, offsets },
+        source_line_starts: extent.line_starts,
     })
 }
 
@@ -232,7 +235,7 @@ pub fn emit_new_entries(
         import_ends,
         added_count: 0,
     };
-    for_each_object(source, survey.bytes_read, |line, raw| {
+    for_each_object_ahead(source, survey.bytes_read, |line, raw| {
         records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.head.origin, &line, raw)
     })?;

@@ -18,7 +18,6 @@
 
 use super::lines::for_each_object;
 use super::parts::non_empty_text;
-use memchr::memchr_iter;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -180,15 +179,22 @@ impl JoinedSource {
     }
 
     /// Returns, for each of these offsets, the number of its line within its file, from 1.
-    pub fn line_numbers(&self, offsets: &[u64]) -> io::Result<Vec<u32>> {
-        let mut in_order: Vec<usize> = (0..offsets.len()).collect();
-        in_order.sort_by_key(|&index| offsets[index]);
-        let mut numbers = vec![1; offsets.len()];
-        let mut counter = LineCounter::default();
-        for index in in_order {
-            numbers[index] = counter.advance(self, offsets[index])?;
+    /// `line_starts` are the offsets of all lines of the source.
+    pub fn line_numbers(&self, offsets: &[u64], line_starts: &[u64]) -> Vec<u32> {
+        let count_up_to = |offset: u64| line_starts.partition_point(|&start| start <= offset);
+        let mut numbers = Vec::with_capacity(offsets.len());
+        for &offset in offsets {
+            let begun = self.pieces.partition_point(|piece| piece.start <= offset);
+            let file_start = match begun.checked_sub(1) {
+                Some(index) => self.pieces[index].start,
+                None => 0,
+            };
+            // The first line of a file may continue the last one of the file before, which then has
+            // no newline.
+            let newline_count = count_up_to(offset) - count_up_to(file_start);
+            numbers.push(newline_count as u32 + 1);
         }
-        Ok(numbers)
+        numbers
     }
 
     fn push_junction(&mut self, back_to: u64) {
@@ -205,49 +211,6 @@ impl JoinedSource {
             .iter()
             .find(|piece| piece.rollout == base.rollout && base.end <= piece.len)?;
         Some(piece.start + base.end)
-    }
-}
-
-/// Counts the lines of a source up to ascending offsets.
-struct LineCounter {
-    /// The offset up to which lines were counted.
-    offset: u64,
-    /// The number, within its file, of the line that contains the offset.
-    line: u32,
-    /// The number of files that begin at the offset or before it.
-    begun_count: usize,
-}
-
-impl Default for LineCounter {
-    fn default() -> LineCounter {
-        LineCounter {
-            offset: 0,
-            line: 1,
-            begun_count: 0,
-        }
-    }
-}
-
-/// The number of bytes in which lines are counted at a time.
-const COUNTED_LEN: u64 = 256 * 1024;
-
-impl LineCounter {
-    /// Returns the number of the line that contains an offset. The offset must not be before that
-    /// of the last call.
-    fn advance(&mut self, source: &JoinedSource, offset: u64) -> io::Result<u32> {
-        let begun = source.pieces.partition_point(|piece| piece.start <= offset);
-        if begun > self.begun_count {
-            self.begun_count = begun;
-            self.offset = source.pieces[begun - 1].start;
-            self.line = 1;
-        }
-        while self.offset < offset {
-            let end = offset.min(self.offset + COUNTED_LEN);
-            let bytes = source.read_range(self.offset..end)?;
-            self.line += memchr_iter(b'\n', &bytes).count() as u32;
-            self.offset = end;
-        }
-        Ok(self.line)
     }
 }
 
@@ -300,7 +263,7 @@ mod tests {
         let mut source = JoinedSource::default();
         source.push_own(Box::new(b"a\n\nb\n".to_vec()), None, "a");
         source.push_own(Box::new(b"c\nd".to_vec()), None, "b");
-        let numbers = source.line_numbers(&[7, 0, 3, 5, 6, 3]).unwrap();
+        let numbers = source.line_numbers(&[7, 0, 3, 5, 6, 3], &[0, 2, 3, 5, 7]);
         assert_eq!(numbers, [2, 1, 3, 1, 1, 3]);
     }
 
@@ -317,7 +280,7 @@ mod tests {
         assert_eq!(source.read_range(0..8).unwrap(), b"abcghijk");
         assert_eq!(source.read_range(2..7).unwrap(), b"cghij");
         assert!(source.read_range(2..9).is_err());
-        assert_eq!(source.line_numbers(&[4, 0, 7]).unwrap(), [1, 1, 1]);
+        assert_eq!(source.line_numbers(&[4, 0, 7], &[0]), [1, 1, 1]);
         assert_eq!(source.layout.own_start, 3);
         let junctions = [
             Junction { at: 3, back_to: 3 },

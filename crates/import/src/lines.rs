@@ -28,12 +28,15 @@ pub fn read_line(
 }
 
 /// How much of a source was read.
+#[derive(Debug, Default)]
 pub struct ReadExtent {
     /// The number of bytes up to the end of the last line that was read. A torn line does not
     /// count.
     pub bytes_read: u64,
     /// Whether the last line is torn: it has no newline and is not JSON.
     pub is_torn: bool,
+    /// The offset of each physical line, in order.
+    pub line_starts: Vec<u64>,
 }
 
 /// Calls `visit` with each line that begins in the first `len` bytes, and with the value of the
@@ -45,11 +48,9 @@ pub fn for_each_object(
     len: u64,
     mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
 ) -> io::Result<ReadExtent> {
-    let mut extent = ReadExtent {
-        bytes_read: 0,
-        is_torn: false,
-    };
+    let mut extent = ReadExtent::default();
     for_each_line(source, 0..len, |line| {
+        extent.line_starts.push(line.span.start);
         let values = split_values(&line);
         if is_torn(&line, &values) {
             extent.is_torn = true;

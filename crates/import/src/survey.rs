@@ -1,7 +1,7 @@
 //! What a source contains, found without writing anything.
 
 use crate::Origin;
-use crate::ahead::for_each_object_ahead;
+use crate::ahead::for_each_object_hashed;
 use crate::convert::EarlierImports;
 use crate::identity::{SourceHead, SourceIdentity};
 use crate::joined::JoinedSource;
@@ -46,7 +46,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         &EarlierImports::default(),
         EntryWriter::default(),
     )?;
-    let (extent, sha256) = for_each_object_ahead(source, |line, raw| {
+    let (extent, sha256) = for_each_object_hashed(source, |line, raw| {
         if let Some(raw) = raw {
             identity.add_line(&line, raw, origin, layout);
         }

@@ -72,8 +72,7 @@ pub fn convert_file_with_lines(
     };
     let numbers = conversion
         .source
-        .line_numbers(&conversion.lines.offsets)
-        .map_err(|error| unreadable_source(path, error))?;
+        .line_numbers(&conversion.lines.offsets, &conversion.source_line_starts);
     let mut file = conversion.file;
     file.session = file.session.with_original_lines(Some(numbers.into()));
     Ok(Some(file))
@@ -90,6 +89,8 @@ struct Conversion {
     source: JoinedSource,
     file: ConvertedFile,
     lines: WrittenLines,
+    /// The offset of each line of the source.
+    source_line_starts: Vec<u64>,
 }
 
 /// Converts a file into a session of pi. `None` if no supported agent wrote the file.
@@ -114,6 +115,7 @@ fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failu
             session,
         },
         lines: converted.lines,
+        source_line_starts: converted.source_line_starts,
     }))
 }
 
