@@ -65,7 +65,7 @@ fn describe_run(run: &ToolRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::message::SummaryCall;
+    use crate::summary::call::SummaryCall;
 
     fn record(history: &mut ToolHistory, call: SummaryCall, output: &str) {
         history.record_run(call, Outcome::Passed, output);

@@ -23,6 +23,7 @@
 mod answers;
 mod budget;
 mod builder;
+mod call;
 mod choices;
 mod decisions;
 mod earlier;
@@ -64,7 +65,8 @@ use crate::session::entry::Role;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader, read_in_order};
 use budget::RECENT;
 use builder::{SummaryBuilder, is_agent_command};
-use message::{CallUse, SummaryMessage};
+use call::CallUse;
+use message::SummaryMessage;
 use pisess_json::Raw;
 pub use removals::Removals;
 use std::io;

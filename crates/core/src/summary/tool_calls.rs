@@ -2,8 +2,8 @@
 //! from these records when the summary is written.
 
 use super::budget::*;
+use super::call::SummaryCall;
 use super::failed_output::informative_lines;
-use super::message::SummaryCall;
 use super::quote::{code_span, one_line, quote_line, sanitize, strip_digits};
 use super::removals::Removals;
 use super::shell::{CommandLine, CommandStep, changes_files};

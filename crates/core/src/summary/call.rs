@@ -1,0 +1,112 @@
+//! What the summary takes from one tool call of a reply.
+
+use super::budget::MAX_READ_UNITS;
+use super::message::string_head;
+use super::shell::changes_files;
+use super::written::describe_written;
+use crate::agents::readable::{self, Folders};
+use crate::session::content::find_members;
+use crate::session::read::record::Block;
+use pisess_json::Raw;
+
+/// What the summary needs of the calls of a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallUse {
+    /// Their number alone.
+    Count,
+    /// What was called, too.
+    Show,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct SummaryCall {
+    /// Empty for what the user ran.
+    pub id: String,
+    pub tool: String,
+    /// The command, if the tool is a shell.
+    pub command: String,
+    /// The arguments of any other tool, in short: a path as seen from the session's directory, a
+    /// pattern.
+    pub target: String,
+    /// What it writes into a file, in short.
+    pub written: String,
+    pub question: String,
+    /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
+    pub todo_list: String,
+}
+
+impl SummaryCall {
+    /// Returns the texts of the call in which secrets are looked for.
+    pub fn redacted_texts_mut(&mut self) -> [&mut String; 4] {
+        [
+            &mut self.command,
+            &mut self.target,
+            &mut self.written,
+            &mut self.todo_list,
+        ]
+    }
+}
+
+/// Reads a tool call from its block. Each part that the call does not have is empty. Of a call that
+/// is only counted, what repeats a part of another member is empty, too.
+///
+/// A command line is in `command` or `cmd`, as a string or as an array of words. Of several
+/// questions in one call, the first is read.
+pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
+    let arguments = block.arguments.unwrap_or(Raw::NULL);
+    let name = block.name.and_then(Raw::text).unwrap_or_default();
+    let names = ["command", "cmd", "question", "questions", "todos"];
+    let [command, cmd, question, questions, todos] = find_members(arguments, names);
+
+    let first_question = questions.and_then(|questions| questions.items().next());
+    let question = match first_question {
+        Some(first) => first.get("question"),
+        None => question,
+    };
+
+    let command = match command.or(cmd) {
+        Some(words) if words.is_array() => readable::command_head(words, MAX_READ_UNITS)
+            .unwrap_or_default()
+            .into_string_lossy(),
+        line => string_head(line),
+    };
+    let mut target = String::new();
+    let mut written = String::new();
+    let tool = string_head(block.name);
+    // Secrets are searched in the arguments of a call that is only counted, too; a command has all
+    // of its own.
+    if call_use == CallUse::Show || command.is_empty() {
+        let description = readable::describe_call(&name, arguments, folders);
+        target = description.text.into_string_lossy();
+    }
+    if call_use == CallUse::Show && changes_files(&tool) {
+        written = describe_written(arguments, &target);
+    }
+    SummaryCall {
+        id: string_head(block.id),
+        tool,
+        command,
+        target,
+        written,
+        question: string_head(question),
+        todo_list: todos.map(format_todo_list).unwrap_or_default(),
+    }
+}
+
+/// Returns the list in an argument `todos` as Markdown: `[x]` marks an item that is completed,
+/// `[~]` one that is in progress. Empty if it is no list.
+fn format_todo_list(todos: Raw) -> String {
+    let mut lines = Vec::new();
+    for todo in todos.items() {
+        let Some(content) = todo.get("content") else {
+            continue;
+        };
+        let mark = match todo.get("status") {
+            Some(status) if status.is("completed") => "x",
+            Some(status) if status.is("in_progress") => "~",
+            _ => " ",
+        };
+        lines.push(format!("- [{mark}] {}", string_head(Some(content))));
+    }
+    lines.join("\n")
+}
