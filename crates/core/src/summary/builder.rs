@@ -2,12 +2,13 @@
 
 use super::budget::{MAX_HELD, NEWEST, SHORT_REPLY, WORDS};
 use super::choices::is_correction;
+use super::cut::cut_middle;
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage};
 use super::proposals::{Proposal, is_question};
 use super::purpose::Purpose;
-use super::quote::{cut_middle, is_narrower, one_line, quote_line};
+use super::quote::{is_narrower, one_line, quote_line};
 use super::sections::*;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;

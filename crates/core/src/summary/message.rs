@@ -2,7 +2,8 @@
 
 use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
-use super::quote::{cut_message, is_narrower, quote_line, strip_transitions};
+use super::cut::cut_message;
+use super::quote::{is_narrower, quote_line, strip_transitions};
 use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::Folders;

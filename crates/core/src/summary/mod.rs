@@ -25,6 +25,7 @@ mod budget;
 mod builder;
 mod call;
 mod choices;
+mod cut;
 mod decisions;
 mod earlier;
 mod failed_output;

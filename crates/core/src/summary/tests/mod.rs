@@ -1,5 +1,6 @@
 //! Whole summaries of small sessions.
 
+mod cut;
 mod message;
 mod quote;
 mod replies;

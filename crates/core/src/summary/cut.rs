@@ -1,0 +1,78 @@
+//! Cuts what is too long for a summary in its middle, and reports how much is missing.
+
+use crate::format::{count_utf16, fitting_len};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Cuts a text of more than `max` units to the lines at its start and at its end, around a line
+/// that reports how much is missing. The start takes two thirds of the space. A text with a long
+/// line is cut between words instead of between lines.
+pub(super) fn cut_middle(text: &str, max: usize) -> String {
+    // A unit takes at least one byte, so few texts need to be counted.
+    if text.len() <= max || count_utf16(text) <= max {
+        return text.to_owned();
+    }
+    // So that the result is not cut again.
+    let room = max.saturating_sub(GAP_LINE_SIZE);
+    let has_long_line = text
+        .lines()
+        .any(|line| line.len() > room / 3 && count_utf16(line) > room / 3);
+    let pieces: Vec<&str> = if has_long_line {
+        text.split_word_bounds().collect()
+    } else {
+        text.split_inclusive('\n').collect()
+    };
+    let head_end = fitting_len(pieces.iter().copied(), room * 2 / 3);
+    let tail_start = text.len() - fitting_len(pieces.iter().rev().copied(), room / 3);
+    let head = text[..head_end].trim_end();
+    let tail = text[tail_start..].trim_start();
+    let missing = units_before_gap(&text[head_end..tail_start]);
+    format!("{head}{}{tail}", gap_line(missing))
+}
+
+/// Returns the start and the end of a text of more than `most` bytes, around a line that reports
+/// how much is missing, so that a long message is not searched, redacted and copied in full.
+pub(super) fn cut_message(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let head_end = char_boundary_before(&text, most / 2);
+    // The tail begins with a whole word: half a secret could not be recognized.
+    let inside_word = char_boundary_before(&text, text.len() - most / 2);
+    let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
+    let tail_start = inside_word + word_rest;
+
+    let gap = gap_line(count_utf16(&text[head_end..tail_start]));
+    format!("{}{gap}{}", &text[..head_end], &text[tail_start..])
+}
+
+/// Returns the nearest offset from `at` backwards that is between two characters.
+fn char_boundary_before(text: &str, at: usize) -> usize {
+    let mut boundary = at;
+    while !text.is_char_boundary(boundary) {
+        boundary -= 1;
+    }
+    boundary
+}
+
+/// What precedes and follows the number of characters in the line that reports a gap.
+const GAP_START: &str = "\n[… ";
+const GAP_END: &str = " characters left out …]\n";
+
+/// The number of units to leave for the line that reports a gap, with line breaks and the number.
+const GAP_LINE_SIZE: usize = 50;
+
+fn gap_line(missing: usize) -> String {
+    format!("{GAP_START}{missing}{GAP_END}")
+}
+
+/// Returns the number of units that a text had before [`cut_message`] replaced a part of it by a
+/// line that reports the gap.
+fn units_before_gap(text: &str) -> usize {
+    if let Some((before, rest)) = text.split_once(GAP_START)
+        && let Some((number, after)) = rest.split_once(GAP_END)
+        && let Ok(missing) = number.parse::<usize>()
+    {
+        return count_utf16(before) + missing + count_utf16(after);
+    }
+    count_utf16(text)
+}
