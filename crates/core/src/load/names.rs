@@ -364,20 +364,23 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     }
 }
 
-/// Returns the session at the index `back` of `newest`, which has the newest first: `last~2` is
-/// index 2.
+/// Returns the session at the index `back` of `newest`, the paths of the sessions from the newest
+/// on: `last~2` is index 2.
 ///
 /// # Errors
-/// If there are not so many sessions. The error has their number.
+/// If there is no such index. The error has the number of sessions.
 fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
-    let mut sessions = 0;
+    let mut newer_sessions = 0;
     for path in newest {
-        if sessions == back {
+        if newer_sessions == back {
             return Ok(path);
         }
-        sessions += 1;
+        newer_sessions += 1;
     }
-    Err(NameError::NoLast { back, sessions })
+    Err(NameError::NoLast {
+        back,
+        sessions: newer_sessions,
+    })
 }
 
 /// Returns all session files in all stores, including those of sub-agents.

@@ -173,20 +173,24 @@ fn describe_series<'t>(
     all_series
 }
 
-/// Keeps the heaviest series that fit in `room`, in the order of the session: of equals, the
-/// newest. Those without weight are dropped even if there is room. Returns the first turns of the
-/// others, the heaviest first.
+/// Keeps the heaviest series that fit in `room`, and drops the others. The order of `series` stays.
+///
+/// Of two with the same weight, the newer counts as heavier. A series without weight is dropped
+/// even if there is room for it. Returns the first turn of each series with a weight that was
+/// dropped, the heaviest first.
 fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
-    let mut by_weight: Vec<usize> = (0..series.len()).collect();
-    by_weight.sort_by_key(|&index| Reverse((series[index].weight, index)));
+    let mut heaviest_first: Vec<usize> = (0..series.len()).collect();
+    heaviest_first.sort_by_key(|&index| Reverse((series[index].weight, index)));
+
     let mut is_kept = vec![false; series.len()];
     let mut omitted = Vec::new();
     let mut room_left = room;
-    for index in by_weight {
-        let size = item_size(&series[index].text);
+    for index in heaviest_first {
         if series[index].weight == 0 {
+            // All after it have no weight, either.
             break;
         }
+        let size = item_size(&series[index].text);
         // Once one does not fit, lighter ones are not taken in its place.
         if size <= room_left && omitted.is_empty() {
             is_kept[index] = true;
@@ -195,8 +199,14 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
             omitted.push(series[index].turn);
         }
     }
-    let mut kept = is_kept.into_iter();
-    series.retain(|_| kept.next().unwrap_or_default());
+
+    // `retain` visits the series in the order of their indexes.
+    let mut index = 0;
+    series.retain(|_| {
+        let stays = is_kept[index];
+        index += 1;
+        stays
+    });
     omitted
 }
 
