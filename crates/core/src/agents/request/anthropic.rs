@@ -316,8 +316,8 @@ fn image_block(image: &ImageData) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the content of a user message, a string or blocks; `None` if it is empty without blank
-/// texts.
+/// Returns the content of a user message: a string, or a list of blocks without those whose text is
+/// blank. `None` if the string is blank, or no block remains: the API refuses empty content.
 fn user_content(content: UserContent) -> Option<Vec<u8>> {
     match content {
         UserContent::Plain(text) if text.is_blank() => None,

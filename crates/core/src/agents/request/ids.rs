@@ -125,17 +125,17 @@ fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 /// replaces the second half. OpenAI gets any other id cut to its limit; other providers get it
 /// without lone surrogates.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
-    /// The length of the hash, in UTF-16 units.
+    /// The maximum length of the hash, in UTF-16 units.
     const HASH_UNITS: usize = 8;
 
-    let own_id = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
+    let whole_id = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
     let halves = if authorship.is_same_model() {
         None
     } else {
-        split_responses_id(&own_id)
+        split_responses_id(&whole_id)
     };
     let Some(halves) = halves else {
-        return own_id.head_whole(max_id_units(target));
+        return whole_id.head_whole(max_id_units(target));
     };
 
     let call = sanitize_id(&halves.call);
@@ -145,12 +145,12 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
         return joined;
     }
-    let hash = Text::from(short_hash(&own_id))
-        .head(HASH_UNITS)
-        .into_owned();
-    // The rest of the limit, without the `_` and the hash.
-    let call_units = MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len();
-    concat_texts(&[&call.head(call_units), &"_", &hash])
+
+    let whole_hash = Text::from(short_hash(&whole_id));
+    let hash_end = concat_texts(&[&"_", &whole_hash.head(HASH_UNITS)]);
+    // The end has at most 9 units of the 40.
+    let call_units = MAX_COMPLETIONS_ID_UNITS - hash_end.utf16_len();
+    concat_texts(&[&call.head(call_units), &hash_end])
 }
 
 /// Returns an id for the Responses API, in which the call and its item have an id each.
