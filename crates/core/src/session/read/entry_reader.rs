@@ -194,13 +194,13 @@ impl<'a> EntryReader<'a> {
 
     /// Makes sure that the window contains a range of the file, and counts the range as requested.
     ///
-    /// If the range is not in the window, it is read together with bytes next to it: those after it
-    /// or, if the requests go backwards, those before it. The number of these bytes is in
-    /// proportion to the bytes that were requested of the window before. So a caller that skips
-    /// most lines reads little in vain.
+    /// If the range is not in the window, a new window is read. It contains the range, and the bytes
+    /// after it or, if the requests go backwards, the bytes before it. Its length is in proportion
+    /// to the number of bytes that were requested of the previous window, so that a caller that
+    /// skips most lines reads little in vain.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        // Messages are requested without the rest of their lines, which counts as requested if it
-        // is short.
+        // Messages are requested without the rest of their lines. That rest is a gap between two
+        // requests, which counts as requested if it is short.
         let gap = span.start.saturating_sub(window.previous_end);
         if gap <= window.requested * READ_AHEAD_FACTOR {
             window.requested += gap;
@@ -215,13 +215,14 @@ impl<'a> EntryReader<'a> {
             return Err(shorter());
         }
 
+        // At least the length of the range, so that both windows below contain all of it.
         let read_len = (window.requested * READ_AHEAD_FACTOR)
             .min(MAX_READ_AHEAD)
             .max(span.len);
+        // From here on, the bytes of the new window are counted.
         window.requested = span.len;
-        if span.start < window.start {
-            // When walking backwards, the lines before this one are needed next, not those after
-            // it.
+        let goes_backwards = span.start < window.start;
+        if goes_backwards {
             let start = span.end().saturating_sub(read_len);
             window.read(self.source, start, span.end() - start)
         } else {
