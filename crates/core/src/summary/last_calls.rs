@@ -2,7 +2,8 @@
 
 use super::budget::{LAST_CALLS, RESULT, SEARCHES};
 use super::quote::quote_line;
-use super::tool_calls::{ToolHistory, ToolRun, describe_call, fold_series};
+use super::tool_calls::{ToolHistory, describe_call, fold_series};
+use super::tool_run::ToolRun;
 use crate::session::outcome::Outcome;
 
 impl ToolHistory {

@@ -50,6 +50,7 @@ mod revisions;
 mod sections;
 mod shell;
 mod tool_calls;
+mod tool_run;
 mod turns;
 mod weights;
 mod wishes;

@@ -1,0 +1,110 @@
+//! What is known of a tool call that ended.
+
+use super::budget::RESULT;
+use super::call::SummaryCall;
+use super::quote::{one_line, sanitize};
+use super::shell::{CommandLine, CommandStep, changes_files};
+use crate::session::outcome::Outcome;
+
+/// The status of a call whose outcome is not known.
+pub(super) const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
+
+/// A tool call that ended.
+pub(super) struct ToolRun {
+    pub call: SummaryCall,
+    pub outcome: Outcome,
+    pub command: CommandLine,
+    /// The most informative lines of its output, if it failed; the first line, if it is a command
+    /// that only looks; else the line that has its result.
+    pub output: String,
+    /// The number of its turn.
+    pub turn_number: usize,
+}
+
+impl ToolRun {
+    /// Whether the call is known to have passed.
+    pub fn is_passed(&self) -> bool {
+        self.outcome == Outcome::Passed && !self.command.hides_exit_code
+    }
+
+    /// Whether the call changed a file, other than by a command.
+    pub fn changes_file(&self) -> bool {
+        self.outcome == Outcome::Passed && changes_files(&self.call.tool)
+    }
+
+    pub fn is_commit(&self) -> bool {
+        let mut steps = self.command.steps.iter();
+        self.outcome == Outcome::Passed && steps.any(|step| step.is_one_of("git-commit"))
+    }
+
+    /// Returns how the call ended, in words.
+    pub fn describe_outcome(&self) -> String {
+        if self.hides_failure() {
+            format!("ended, {HIDDEN_EXIT_CODE}")
+        } else {
+            one_line(&self.outcome.to_string(), 80)
+        }
+    }
+
+    /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
+    /// if it finds nothing. Which of several steps failed is not known; most likely the last.
+    pub fn failed_step(&self) -> Option<&CommandStep> {
+        let has_failed = matches!(self.outcome, Outcome::Failed(_));
+        let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
+        if !has_failed || found_nothing || self.command.is_read_only {
+            return None;
+        }
+        self.command.steps.last()
+    }
+
+    /// Whether the call only asks whether a program or an expression works.
+    pub fn is_probe(&self) -> bool {
+        let mut words = self.call.command.split_whitespace();
+        words.clone().next() == Some("which")
+            || self.call.command.contains("command -v ")
+            || words.any(|word| matches!(word, "-e" | "--version"))
+    }
+
+    /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
+    /// failure of the step is over, or is reported by this call.
+    pub fn settles_step(&self, step: &CommandStep) -> bool {
+        if !self.repeats_step(step) {
+            return false;
+        }
+        if !self.hides_failure() {
+            return true;
+        }
+        // The exit code that is known may still be that of the last step.
+        let last_step = self.command.steps.last();
+        let is_last_step = last_step.is_some_and(|last| last.is_like(step));
+        is_last_step && !self.command.hides_last_exit_code
+    }
+
+    pub fn repeats_step(&self, step: &CommandStep) -> bool {
+        self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
+    }
+
+    /// Whether the call passed only as far as its exit code says, which hides that of a step.
+    fn hides_failure(&self) -> bool {
+        self.outcome == Outcome::Passed && self.command.hides_exit_code
+    }
+}
+
+/// Returns the first line of an output that is not empty, as far as it can be quoted.
+pub(super) fn first_line(output: &str) -> String {
+    let line = output.lines().find(|line| !line.trim().is_empty());
+    one_line(line.unwrap_or_default(), RESULT)
+}
+
+/// Returns the last line of the output of a command that passed, if it is short and names a number:
+/// what was counted or measured. Otherwise an empty text.
+pub(super) fn result_line(output: &str) -> String {
+    let last_line = output.trim_end().lines().next_back().unwrap_or_default();
+    let is_short = last_line.len() <= 2 * RESULT;
+    let mut words = last_line.split_whitespace();
+    if is_short && words.any(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+        sanitize(last_line.trim())
+    } else {
+        String::new()
+    }
+}
