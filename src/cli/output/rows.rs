@@ -318,27 +318,30 @@ const LEAST_NAME_COLUMNS: usize = 12;
 /// The maximum number of bytes of a partial directory name that is dropped after the ellipsis.
 const MOST_PARTIAL_NAME_BYTES: usize = 12;
 
-/// Truncates `path`, a range of a text, in its middle, so that the text fits into `most_columns`.
-/// The file's name and the text after the path are kept. If that is impossible, truncates the text
-/// at its end.
+/// Truncates the path at `path_range` of a text in its middle, so that the text fits into
+/// `most_columns`: `read src/cli/output/rows.rs` becomes `read src/…/rows.rs`. The file's name and
+/// the text around the path are kept. If that is impossible, truncates the text at its end.
 pub fn truncate_path(
     text: &str,
-    path: Range<usize>,
+    path_range: Range<usize>,
     most_columns: usize,
     ellipsis: &str,
 ) -> String {
-    let before = &text[..path.start];
-    let after = &text[path.end..];
-    let path = &text[path];
+    let before = &text[..path_range.start];
+    let after = &text[path_range.end..];
+    let path = &text[path_range];
+    // The separator before the name counts as part of it.
     let name_start = path.rfind(SEPARATORS).unwrap_or(0);
     let name_columns = display_width(&path[name_start..]);
-    let room = most_columns
-        .saturating_sub(display_width(before) + display_width(after) + display_width(ellipsis));
+
+    let other_columns = display_width(before) + display_width(ellipsis) + display_width(after);
+    let room = most_columns.saturating_sub(other_columns);
     if display_width(text) <= most_columns || room < name_columns.min(LEAST_NAME_COLUMNS) {
         return truncate_end(text, most_columns, ellipsis);
     }
 
-    // One third of the room is for the beginning, unless the name needs more than the rest.
+    // The path is wider than `room`, so the head and the tail, which share it, do not overlap. One
+    // third of the room is for the head, unless the name needs more than the rest.
     let head_room = (room / 3).min(room.saturating_sub(name_columns));
     let head = &path[..fitting_prefix_len(path, head_room)];
     let tail_room = room - display_width(head);

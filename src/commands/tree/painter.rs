@@ -27,6 +27,9 @@ use std::ops::Range;
 /// The maximum number of levels that are indented. Deeper rows have the same indentation.
 const MAX_LEVELS: usize = 24;
 
+// A mask of bars has a bit for each level that is drawn.
+const _: () = assert!(MAX_LEVELS <= u32::BITS as usize);
+
 /// The width of a level, in columns: the width of a bar or a connector.
 const LEVEL_COLUMNS: usize = 3;
 
@@ -127,7 +130,7 @@ pub struct TreePainter<'a> {
     /// The size and age of the branch below each entry. Empty if no branch is drawn.
     branch_extents: Vec<SubtreeExtent>,
     now_ms: i64,
-    /// The number of levels that are drawn, at most [`MAX_LEVELS`].
+    /// The number of levels that are drawn: at least 1, at most [`MAX_LEVELS`].
     max_levels: usize,
     /// The column of ids; `None` if ids are not shown.
     id_column: Option<IdColumn<'a>>,
@@ -633,28 +636,33 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars and the connector of a row. Each takes a level. `bars` has a bit for each
-    /// level at which a later row continues. If there are more levels than `max_levels`, an
-    /// ellipsis replaces the deeper ones.
+    /// Appends the bars of a row, then its connector if it has one. Each takes a level. Bit N of
+    /// `bars` is set if level N has a bar; without one, the level is blank. If there are more
+    /// levels than `max_levels`, an ellipsis replaces the deeper bars.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
         let is_folded = group.kind == GroupKind::Branch;
-        let connector = match (tree_row.is_last, is_folded) {
-            _ if !tree_row.has_connector => "",
-            (true, true) => glyphs.folded_corner,
-            (true, false) => glyphs.corner,
-            (false, true) => glyphs.folded_tee,
-            (false, false) => glyphs.tee,
+        let connector = match (tree_row.has_connector, tree_row.is_last, is_folded) {
+            (false, _, _) => "",
+            (true, true, true) => glyphs.folded_corner,
+            (true, true, false) => glyphs.corner,
+            (true, false, true) => glyphs.folded_tee,
+            (true, false, false) => glyphs.tee,
         };
-        let connector_levels = usize::from(tree_row.has_connector);
-        let levels = tree_row.level as usize - connector_levels;
-        let shown_levels = levels.min(self.max_levels - connector_levels);
-        for level in 0..shown_levels {
+
+        // The connector takes the last level of its row, so the bars have the others.
+        let mut bar_levels = tree_row.level as usize;
+        let mut max_bar_levels = self.max_levels;
+        if tree_row.has_connector {
+            bar_levels -= 1;
+            max_bar_levels -= 1;
+        }
+        for level in 0..bar_levels.min(max_bar_levels) {
             let has_bar = bars & (1 << level) != 0;
             rows.push_str(if has_bar { glyphs.bar } else { "   " });
         }
-        if shown_levels < levels {
+        if bar_levels > max_bar_levels {
             rows.push_str(glyphs.ellipsis);
             rows.push_str(" ");
         }
