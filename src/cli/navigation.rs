@@ -587,23 +587,23 @@ impl ReadySummary {
         id_source: &mut IdSource,
     ) -> Result<Decision, Failure> {
         let session = &current.session;
-        let has_moved = position_id(session, session.leaf.into()) != self.old_leaf;
-        if self.branch_end == BranchEnd::Leaf && has_moved {
+        let current_leaf = position_id(session, session.leaf.into());
+        if self.branch_end == BranchEnd::Leaf && current_leaf != self.old_leaf {
             return Err(concurrent_append_failure(current));
         }
         current.check_label_is_free(None, self.label.as_ref())?;
 
-        let parent = find_by_id(session, &self.new_leaf);
-        // The agents record different ends of the branch in the summary.
-        let from = if session.agent().constants().from_id_is_branch_start {
-            parent
+        // The summary refers to one of the two ends of the branch; which one depends on the agent.
+        let branch_start = find_by_id(session, &self.new_leaf);
+        let referenced_end = if session.agent().constants().from_id_is_branch_start {
+            branch_start
         } else {
             find_by_id(session, &self.old_leaf)
         };
         let change = append_branch_summary(
             session,
-            from,
-            parent,
+            referenced_end,
+            branch_start,
             &self.summary,
             self.label.as_ref(),
             id_source,
