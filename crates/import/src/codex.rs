@@ -54,7 +54,7 @@ pub struct CodexReader<'o> {
     first_item_offsets: HashMap<u64, u64>,
     /// The junctions of files of the source (see [`Junction`]) that were not reached yet, the next
     /// one last.
-    junctions: Vec<Junction>,
+    unreached_junctions: Vec<Junction>,
     /// The offsets to which junctions go back, as far as they were not reached yet, the next one
     /// last.
     unread_places: Vec<u64>,
@@ -110,19 +110,22 @@ enum Conversion {
 }
 
 impl<'o> CodexReader<'o> {
-    /// Makes a reader of the source. Reads the whole source once to find its items: an event
-    /// becomes a message only if no item repeats it, and the item may come later. `earlier` are the
-    /// imports so far.
+    /// Returns a reader of the source, before its first line. To find the items of the source, this
+    /// reads all of it: an event becomes a message only if no item repeats it, and the item may
+    /// come later. `earlier` are the earlier imports of the source.
     pub fn new(
         source: &dyn ReadAt,
         layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Self> {
+        // The reader takes junctions from the end of the list, so the first one is last.
+        let mut unreached_junctions = layout.junctions.clone();
+        unreached_junctions.reverse();
         Ok(CodexReader {
             writer,
             first_item_offsets: read_item_offsets(source)?,
-            junctions: layout.junctions.iter().rev().copied().collect(),
+            unreached_junctions,
             unread_places: places_of_junctions(&layout.junctions),
             own_start: layout.own_start,
             earlier: earlier.clone(),

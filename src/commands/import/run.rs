@@ -548,12 +548,14 @@ enum Misfit {
     Edited,
 }
 
-/// Returns the failure for a source that does not begin with the imported bytes. It names one of
-/// three causes: the file with its first turns is missing; the session was imported from another
-/// file with the same id, which still exists; or the source itself was changed.
+/// Returns the failure for a source that does not begin with the imported bytes. It names the first
+/// of three causes that applies:
+///
+/// - The file with the first turns of the source is missing.
+/// - The session was imported from another file with the same id, which still exists.
+/// - The source itself was changed.
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
     let name = to_visible(&source.head.path.to_string_lossy());
-    let imported = Path::new(&record.source_path);
     if let Some(base) = &source.missing_base {
         let what = format_args!(
             "{name}: its first turns were imported, but their file, the rollout {base}, was not found"
@@ -563,26 +565,24 @@ fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failu
         );
     }
 
-    let has_other_source = imported != real_path(&source.head.path) && imported.is_file();
-    if has_other_source {
+    let imported_path = Path::new(&record.source_path);
+    if imported_path != real_path(&source.head.path) && imported_path.is_file() {
         let other = to_visible(&record.source_path);
-        let difference = match misfit {
-            Misfit::Shorter => "is shorter",
-            Misfit::Edited => "other lines",
+        let same_id = format!("{name}: it has the same id as {other}, which was imported");
+        let what = match misfit {
+            Misfit::Shorter => format!("{same_id}, but is shorter"),
+            Misfit::Edited => format!("{same_id}, but other lines"),
         };
-        let what = format_args!(
-            "{name}: it has the same id as {other}, which was imported, but {difference}"
-        );
         return Failure::invalid(what)
             .with_path(&name)
             .with_hint("--force imports it into a session of its own");
     }
 
-    let change = match misfit {
-        Misfit::Shorter => "it has become shorter",
-        Misfit::Edited => "it was edited",
+    let what = match misfit {
+        Misfit::Shorter => format!("{name}: it has become shorter since it was imported"),
+        Misfit::Edited => format!("{name}: it was edited since it was imported"),
     };
-    Failure::invalid(format_args!("{name}: {change} since it was imported"))
+    Failure::invalid(what)
         .with_path(&name)
         .with_hint("--force imports it again, into a new session")
 }

@@ -23,7 +23,10 @@ impl CodexReader<'_> {
     /// continues there. Before that, stores the states up to `offset` to which later files go back.
     pub(super) fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
         self.add_bookmarks(offset)?;
-        while let Some(junction) = self.junctions.pop_if(|junction| junction.at <= offset) {
+        while let Some(junction) = self
+            .unreached_junctions
+            .pop_if(|junction| junction.at <= offset)
+        {
             self.release_reply()?;
             // A file begins with a turn, so calls before it get no result any more.
             self.open_calls.clear();
