@@ -95,9 +95,11 @@ impl Decisions {
         }
     }
 
-    /// Adds a message that corrects the reply of a turn, and marks the decisions that the turn
-    /// carried out, as far as the message is about them. What as a whole is a wish is listed as
-    /// one.
+    /// Adds a message that corrects the reply of a turn. First marks the decisions that the message
+    /// takes back. Also marks those that the turn carried out, if the message points back to the
+    /// reply, names nothing, or has a name in common with the decision.
+    ///
+    /// A message that is a wish as a whole is not added, because it is listed among the constraints.
     pub fn add_correction(&mut self, message: &str, turn: &Turn) {
         if self.quotes(message) {
             return;
@@ -125,9 +127,11 @@ impl Decisions {
         self.add_words("The user corrected", message, referents, turn.number);
     }
 
-    /// Marks the decisions that a message takes back, wherever they were made; and those that it
-    /// goes on from with a word such as "then", if it names what one of the newest did not take up,
-    /// or the turn before it only tried what had been decided.
+    /// Marks the decisions that a message takes back, however old they are.
+    ///
+    /// A message that goes on from what was said, with a word such as "then", also marks two kinds
+    /// of the newest [`REVISABLE`] decisions: those that refused something that the message names,
+    /// and trials that `turn_before` carried out.
     fn mark_taken_back(&mut self, message: &str, turn_before: Option<&Turn>) {
         let later = LaterMessage::new(message);
         let goes_on = is_sequel(message);
@@ -194,9 +198,9 @@ impl Decisions {
         }
     }
 
-    /// Returns the decisions as they are reported in a turn, oldest first: those of more than
-    /// [`DECISION_TURNS`] turns before in short. They are not left out, because what a session
-    /// begins with is most often decided for good.
+    /// Returns the texts of the decisions, oldest first, as they are reported in a turn. A decision
+    /// that is more than [`DECISION_TURNS`] turns old has its short text. It is not left out,
+    /// because what a session begins with is most often decided for good.
     pub fn describe(&self, turn_number: usize) -> Vec<String> {
         let mut texts = Vec::new();
         for decision in &self.0 {
@@ -234,10 +238,12 @@ impl Decision {
         self.lower_said = self.said.to_lowercase();
     }
 
+    /// Whether it contains a name that a later message has, too.
     fn has_name_of(&self, later: &LaterMessage) -> bool {
         later.names.iter().any(|name| self.words.contains(&**name))
     }
 
+    /// Whether it refused something that a later message names.
     fn has_refused(&self, later: &LaterMessage) -> bool {
         later
             .names

@@ -199,16 +199,20 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
-    /// Whether a text mentions the step: an argument, or its program if it has none.
+    /// Whether a text mentions an argument of the step or, if it has no arguments, its program. Of a
+    /// path, the name of the file suffices.
     pub fn is_named_in(&self, text: &str) -> bool {
-        let lower = text.to_lowercase();
-        let names = match &self.words[..] {
-            [_program, arguments @ ..] if !arguments.is_empty() => arguments,
-            program => program,
+        let has_arguments = self.words.len() > 1;
+        let distinctive_words = if has_arguments {
+            &self.words[1..]
+        } else {
+            &self.words[..]
         };
-        names.iter().any(|word| {
-            let name = word.rsplit('/').next().unwrap_or_default();
-            name.len() > 1 && lower.contains(&name.to_lowercase())
+        let lower_text = text.to_lowercase();
+        distinctive_words.iter().any(|word| {
+            let file_name = word.rsplit('/').next().unwrap_or_default();
+            // A single letter is in nearly every text.
+            file_name.len() > 1 && lower_text.contains(&file_name.to_lowercase())
         })
     }
 }

@@ -60,18 +60,17 @@ impl Turn {
     }
 
     /// Adds a user message sent during the work on the request, to continue it, or to answer a
-    /// question about it.
+    /// question about it. The request then waits for a reply again.
     pub fn add_to_request(&mut self, text: &str) {
-        let lead = if self.is_answered() {
-            ANSWER_LEAD
-        } else {
-            ADDITION_LEAD
-        };
+        let mut lead = ADDITION_LEAD;
         if self.is_answered() {
+            lead = ANSWER_LEAD;
             text.clone_into(&mut self.nod);
         }
-        self.calls_before_addition = self.call_count;
+        // After `is_answered`, which reads it.
         self.reply_end = ReplyEnd::NoReply;
+        self.calls_before_addition = self.call_count;
+
         let request = format!("{}\n\n{lead}\n{text}", self.request);
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
     }
@@ -86,6 +85,8 @@ impl Turn {
         }
         self.remarks.push(text.to_owned());
         self.calls_before_words = self.call_count;
+
+        // The remark at index 0 is kept. The range is empty unless more than `MAX_HELD` follow it.
         let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
         self.remarks.drain(1..newest_start);
     }
