@@ -159,7 +159,7 @@ impl<'a> Text<'a> {
             if code_point < 0x1_0000 {
                 return [Some(code_point), None];
             }
-            // A character beyond 16 bits is a pair of surrogates, with ten bits each.
+            // A character beyond 16 bits is a pair of surrogates. The low one has the last ten bits.
             let low_surrogate = 0xdc00 + (code_point & 0x3ff);
             [Some(high_surrogate(code_point)), Some(low_surrogate)]
         };
@@ -285,7 +285,10 @@ pub fn is_js_space(code_point: u32) -> bool {
     )
 }
 
+/// Returns the first UTF-16 unit of a character beyond 16 bits. It has the bits above the last ten,
+/// counted from U+10000.
 fn high_surrogate(code_point: u32) -> u32 {
+    debug_assert!(code_point >= 0x1_0000, "one unit, so it has no surrogates");
     0xd800 + ((code_point - 0x1_0000) >> 10)
 }
 
