@@ -39,9 +39,12 @@ impl<'a> Labels<'a> {
                 continue;
             }
             match labels.order_index.entry(target) {
-                Entry::Occupied(index) => labels.order[*index.get()] = Some(change),
-                Entry::Vacant(index) => {
-                    index.insert(labels.order.len());
+                Entry::Occupied(known_target) => {
+                    let index = *known_target.get();
+                    labels.order[index] = Some(change);
+                }
+                Entry::Vacant(new_target) => {
+                    new_target.insert(labels.order.len());
                     labels.order.push(Some(change));
                 }
             }

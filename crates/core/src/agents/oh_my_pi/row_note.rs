@@ -132,10 +132,18 @@ pub fn sanitize_field(text: &Text) -> Text<'static> {
 /// escape character and a letter outside of ASCII.)
 fn strip_terminal_sequences(text: &str) -> Cow<'_, str> {
     static SEQUENCE: LazyLock<regex::Regex> = LazyLock::new(|| {
+        // `ESC [` up to the final byte: `\x1b[31m`.
         let control = r"(?:\x1b\[|\x{9b})[^@-~]*[@-~]?";
+        // A title, a link or the like, up to its terminator: `\x1b]0;title\x07`.
         let string = r"\x1b[\]PX^_].*?(?:\x07|\x{9c}|\x1b\\|\z)";
-        regex::Regex::new(&format!(r"(?s){control}|{string}|\x1b[ -/]+[^ -/]?|\x1b.?"))
-            .expect("a constant")
+        // Intermediate bytes and a final one, as in the choice of a character set: `\x1b(B`.
+        let with_intermediates = r"\x1b[ -/]+[^ -/]?";
+        // Last, because most other sequences begin like this: `\x1b7`.
+        let short = r"\x1b.?";
+        regex::Regex::new(&format!(
+            r"(?s){control}|{string}|{with_intermediates}|{short}"
+        ))
+        .expect("a constant")
     });
     SEQUENCE.replace_all(text, "")
 }
