@@ -64,22 +64,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let first = open_copy(&args.session, ui)?;
     let second = open_copy(&args.other, ui)?;
-    let output = match &args.write.output {
-        Some(output) if is_file_of(&second, output, ui) => {
+    if let Some(output) = &args.write.output {
+        if is_file_of(&second, output, ui) {
             let failure = second
                 .input
                 .failure("the entries are added to the first copy, and this is the second");
             return Err(failure.with_hint("give the copies in the other order"));
         }
-        Some(output) if is_file_of(&first, output, ui) => None,
-        // Nothing can be appended to a stream.
-        None if first.input.file().is_none() => Some(stdin),
-        other_path => other_path.as_deref(),
-    };
-    match output {
-        Some(output) => write_joined(args, &first, &second, output, ui),
-        None => add_in_place(args, first, &second, ui),
+        if is_file_of(&first, output, ui) {
+            return add_in_place(args, first, &second, ui);
+        }
+        return write_joined(args, &first, &second, output, ui);
     }
+    // Nothing can be appended to a stream, so its joined session goes to standard output.
+    if first.input.file().is_none() {
+        return write_joined(args, &first, &second, Path::new("-"), ui);
+    }
+    add_in_place(args, first, &second, ui)
 }
 
 /// Whether `path` is the file of a session.

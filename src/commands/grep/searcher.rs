@@ -498,22 +498,22 @@ impl MatchCollector<'_, '_> {
 
 impl<'a, 'i> MatchCollector<'a, 'i> {
     /// Appends the row of a match to the rows, or to the rows of tools if these are printed last.
+    /// `header` is that of the session.
     fn push_row(&mut self, header: &Header, hit: &Match) {
         let painter = &self.searcher.painter;
-        let original_lines = self.source.original_lines().map(|lines| &**lines);
-        let found = FoundIn {
-            original_lines,
+        let session_facts = FoundIn {
+            original_lines: self.source.original_lines().map(|lines| &**lines),
             path: self.path,
             header,
             prefixes: self.unique_prefixes(),
         };
-        let is_last = painter.puts_tools_last && hit.tool.is_some();
-        let rows = if is_last {
+        let is_of_tool = hit.tool.is_some();
+        let rows = if is_of_tool && painter.puts_tools_last {
             &mut self.collected.tool_rows
         } else {
             &mut self.collected.rows
         };
-        painter.push_row(&found, hit, RowKind::Match, rows);
+        painter.push_row(&session_facts, hit, RowKind::Match, rows);
     }
 
     /// Returns the unique prefixes of the session's ids; `None` if they are not highlighted.
