@@ -325,15 +325,16 @@ impl EntryView<'_> {
     fn path_argument(&self, arguments: Raw) -> Option<String> {
         const PATH_KEYS: [&str; 5] = ["path", "file_path", "notebook_path", "filePath", "file"];
 
-        let path = PATH_KEYS.iter().find_map(|key| arguments.get(key))?;
-        let path = decode_string(path)?;
+        let argument = PATH_KEYS.iter().find_map(|key| arguments.get(key))?;
+        let path = decode_string(argument)?;
         let Some(cwd) = &self.source.contents.session.header.cwd else {
             return Some(path);
         };
         match strip_folder(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
             Some(relative) if !relative.is_empty() => {
-                // `relative` is a suffix of the path, in bytes.
-                Some(path[path.len() - relative.len()..].to_owned())
+                // `relative` is a suffix of the bytes of `path`, and begins after a separator.
+                let relative_start = path.len() - relative.len();
+                Some(path[relative_start..].to_owned())
             }
             _ => Some(path),
         }
@@ -703,17 +704,18 @@ enum OutputText<'t> {
 }
 
 impl OutputText<'_> {
-    /// Returns the text; of a long one, its first part and its last two, where agents report how a
-    /// call ended. The very last part may be a single line.
+    /// Returns the text. A long one is shortened to its first part and its last two, where agents
+    /// report how a call ended. The last part alone may be no more than a line.
     fn ends(&self) -> Cow<'_, str> {
         let string = match self {
             OutputText::Whole(text) => return Cow::Borrowed(text),
             OutputText::Long(string) => string,
         };
         let parts: Vec<&[u8]> = code::string_parts(string).collect();
+        let end_start = parts.len().saturating_sub(2);
         let mut ends = String::new();
         for (index, part) in parts.iter().enumerate() {
-            if index == 0 || index + 2 >= parts.len() {
+            if index == 0 || index >= end_start {
                 ends.push_str(&decode(part).to_string_lossy());
             }
         }
