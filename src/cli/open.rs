@@ -105,18 +105,19 @@ impl OpenSession {
     /// Adds a further change to a session from [`OpenSession::after_change`]. If possible, only the
     /// appended lines are read.
     pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
-        // A copy in memory can be extended only by complete lines after a complete line.
         let is_append = change.action(&self.session) == Action::Append;
+        // A copy in memory can be extended only by complete lines after a complete line.
         if is_append
             && self.session.ends_with_newline
             && let Opened::Stream(content) = &mut self.input.opened.opened
         {
             content.append(&change.appended_bytes())?;
-            let added = load_appended(&mut self.session, self.input.source(), &self.options);
-            if added.map_err(|error| self.input.content_failure(error))? {
-                return Ok(());
+            let is_loaded = load_appended(&mut self.session, self.input.source(), &self.options)
+                .map_err(|error| self.input.content_failure(error))?;
+            if !is_loaded {
+                // The new lines may change what was loaded before.
+                self.session = self.input.load(&self.options)?;
             }
-            self.session = self.input.load(&self.options)?;
             return Ok(());
         }
         *self = self.after_change(change)?;

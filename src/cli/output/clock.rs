@@ -42,16 +42,14 @@ impl Clock {
     /// Returns the date and the time of day, as in `2026-01-31` and `12:00`. For an invalid time,
     /// returns `?` and spaces of the same widths.
     pub fn format_date_and_time(&self, time_ms: i64) -> (String, String) {
-        match Timestamp::from_millisecond(time_ms) {
-            Ok(time) => {
-                let local = time.to_zoned_datetime(self.time_zone().clone());
-                (
-                    local.strftime("%Y-%m-%d").to_string(),
-                    local.strftime("%H:%M").to_string(),
-                )
-            }
-            Err(_) => (format!("{:10}", "?"), " ".repeat(5)),
-        }
+        let Ok(time) = Timestamp::from_millisecond(time_ms) else {
+            const DATE_WIDTH: usize = "2026-01-31".len();
+            return (format!("{:DATE_WIDTH$}", "?"), " ".repeat("12:00".len()));
+        };
+        let local = time.to_zoned_datetime(self.time_zone().clone());
+        let date = local.strftime("%Y-%m-%d").to_string();
+        let time_of_day = local.strftime("%H:%M").to_string();
+        (date, time_of_day)
     }
 
     /// Returns the local day of a time, in days since 1970. `None` for an invalid time.

@@ -123,11 +123,13 @@ struct SecretGroup {
 }
 
 impl SecretGroups {
-    /// Adds a secret to its group. `places` are all places of the secret in one session. The
-    /// secrets of one session have to be added together, before those of the next: only then is
-    /// each session counted once.
+    /// Adds a secret to its group. `places` are all places of the secret in one session; an empty
+    /// list adds nothing. The secrets of one session have to be added together, before those of
+    /// the next: only then is each session counted once.
     fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
-        let first_place = places[0];
+        let Some(&first_place) = places.first() else {
+            return;
+        };
         let key = (first_place.secret.kind, first_place.secret.name.clone());
         let group = self.groups.entry(key).or_default();
         if group.secret_count == 0 {
