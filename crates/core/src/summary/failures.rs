@@ -1,9 +1,9 @@
 //! Failures: which are still open, and what is known of them.
 
 use super::budget::*;
+use super::command_step::CommandStep;
 use super::quote::{code_span, display_width, first_chars, quote_line};
 use super::referents::shares_word;
-use super::shell::CommandStep;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;

@@ -25,6 +25,7 @@ mod budget;
 mod builder;
 mod call;
 mod choices;
+mod command_step;
 mod cut;
 mod decisions;
 mod earlier;

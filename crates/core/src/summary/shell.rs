@@ -1,6 +1,7 @@
 //! Command lines, as far as needed to recognize a command when it runs again. A call of another
 //! tool is a command of one program.
 
+use super::command_step::CommandStep;
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -13,17 +14,9 @@ const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirna
                        git-blame git-branch git-config git-diff git-fetch git-grep git-log git-ls-files \
                        git-remote git-show git-status \
                        read fetch web_search glob search webfetch websearch";
-/// Words of the shell's grammar, and programs, that precede a command; numbers, also of redirected
-/// streams, are skipped.
-const COMMAND_PREFIXES: &str =
-    "while until if do then else elif { ( ! exec env nice nohup sudo time timeout";
 
 /// The characters that end a step of a command line.
 const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
-/// The number of arguments by which a step is recognized.
-const MOST_ARGUMENTS: usize = 3;
-/// The number of arguments of a step that removes or moves paths.
-const MOST_PATHS: usize = 50;
 
 /// What is known of a command line.
 #[derive(Debug, Default)]
@@ -38,16 +31,6 @@ pub(super) struct CommandLine {
     /// Whether that of the last of the `steps` is lost. The exit code of a pipe, and of steps in a
     /// row, is that of the last one.
     pub hides_last_exit_code: bool,
-}
-
-/// A program of a command line, or another tool.
-#[derive(Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct CommandStep {
-    /// The program and up to three arguments that are not options: `git push origin`, `python
-    /// a.py`.
-    pub words: Vec<String>,
-    /// The directory that the command line changes to; empty if it does not.
-    pub folder: String,
 }
 
 impl CommandLine {
@@ -121,197 +104,6 @@ impl CommandLine {
     }
 }
 
-impl CommandStep {
-    /// Reads a part of a command line, without its operator; `None` if it has no program. The
-    /// program has no directory, and the step none yet.
-    fn parse(part: &str) -> Option<Self> {
-        let all_words: Vec<&str> = part.split_whitespace().collect();
-        let own_words = skip_runner(skip_prefixes(&all_words));
-        let (path, mut from_arguments) = own_words.split_first()?;
-        let mut program = path.rsplit('/').next()?;
-        // `python -m pytest` runs `pytest`.
-        if program.starts_with("python")
-            && let ["-m", module, rest @ ..] = from_arguments
-        {
-            program = module;
-            from_arguments = rest;
-        }
-        let mut words = vec![program.to_owned()];
-        let arguments = from_arguments.iter().filter(|word| is_argument(word));
-        words.extend(arguments.take(MOST_PATHS).map(|word| (*word).to_owned()));
-        let mut step = CommandStep {
-            words,
-            folder: String::new(),
-        };
-        if step.removed_paths().is_empty() {
-            step.words.truncate(1 + MOST_ARGUMENTS);
-        }
-        Some(step)
-    }
-
-    /// Whether the outcome says whether the other step, which ran before, still fails: it is the
-    /// same program, with the same arguments and directory as far as both have them, or with more
-    /// arguments between them.
-    pub fn is_like(&self, other: &CommandStep) -> bool {
-        let is_anywhere = self.folder.is_empty() || other.folder.is_empty();
-        if !is_anywhere && self.folder != other.folder {
-            return false;
-        }
-        let [program, arguments @ ..] = &self.words[..] else {
-            return false;
-        };
-        let [other_program, other_arguments @ ..] = &other.words[..] else {
-            return false;
-        };
-        // What an interpreter ran without a file was another text.
-        let is_other_text = arguments.is_empty() && runs_files(program);
-        if !is_same_program(program, other_program) || is_other_text && !other_arguments.is_empty()
-        {
-            return false;
-        }
-        let mut pairs = arguments.iter().zip(other_arguments);
-        pairs.all(|(own, other)| own == other || is_part_of(other, own))
-            || self.has_all_words_of(other)
-    }
-
-    /// Whether the step has all arguments of the other one in their order, versions apart: `pip install --only-binary :all: shap` has those of `pip install shap==0.44`.
-    fn has_all_words_of(&self, other: &CommandStep) -> bool {
-        let mut own_words = self.words[1..].iter().map(|word| without_version(word));
-        let mut other_words = other.words[1..].iter().map(|word| without_version(word));
-        other_words.all(|word| own_words.any(|own| own == word))
-    }
-
-    /// Returns the paths that the step removes, renames or moves. A pattern is no path.
-    pub fn removed_paths(&self) -> Vec<&str> {
-        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
-        let paths = match words[..] {
-            ["rm" | "rmdir" | "unlink", ref paths @ ..] | ["git", "rm", ref paths @ ..] => paths,
-            ["mv", ref paths @ .., _to] | ["git", "mv", ref paths @ .., _to] => paths,
-            _ => &[],
-        };
-        let is_path = |path: &&str| !path.contains(['*', '?', '$', '{']) && *path != ".";
-        paths.iter().copied().filter(is_path).collect()
-    }
-
-    /// Whether the program is in the list: `grep`, or with its subcommand, `git-commit`.
-    pub fn is_one_of(&self, list: &str) -> bool {
-        let with_subcommand = &self.words[..self.words.len().min(2)];
-        contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
-    }
-
-    /// Whether a text mentions an argument of the step or, if it has no arguments, its program. Of a
-    /// path, the name of the file suffices.
-    pub fn is_named_in(&self, text: &str) -> bool {
-        let has_arguments = self.words.len() > 1;
-        let distinctive_words = if has_arguments {
-            &self.words[1..]
-        } else {
-            &self.words[..]
-        };
-        let lower_text = text.to_lowercase();
-        distinctive_words.iter().any(|word| {
-            let file_name = word.rsplit('/').next().unwrap_or_default();
-            // A single letter is in nearly every text.
-            file_name.len() > 1 && lower_text.contains(&file_name.to_lowercase())
-        })
-    }
-}
-
-/// Returns the words from the program on. Prefixes such as `sudo` may have options, and these
-/// values.
-fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
-    let mut start = 0;
-    while start < words.len() {
-        let word = words[start];
-        let is_option = start > 0 && word.starts_with('-') && word.len() > 1;
-        if is_option && PREFIX_OPTIONS.contains(&word) {
-            start += 2;
-        } else if is_option || precedes_command(word) {
-            start += 1;
-        } else {
-            return &words[start..];
-        }
-    }
-    &[]
-}
-
-/// Returns the words from the program on that the runner of a package manager runs, or all words:
-/// `npx jest` and `poetry run pytest` run the program that is run without them elsewhere.
-fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
-    let run = match words {
-        ["npx" | "bunx" | "uvx", rest @ ..] => rest,
-        [
-            "uv" | "poetry" | "pipenv" | "pdm" | "hatch",
-            "run",
-            rest @ ..,
-        ] => rest,
-        ["npm" | "pnpm" | "yarn" | "bundle", "exec", rest @ ..] => rest,
-        _ => return words,
-    };
-    let options = run.iter().take_while(|word| word.starts_with('-')).count();
-    if options == run.len() {
-        return words;
-    }
-    &run[options..]
-}
-
-/// Whether two programs are the same, versions of Python apart: `python` and `python3.11`.
-fn is_same_program(one: &str, other: &str) -> bool {
-    let is_version = |c: char| c.is_ascii_digit() || c == '.';
-    let bare = one.trim_end_matches(is_version);
-    one == other || ["python", "pip"].contains(&bare) && bare == other.trim_end_matches(is_version)
-}
-
-/// Whether a program is an interpreter, which runs what a file has, or a text in its options.
-fn runs_files(program: &str) -> bool {
-    let interpreters = [
-        "python", "python3", "node", "ruby", "perl", "php", "sh", "bash", "deno",
-    ];
-    interpreters.contains(&program)
-}
-
-/// Whether a path is below a directory, or a test is in a file: a success of the whole is one of
-/// the part.
-fn is_part_of(part: &str, whole: &str) -> bool {
-    // `./...` are all packages of Go.
-    let whole = whole.trim_end_matches("...").trim_end_matches('/');
-    if whole == "." {
-        return true;
-    }
-    let rest = part.strip_prefix(whole).unwrap_or_default();
-    !whole.is_empty() && (rest.starts_with('/') || rest.starts_with("::"))
-}
-
-/// The options of prefixes that have a value, as the user of `sudo -u`.
-const PREFIX_OPTIONS: [&str; 3] = ["-u", "-g", "-C"];
-
-/// Returns the name of a package without its version: `shap==0.44`, `left-pad@1.3`.
-fn without_version(word: &str) -> &str {
-    let name = word.split(['=', '<', '>', '~']).next().unwrap_or(word);
-    match name.find('@') {
-        // The name of a scope begins with it.
-        None | Some(0) => name,
-        Some(at) => &name[..at],
-    }
-}
-
-/// Whether a word of a command line precedes the program: a word of the shell, a variable's value,
-/// the number of a redirected stream.
-fn precedes_command(word: &str) -> bool {
-    contains_word(COMMAND_PREFIXES, word)
-        || word.contains('=') && !word.starts_with('-')
-        || starts_with_digit(word)
-}
-
-/// Whether a word behind the program counts: not an option, a redirection, or what was quoted.
-fn is_argument(word: &str) -> bool {
-    !word.starts_with(['-', '>', '<', '_']) && !starts_with_digit(word)
-}
-
-fn starts_with_digit(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-}
-
 /// Whether a tool changes files, by its name.
 pub(super) fn changes_files(tool: &str) -> bool {
     let name = tool.to_lowercase();
@@ -332,9 +124,4 @@ fn writes_file(part: &str) -> bool {
         }
     }
     part.contains("sed ") && part.contains(" -i")
-}
-
-/// Whether a list of words, separated by spaces, has this one.
-fn contains_word(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
 }

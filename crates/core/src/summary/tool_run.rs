@@ -2,8 +2,9 @@
 
 use super::budget::RESULT;
 use super::call::SummaryCall;
+use super::command_step::CommandStep;
 use super::quote::{one_line, sanitize};
-use super::shell::{CommandLine, CommandStep, changes_files};
+use super::shell::{CommandLine, changes_files};
 use crate::session::outcome::Outcome;
 
 /// The status of a call whose outcome is not known.

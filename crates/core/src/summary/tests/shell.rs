@@ -1,3 +1,4 @@
+use super::super::command_step::CommandStep;
 use super::super::shell::*;
 
 /// Returns the steps: their words and directory.
