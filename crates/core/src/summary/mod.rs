@@ -27,6 +27,7 @@ mod call;
 mod choices;
 mod command_step;
 mod cut;
+mod decision;
 mod decisions;
 mod earlier;
 mod failed_output;

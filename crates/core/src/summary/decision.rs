@@ -1,0 +1,118 @@
+//! One decision: what it reports, and what it is compared by.
+
+use super::budget::POINT;
+use super::quote::{count_utf16, first_chars, is_narrower, one_line};
+use super::revisions::LaterMessage;
+use super::sections::comparison_key;
+use super::turns::Turn;
+use super::words::content_words;
+use foldhash::HashSet;
+
+/// What the user said is looked for within a message if it takes at least this many columns.
+const SHORTEST_SENTENCE: usize = 20;
+
+#[derive(Debug)]
+pub(super) struct Decision {
+    pub text: String,
+    /// The form in which decisions are compared.
+    pub key: String,
+    /// A shorter text, for when the decision is old.
+    pub short_text: String,
+    /// The words of content in it, by which a message that quotes it is recognized.
+    pub words: HashSet<Box<str>>,
+    /// The number of the turn in which it was made, or quoted last.
+    pub turn_number: usize,
+    /// The number of the turn in which it was made: that of the message, or the one before, if the
+    /// message answers or corrects it.
+    made_in: usize,
+    /// What the user said, as far as it is compared. Empty if it is of a previous summary.
+    said: String,
+    pub lower_said: String,
+    /// What a question proposed that the answer did not take up, in words that name something.
+    pub refused_words: HashSet<Box<str>>,
+    /// The mark of the last message that takes it back; empty if none does.
+    pub later_mark: String,
+}
+
+impl Decision {
+    pub fn new(text: String, short_text: String, turn_number: usize) -> Decision {
+        Decision {
+            key: comparison_key(&text),
+            words: content_words(&text.to_lowercase()).map(Box::from).collect(),
+            text,
+            short_text,
+            turn_number,
+            made_in: turn_number,
+            said: String::new(),
+            lower_said: String::new(),
+            refused_words: HashSet::default(),
+            later_mark: String::new(),
+        }
+    }
+
+    pub fn set_said(&mut self, message: &str) {
+        self.said = first_chars(message, POINT).to_owned();
+        self.lower_said = self.said.to_lowercase();
+    }
+
+    /// Whether it contains a name that a later message has, too.
+    pub fn has_name_of(&self, later: &LaterMessage) -> bool {
+        later.names.iter().any(|name| self.words.contains(&**name))
+    }
+
+    /// Whether it refused something that a later message names.
+    pub fn has_refused(&self, later: &LaterMessage) -> bool {
+        later
+            .names
+            .iter()
+            .any(|name| self.refused_words.contains(&**name))
+    }
+
+    /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its
+    /// request.
+    pub fn is_made_by(&self, turn: &Turn) -> bool {
+        let message = if turn.nod.is_empty() {
+            &turn.request
+        } else {
+            &turn.nod
+        };
+        self.is_near(turn) && first_chars(message, POINT) == self.said
+    }
+
+    /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did. A
+    /// short sentence such as "yes" could be anywhere.
+    pub fn is_carried_out_in(&self, turn: &Turn) -> bool {
+        let is_sentence = !is_narrower(&self.said, SHORTEST_SENTENCE);
+        let has_sentence = is_sentence && turn.request.contains(&self.said);
+        let is_message = self.said == turn.request || self.said == turn.nod;
+        self.is_near(turn) && (is_message || has_sentence)
+    }
+
+    pub fn is_taken_back(&self) -> bool {
+        !self.later_mark.is_empty()
+    }
+
+    fn is_near(&self, turn: &Turn) -> bool {
+        let is_near = turn.number == self.made_in || turn.number == self.made_in + 1;
+        is_near && !self.said.is_empty()
+    }
+}
+
+/// Shortens a decision of a previous summary to about the length of a point: the reply is left out,
+/// and the question is cut rather than the answer.
+pub(super) fn shorten(text: &str) -> String {
+    let text = text.split("; reply: ").next().unwrap_or_default();
+    for verb in [", the user answered ", ", the user decided "] {
+        let Some((question, answer)) = text.rsplit_once(verb) else {
+            continue;
+        };
+        let answer = one_line(answer, POINT / 2);
+        let room = POINT.saturating_sub(count_utf16(&answer) + verb.len());
+        let mut question = one_line(question, room);
+        if question.ends_with('…') {
+            question.push('"');
+        }
+        return format!("{question}{verb}{answer}");
+    }
+    one_line(text, POINT)
+}
