@@ -230,12 +230,13 @@ impl SummaryBuilder {
     /// Drops, of the older half of the earlier turns, the one that measured least, and of equals
     /// the oldest. The first turn is kept: it is usually the first request.
     fn drop_lightest_turn(&mut self) {
-        let older_half = self.earlier_turns[1..MAX_HELD / 2].iter();
-        let lightest = older_half
-            .enumerate()
-            .min_by_key(|(_, turn)| turn.value_count);
-        let index = lightest.map_or(0, |(index, _)| index);
-        self.earlier_turns.remove(1 + index);
+        debug_assert!(self.earlier_turns.len() > MAX_HELD);
+        let older_half = 1..MAX_HELD / 2;
+        // Of equals, `min_by_key` returns the first.
+        let lightest = older_half.min_by_key(|&index| self.earlier_turns[index].value_count);
+        if let Some(index) = lightest {
+            self.earlier_turns.remove(index);
+        }
     }
 
     /// If request and answer of the current turn are like those of an earlier one, drops the

@@ -145,8 +145,9 @@ fn precedes_command(word: &str) -> bool {
         || starts_with_digit(word)
 }
 
-/// Returns the words from the program on that the runner of a package manager runs, or all words:
-/// `npx jest` and `poetry run pytest` run the program that is run without them elsewhere.
+/// Leaves out the runner of a package manager and its options: `npx jest` becomes `jest`, and
+/// `poetry run -q pytest` becomes `pytest`, because other commands run these programs without a
+/// runner. Returns all words if there is no runner, or it has no program to run.
 fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     let run = match words {
         ["npx" | "bunx" | "uvx", rest @ ..] => rest,

@@ -41,7 +41,9 @@ impl Decisions {
         turn: &Turn,
         turn_before: Option<&Turn>,
     ) {
+        // Before the answer is added, which does not take itself back.
         self.mark_taken_back(answer, Some(turn));
+
         let mut text = proposal.describe_decision(answer, QUESTION, POINT);
         let mut short_text = proposal.describe_decision(answer, FINDING, OLDEST);
         if let Some(before) = turn_before
@@ -51,6 +53,8 @@ impl Decisions {
             text.push_str(&referent);
             short_text.push_str(&short_referent);
         }
+
+        // The names in the proposal that the answer does not repeat are refused.
         let lower_answer = answer.to_lowercase();
         let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
         let proposed = proposal.sentences().to_lowercase();
