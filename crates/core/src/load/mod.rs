@@ -146,6 +146,15 @@ fn choose_dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     }
 }
 
+/// The number of bytes in which to search first for evidence of the agent. It usually suffices,
+/// because both agents write the current model first, in different forms.
+const FIRST_GUESS_LEN: u64 = 1024;
+/// The number of bytes to search if the first did not suffice.
+const SECOND_GUESS_LEN: u64 = 64 * 1024;
+/// The same if no rows are made. Then little depends on the agent, and reading bytes twice is slow
+/// for many small files.
+const SECOND_GUESS_LEN_WITHOUT_ROWS: u64 = 4 * 1024;
+
 /// Guesses the agent of a file from the first lines after the preamble; pi if they do not show it.
 ///
 /// The guess only decides by which rules the file is read first: see [`load`].
@@ -158,17 +167,13 @@ fn guess_dialect(
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents write the current model first, in different forms, so the first kilobyte usually
-    // suffices. If not, more is read. Without rows, little depends on the agent, and reading bytes
-    // twice is slow for many small files.
-    let first_length = 1024;
-    let second_length = if options.rows.is_some() {
-        64 * 1024
+    let second_len = if options.rows.is_some() {
+        SECOND_GUESS_LEN
     } else {
-        4 * 1024
+        SECOND_GUESS_LEN_WITHOUT_ROWS
     };
-    for length in [first_length, second_length] {
-        let end = source.len().min(preamble.end + length);
+    for guess_len in [FIRST_GUESS_LEN, second_len] {
+        let end = source.len().min(preamble.end + guess_len);
         let mut bytes = source.read_range(preamble.end..end)?;
         let is_whole_file = end == source.len();
         if !is_whole_file {

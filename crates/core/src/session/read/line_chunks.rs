@@ -205,8 +205,8 @@ impl<'r> RangeReader<'r> {
         self.buffer_start + self.buffer.bytes().len() as u64
     }
 
-    /// Reads the next bytes of the range into the buffer, or, if all of these are there, bytes
-    /// behind the range.
+    /// Reads the bytes after the buffer, and appends them to it. They are a part of the range or, if
+    /// the buffer has all of the range, bytes behind it.
     fn read_more(&mut self) -> io::Result<()> {
         let offset = self.buffer_end();
         let left_in_range = to_usize(self.range.end.saturating_sub(offset));
@@ -223,6 +223,7 @@ impl<'r> RangeReader<'r> {
 
         let target = self.buffer.extend(offset, len)?;
         self.source.read_exact_at(target, offset)?;
+        // At least one byte is wanted, so none is read only at the end of the source.
         self.is_at_end = len == 0;
         Ok(())
     }
@@ -246,6 +247,7 @@ impl<'r> RangeReader<'r> {
         // byte of the range. A search from the end of the range on would take one line too many if
         // the range ends with a newline. In all chunks but the last, that byte is not buffered yet,
         // and all lines are taken.
+        debug_assert!(self.buffer_start < self.range.end, "the reader is done");
         let last_in_range = to_usize(self.range.end - self.buffer_start - 1);
         let end = after_newline(lines, last_in_range);
         start..end
