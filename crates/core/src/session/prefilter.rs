@@ -62,14 +62,17 @@ impl Prefilter {
         }
         let escapes = escape_prefixes(&needles);
 
+        // The usual case: one literal of ASCII characters. Two substring searches find it.
+        let ascii_digits: Option<Vec<u8>> =
+            escapes.iter().map(|digits| ascii_digit(digits)).collect();
         if needles.len() == 1
             && let Some(needle) = needles.first()
-            && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
+            && let Some(escape_digits) = ascii_digits
         {
             return Some(Prefilter::SingleLiteral {
                 literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
                 escape_start: Box::new(Finder::new(r"\u00")),
-                escape_digits: digits,
+                escape_digits,
                 is_whole_pattern: is_literal(hir, needle),
             });
         }
@@ -199,8 +202,8 @@ fn is_literal(hir: &Hir, needle: &[char]) -> bool {
     matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
 }
 
-/// Returns the third of the first hex digits of an escape; `None` if they do not begin with `00`,
-/// as those of ASCII characters do.
+/// Returns the digit after `00` in the first hex digits of an escape: `6` for `006`. `None` if they
+/// do not begin with `00`, as those of all ASCII characters do.
 fn ascii_digit(digits: &str) -> Option<u8> {
     digits
         .strip_prefix("00")
@@ -215,7 +218,8 @@ fn ascii_digit(digits: &str) -> Option<u8> {
 fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut candidates = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
-        let last_parts = &parts[parts.len().saturating_sub(MOST_PARTS)..];
+        let last_start = parts.len().saturating_sub(MOST_PARTS);
+        let last_parts = &parts[last_start..];
         let end_of_match = Hir::concat(last_parts.to_vec());
         candidates.push(extract_literals(&end_of_match, ExtractKind::Suffix));
         for first in 0..parts.len() {
@@ -347,7 +351,8 @@ fn has_one_spelling(c: char) -> bool {
 /// Returns a needle as JSON spells it in a string.
 fn json_spelling(needle: &[char]) -> String {
     let quoted = string::encode_to_vec(&Text::from(needle.iter().collect::<String>()));
-    String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
+    let without_quotes = &quoted[1..quoted.len() - 1];
+    String::from_utf8_lossy(without_quotes).into_owned()
 }
 
 /// Returns the first hex digits, in lower case, of the `\u` escapes of all characters of the

@@ -47,12 +47,12 @@ pub fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     let mut all = Vec::new();
     for step in text.split('>') {
         let mut numbers = Vec::new();
+        if all.is_empty() {
+            // The usual rates apply to prompts of any length, so no number of tokens precedes them.
+            numbers.push(f64::NEG_INFINITY);
+        }
         for number in step.split_whitespace() {
             numbers.push(number.parse::<f64>().ok()?);
-        }
-        if all.is_empty() {
-            // The usual rates have no minimum length.
-            numbers.insert(0, f64::NEG_INFINITY);
         }
         let [
             above_tokens,
