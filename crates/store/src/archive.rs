@@ -375,7 +375,8 @@ fn has_seal(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(frame.magic_number == SEAL && frame.content.end == source.len())
 }
 
-/// Compares the checksum at the end of the file with what is before it.
+/// Compares the checksum at the end of the file with what is before it. The file must have a seal:
+/// see [`has_seal`].
 fn compare_checksum(source: &dyn ReadAt) -> io::Result<()> {
     let summed_end = source.len() - size_of::<u32>() as u64;
     let mut hasher = Hasher::new();

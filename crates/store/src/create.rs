@@ -250,6 +250,8 @@ impl CompanionFile {
 }
 
 impl Drop for CompanionFile {
+    /// Undoes the creation, unless [`keep`](Self::keep) has taken the file: removes the new file,
+    /// or puts back the one that it replaced.
     fn drop(&mut self) {
         let Some(new) = &mut self.new else {
             return;
@@ -396,19 +398,19 @@ pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError
     let file = Glance::open(path)?;
     let mut comparison = Comparison {
         file: &file,
-        compared: 0,
+        written_len: 0,
         is_same: true,
         buffer: Vec::new(),
     };
     write(&mut comparison).map_err(|error| StoreError::io(Action::Read, path, error))?;
-    Ok(comparison.is_same && comparison.compared == file.len())
+    Ok(comparison.is_same && comparison.written_len == file.len())
 }
 
 /// A writer that compares the bytes written to it with a file.
 struct Comparison<'a> {
     file: &'a Glance,
-    /// The number of bytes that were written.
-    compared: u64,
+    /// The number of bytes that were written, which is the offset of the next ones.
+    written_len: u64,
     /// Whether the file begins with these bytes.
     is_same: bool,
     /// The bytes of the file, for reuse.
@@ -419,15 +421,16 @@ impl Write for Comparison<'_> {
     /// Compares the bytes with those of the file at the same offset. After the first difference, or
     /// beyond the end of the file, nothing more is read.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let end = self.compared + bytes.len() as u64;
+        let start = self.written_len;
+        let end = start + bytes.len() as u64;
         if self.is_same && end <= self.file.len() {
             self.buffer.resize(bytes.len(), 0);
-            self.file.read_exact_at(&mut self.buffer, self.compared)?;
+            self.file.read_exact_at(&mut self.buffer, start)?;
             self.is_same = self.buffer == bytes;
         } else {
             self.is_same = false;
         }
-        self.compared = end;
+        self.written_len = end;
         Ok(bytes.len())
     }
 

@@ -75,8 +75,10 @@ impl ReadAt for Vec<u8> {
     }
 }
 
+const BYTES_PER_MB: usize = 1 << 20;
+
 /// The length in bytes up to which memory is assumed to be available.
-const SMALL: usize = 1 << 20;
+const SMALL: usize = BYTES_PER_MB;
 
 /// Resizes a buffer, and fills new bytes with 0. If there is not enough memory, as for a very long
 /// line, returns an error instead of aborting the process.
@@ -86,9 +88,12 @@ pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
         *bytes = vec![0; len];
         return Ok(());
     }
-    if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
-        let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
-        return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
+    // If the buffer becomes shorter, no memory is needed.
+    let added_len = len.saturating_sub(bytes.len());
+    if bytes.try_reserve(added_len).is_err() {
+        let megabytes = len / BYTES_PER_MB;
+        let message = format!("out of memory: a line of it takes {megabytes} MB or more");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, message));
     }
     bytes.resize(len, 0);
     Ok(())

@@ -115,6 +115,7 @@ impl Locked {
         let mut refuse_change =
             |own: &Locked| match own.base.compare_for_reading(own.files, &own.file)? {
                 Some(change) => Err(io::Error::other(own.changed(change))),
+                // Nothing has changed since the last call.
                 None => Ok(false),
             };
         let problem = "another process has it open, and may write to it";
@@ -153,6 +154,7 @@ impl Removal {
             return Ok(Hiding::HasGrown);
         }
         self.rename(session)?;
+        // Released before the wait, which is longer than oh-my-pi waits for this lock.
         drop(publish);
         session.wait_until_unused()?;
         // Synced before any companion is hidden, so that a power failure leaves no session in its

@@ -49,12 +49,16 @@ impl Snapshot {
         if new.size != old.size || !is_moved {
             return self.compare_content(files, file, &new);
         }
-        if new.modified != old.modified || !files.copies_up(file) {
+
+        // The size is the same, but the ctime or the inode is not.
+        let may_be_copied_up = new.modified == old.modified && files.copies_up(file);
+        if !may_be_copied_up {
             return Ok(Some(FileChange::Edited));
         }
-        Ok(self
-            .compare_content(files, file, &new)?
-            .or(Some(FileChange::Grown)))
+        match self.compare_content(files, file, &new)? {
+            Some(change) => Ok(Some(change)),
+            None => Ok(Some(FileChange::Grown)),
+        }
     }
 
     /// Compares as [`compare`](Self::compare) does, but by the mtime instead of the ctime: for a
