@@ -306,14 +306,16 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     join_parts(parts);
 }
 
-/// Joins parts that overlap or touch. They are in the order of their lines. Lines that two parts
-/// share are equal, because [`add_to_parts`] has dropped parts that contradict.
+/// Joins parts that overlap or touch. They are in the order of their lines, after those whose lines
+/// have no known numbers, which are not joined. Lines that two parts share are equal, because
+/// [`add_to_parts`] has dropped parts that contradict.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {
         if let Some(previous) = joined.last_mut()
             && let Some(last_line) = previous.last_line()
-            && part.first_line <= Some(last_line + 1)
+            && let Some(first_line) = part.first_line
+            && first_line <= last_line + 1
         {
             append_lines(previous, &part);
         } else {
@@ -356,8 +358,9 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     let count_before = parts[index].count();
     parts[index].text = text;
     let count_after = parts[index].count();
-    if count_after != count_before {
-        shift_line_numbers(parts, index, count_after as isize - count_before as isize);
+    let added_lines = count_after as isize - count_before as isize;
+    if added_lines != 0 {
+        shift_line_numbers(parts, index, added_lines);
     }
     true
 }

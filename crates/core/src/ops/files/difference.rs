@@ -121,18 +121,21 @@ impl FileComparison {
             return FileDifference::Unchanged;
         };
         let is_before_known = !matches!(before, ContentBefore::Unknown);
-        if is_before_known && let Some(new) = self.content.exact_text() {
-            let old = match before {
-                ContentBefore::Whole(old) => Some(old),
-                ContentBefore::Missing | ContentBefore::Unknown => None,
-            };
-            if old.as_deref() == Some(new) {
-                return FileDifference::Unchanged;
+        if let Some(new) = self.content.exact_text() {
+            let new = new.to_owned();
+            match before {
+                ContentBefore::Whole(old) => {
+                    if old == new {
+                        return FileDifference::Unchanged;
+                    }
+                    return FileDifference::Contents {
+                        old: Some(old),
+                        new,
+                    };
+                }
+                ContentBefore::Missing => return FileDifference::Contents { old: None, new },
+                ContentBefore::Unknown => {}
             }
-            return FileDifference::Contents {
-                old,
-                new: new.to_owned(),
-            };
         }
 
         // The recorded diffs are the second choice. They are used only if every change has one. The

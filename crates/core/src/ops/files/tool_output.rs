@@ -257,7 +257,8 @@ fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
         }
         next_line += 1;
     }
-    if first_line == 0 || next_line - first_line != count || text.ends_with(CUT_NOTICE) {
+    let number_count = next_line - first_line;
+    if first_line == 0 || number_count != count || text.ends_with(CUT_NOTICE) {
         return None;
     }
     Some(PrintedLines {
