@@ -512,7 +512,8 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
     }
     let mut answered_calls = Vec::with_capacity(results.len());
     for result in results {
-        answered_calls.push(call_by_id.get(session.bytes(result.text)).copied());
+        let call_id = session.bytes(result.text);
+        answered_calls.push(call_by_id.get(call_id).copied());
     }
     answered_calls
 }

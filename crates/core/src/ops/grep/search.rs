@@ -354,6 +354,8 @@ impl<'s> FileSearch<'s> {
             // The lines of earlier chunks were not counted, because no number was needed there.
             self.counted.read_to(self.source, chunk.start)?;
         }
+        // The end is now in this chunk. It is not after the line, because lines are numbered in
+        // file order.
         let counted_len = (self.counted.end - chunk.start) as usize;
         self.counted.add_bytes(&chunk.bytes[counted_len..start]);
         Ok(LineNo(self.counted.line_count + 1))

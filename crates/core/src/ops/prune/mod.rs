@@ -143,6 +143,7 @@ impl PrunePlan {
 
         let mut removed = 0;
         for payload in self.payloads() {
+            // Only a payload that is longer than its placeholder is in a plan.
             removed += payload.span.len - payload.placeholder.len() as u64;
         }
         for &ix in &self.entries {
@@ -152,6 +153,7 @@ impl PrunePlan {
             Some(mark) => mark.line.len() as u64 + NEWLINE_LEN,
             None => 0,
         };
+        // With a mark, the session may become longer.
         removed.saturating_sub(added) as usize
     }
 

@@ -286,9 +286,10 @@ fn split_by_operation(
         expected_count = expected_count.saturating_add(operation.records);
     }
     if expected_count != records.len() {
+        // The first line, with the operations, is not a record.
+        let expected_lines = expected_count.saturating_add(1);
         return Err(PrunedFileError::OtherLength {
-            // The first line is not a record.
-            wanted: expected_count.saturating_add(1),
+            wanted: expected_lines,
         });
     }
 
