@@ -133,15 +133,18 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
 }
 
 /// Returns the offset of the first digit on the next line. `None` if the line does not end at
-/// `end`, or if the next line does not begin with spaces or tabs and a digit.
+/// `end`, or if the next line does not begin with a digit after any number of spaces and tabs.
 fn next_line_start(text: &[u8], end: usize) -> Option<usize> {
-    let mut from_newline = &text[end..];
-    if let Some(after_return) = from_newline.strip_prefix(b"\r") {
-        from_newline = after_return;
-    }
-    let line = from_newline.strip_prefix(b"\n")?;
-    let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
-    let start = text.len() - line.len() + indent.count();
+    let line_start = match &text[end..] {
+        [b'\r', b'\n', ..] => end + 2,
+        [b'\n', ..] => end + 1,
+        _ => return None,
+    };
+    let indent_len = text[line_start..]
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    let start = line_start + indent_len;
     if text.get(start).is_some_and(is_base64_digit) {
         Some(start)
     } else {

@@ -355,6 +355,7 @@ fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
         // Each level of escaping doubles the backslashes before the letter.
         let start = last - backslashes_before;
         let letter = last + 1;
+        // An escape whose letter is at the offset ends after it.
         if letter < offset && matches!(text[letter], b'n' | b'r') {
             return Some(start..letter + 1);
         }

@@ -67,7 +67,8 @@ pub static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Finds the prefixes of all rows. The number of a pattern is that of its row.
+/// Finds the prefixes of all shapes. The number of a pattern is the index of its shape in
+/// [`SHAPES`].
 static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new(SHAPES.iter().map(|shape| shape.prefix)).expect("a few hundred short literals")
 });
@@ -75,17 +76,19 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// Calls `visit` with the range and the kind of each secret of a known shape in a text. The order
 /// is that of the table, because the first of several kinds counts.
 pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)) {
-    // The row and the offset of each prefix, to be sorted by row.
-    let mut prefix_hits = Vec::new();
+    // The index of the shape and the offset of each prefix.
+    let mut prefixes = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
-        if SHAPES[hit.pattern()].may_continue_with(&text[hit.end()..]) {
-            prefix_hits.push((hit.pattern(), hit.start()));
+        let shape_index = hit.pattern();
+        if SHAPES[shape_index].may_continue_with(&text[hit.end()..]) {
+            prefixes.push((shape_index, hit.start()));
         }
     }
-    prefix_hits.sort();
+    // By the index first: in the order of the table.
+    prefixes.sort();
 
-    for (row, start) in prefix_hits {
-        let shape = &SHAPES[row];
+    for (shape_index, start) in prefixes {
+        let shape = &SHAPES[shape_index];
         if let Some(range) = shape.secret_range_at(text, start) {
             visit(range, shape.kind);
         }

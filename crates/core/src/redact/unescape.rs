@@ -307,6 +307,7 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
 /// escape character comes first.
 fn osc_width(bytes: &[u8]) -> Option<usize> {
     let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
+    // The `]` is skipped.
     for (at, &byte) in text.iter().enumerate().skip(1) {
         if matches!(byte, b'\n' | b'\r') {
             return None;
@@ -315,12 +316,13 @@ fn osc_width(bytes: &[u8]) -> Option<usize> {
         if !matches!(byte, BELL | ESC | b'\\' | b'^') {
             continue;
         }
-        if let Some(bell) = prefix_width(&bytes[at..], &BELL_CHARACTERS) {
-            return Some(at + bell);
+        if let Some(bell_width) = prefix_width(&bytes[at..], &BELL_CHARACTERS) {
+            return Some(at + bell_width);
         }
-        if let Some(escape) = prefix_width(&bytes[at..], &ESCAPE_CHARACTERS) {
-            if bytes.get(at + escape) == Some(&b'\\') {
-                return Some(at + escape + 1);
+        if let Some(escape_width) = prefix_width(&bytes[at..], &ESCAPE_CHARACTERS) {
+            let after_escape = at + escape_width;
+            if bytes.get(after_escape) == Some(&b'\\') {
+                return Some(after_escape + 1);
             }
             return None;
         }

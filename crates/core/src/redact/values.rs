@@ -1,6 +1,7 @@
 //! Reads the values that the user wants removed, from dotenv and secret files, and searches for
 //! values in all their encodings.
 
+use super::base64_digits::BITS_PER_DIGIT;
 use super::resemblance::is_common_setting;
 use super::rules::is_contextual;
 use super::windows::{self, LiteralWindow, WINDOW, WindowIndex};
@@ -366,14 +367,20 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
     spellings
 }
 
-/// Returns the base64 digits of a text after `bytes_before` other bytes, which are at most 2. Only
-/// digits all of whose bits belong to the text are included, because the others depend on its
-/// neighbours. `None` or empty if the text is too short to have such digits.
+/// Returns the base64 digits of a text after `bytes_before` other bytes. Only digits all of whose
+/// bits belong to the text are included, because the others depend on its neighbours. `None` or
+/// empty if the text is too short to have such digits.
 fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
-    let shifted = [&[0; 2][..bytes_before], text].concat();
+    const BITS_PER_BYTE: usize = u8::BITS as usize;
+
+    // The values of the other bytes do not matter, because digits with their bits are left out.
+    let mut shifted = vec![0; bytes_before];
+    shifted.extend_from_slice(text);
     let encoded = engine.encode(&shifted);
-    let first_own_digit = (bytes_before * 8).div_ceil(6);
-    let own_digits_end = shifted.len() * 8 / 6;
+
+    // The first digit without bits of the other bytes, and the end of the last whole digit.
+    let first_own_digit = (bytes_before * BITS_PER_BYTE).div_ceil(BITS_PER_DIGIT);
+    let own_digits_end = shifted.len() * BITS_PER_BYTE / BITS_PER_DIGIT;
     let digits = encoded.as_bytes().get(first_own_digit..own_digits_end)?;
     Some(digits.to_vec())
 }

@@ -78,6 +78,7 @@ impl WindowIndexBuilder {
     /// the start. The first one whose bytes no other window has is chosen. If there is none, the
     /// window is at the end, and shares its bytes with another.
     pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
+        debug_assert!(part.len() >= WINDOW);
         // The end comes first, because private keys and tokens of one kind have the same beginning.
         let last_offset = part.end - WINDOW;
         let room = last_offset - part.start;
