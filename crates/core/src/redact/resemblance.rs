@@ -158,7 +158,8 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
 pub fn is_generated_password(secret: &[u8]) -> bool {
     // Signs that are usual in names are not among them.
     const SIGNS: &[u8] = b"!#$%&*+=?@^~";
-    secret.len() >= 12
+    const MIN_LEN: usize = 12;
+    secret.len() >= MIN_LEN
         && secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)
         && secret.iter().any(u8::is_ascii_digit)
@@ -166,7 +167,7 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
         && secret
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || SIGNS.contains(byte))
-        && count_turns(secret) * 3 >= secret.len()
+        && changes_class_at_a_third(secret)
         && is_password(secret)
 }
 
@@ -175,12 +176,13 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
 /// pattern or an address, rule this out.
 fn has_random_signs(secret: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!@#$%^&*()=+";
+    const MIN_LEN: usize = 20;
     let is_key_character =
         |byte: &u8| byte.is_ascii_alphanumeric() || SIGNS.contains(byte) || is_separator(byte);
-    secret.len() >= 20
+    secret.len() >= MIN_LEN
         && secret.iter().all(is_key_character)
         && secret.iter().any(|byte| SIGNS.contains(byte))
-        && count_turns(secret) * 3 >= secret.len()
+        && changes_class_at_a_third(secret)
 }
 
 /// Whether the value of a name such as `PASSWORD` is a password, not a variable, a placeholder, or
@@ -241,6 +243,12 @@ fn is_random_base64(secret: &[u8]) -> bool {
 /// Whether a character separates words. These characters need no encoding in a URL.
 fn is_separator(byte: &u8) -> bool {
     matches!(byte, b'-' | b'_' | b'.' | b'~')
+}
+
+/// Whether the class of characters changes at a third of the characters, which is more often than
+/// in a list. [`alternates_classes`] requires more changes.
+fn changes_class_at_a_third(secret: &[u8]) -> bool {
+    count_turns(secret) * 3 >= secret.len()
 }
 
 /// Whether the class of characters (capitals, lower-case letters, digits, others) changes at two

@@ -296,7 +296,8 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
         .position(|byte| !matches!(byte, b' '..=b'?'))?;
     let is_final = matches!(after_bracket[parameters_len], b'@'..=b'~');
     if is_final {
-        Some("[".len() + parameters_len + 1)
+        // The bracket, the parameters and the final byte.
+        Some(1 + parameters_len + 1)
     } else {
         None
     }
