@@ -60,14 +60,13 @@ impl Member {
         let nanoseconds = Timestamp::try_from(modified)
             .unwrap_or_default()
             .as_nanosecond();
-        let modified = (
-            nanoseconds.div_euclid(SECOND) as i64,
-            nanoseconds.rem_euclid(SECOND) as u32,
-        );
+        // Rounded down, also before 1970, so that the rest of the second is not negative.
+        let seconds = nanoseconds.div_euclid(SECOND) as i64;
+        let rest = nanoseconds.rem_euclid(SECOND) as u32;
         Member {
             name,
             size,
-            modified,
+            modified: (seconds, rest),
             mode: mode & 0o777,
         }
     }

@@ -154,9 +154,9 @@ fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
 /// project. For the project `--p--`, these are `--p--` and `--p-sub--`, but not `--pq--`.
 fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
     let project_name = project_folder.file_name().unwrap_or_default();
-    let project_name = project_name.as_encoded_bytes();
+    let name_bytes = project_name.as_encoded_bytes();
     // Some names have `--` behind the encoded path.
-    let prefix = project_name.strip_suffix(b"--").unwrap_or(project_name);
+    let prefix = name_bytes.strip_suffix(b"--").unwrap_or(name_bytes);
     match name.as_encoded_bytes().strip_prefix(prefix) {
         Some(suffix) => suffix.is_empty() || suffix.starts_with(b"-"),
         None => false,

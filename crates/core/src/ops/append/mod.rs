@@ -177,17 +177,17 @@ impl<'s> Batch<'s> {
             return Ok(None);
         }
         let hint = "omit it to continue from the entry before";
-        match given.text() {
-            None => Err(Refusal::with_hint(
+        let Some(id) = given.text() else {
+            return Err(Refusal::with_hint(
                 "`parentId` is neither a string nor null",
                 hint,
-            )),
-            Some(id) if self.find_entry(&id).is_none() => {
-                let what = format!("the parent {:?} is not in the session", id.to_string());
-                Err(Refusal::with_hint(what, hint))
-            }
-            Some(id) => Ok(Some(id.into_owned())),
+            ));
+        };
+        if self.find_entry(&id).is_none() {
+            let message = format!("the parent {:?} is not in the session", id.to_string());
+            return Err(Refusal::with_hint(message, hint));
         }
+        Ok(Some(id.into_owned()))
     }
 
     /// Checks that the entry named in `targetId`, `fromId` or `firstKeptEntryId` exists. The target

@@ -37,8 +37,8 @@ impl HunkHeading {
     /// Parses the part of a heading after `@@ -`. A range without a count has one line.
     fn parse(ranges: &str) -> Option<HunkHeading> {
         // An example is `12,5 +13,6 @@ fn main() {`. The part after `@@` is only for the reader.
-        let (ranges, _section) = ranges.split_once(" @@")?;
-        let (old_range, new_range) = ranges.split_once(" +")?;
+        let (both_ranges, _section) = ranges.split_once(" @@")?;
+        let (old_range, new_range) = both_ranges.split_once(" +")?;
         let (old_start, old_count) = old_range.split_once(',').unwrap_or((old_range, "1"));
         // The new start is not needed: it follows from the hunks before.
         let (_new_start, new_count) = new_range.split_once(',').unwrap_or((new_range, "1"));
@@ -60,6 +60,7 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     }
     // The last hunk is applied first, so that the numbers of earlier lines stay the same.
     for hunk in hunks.iter().rev() {
+        // Lines are numbered from 1. The number 0, of an empty text, is the start as well.
         let start = hunk.heading.old_start.saturating_sub(1);
         let end = start + hunk.old_lines.len();
         if lines.get(start..end)? != hunk.old_lines {
