@@ -1,8 +1,8 @@
 //! Choices and corrections: messages that decide unasked, by their words.
 
 use super::budget::POINT;
-use super::proposals::is_question;
 use super::prose::sentences_of_lines;
+use super::questions::is_question;
 use super::quote::display_width;
 use super::words::compile_expression;
 use regex::Regex;

@@ -45,6 +45,7 @@ mod progress;
 mod proposals;
 mod prose;
 mod purpose;
+mod questions;
 mod quote;
 mod referents;
 mod removals;

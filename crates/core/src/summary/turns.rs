@@ -4,7 +4,8 @@ use super::answers::quote_answer;
 use super::budget::*;
 use super::cut::cut_middle;
 use super::message::{ReplyEnd, only_leads_over};
-use super::proposals::{Proposal, is_question};
+use super::proposals::Proposal;
+use super::questions::is_question;
 use super::quote::{is_narrower, quote_line, strip_digits, strip_transitions};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 

@@ -1,0 +1,64 @@
+//! Questions, offers and answers, recognized by their words and question marks.
+
+use super::quote::{ends_in_question, is_asking};
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// The words with which a message answers a question.
+const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
+
+/// The words with which a message asks, with or without a question mark.
+const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
+    what|what[’']?s|why|how|how[’']?s|which|who|can\ (we|you|i)|could\ (we|you|i)|is\ (it|there)|are\ there
+    |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien|quel\w*|est-ce)(\W|$)";
+
+/// The words with which a sentence offers to do something, or names what could be done.
+const OFFERS: &str = r"(?ix)(^|\W)(
+    (i|we|you)\ (can|could|would) | (i|we)[’']d | (would|could)\ be | either
+    | (ich|wir)\ (kann|könnte|würde|können|könnten|würden) | (man|du|sie)\ (kann|kannst|könnte)
+    | (je|tu|on)\ (peux|peut|pourrais|pourrait) | (puedo|podría|podemos|posso|potrei))(\W|$)";
+
+/// The words between two alternatives.
+const ALTERNATIVES: &str =
+    r"(?i)\W(or|oder|ou( bien)?|o|или|или же)\W|还是|或者|または|それとも|또는";
+
+/// How a sentence proposes, the clearest way last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ProposalKind {
+    /// A statement: advice if it answers the user's own question. Otherwise only an answer to a
+    /// tool, whose question may have this form, decides on it.
+    Statement,
+    /// What could be done; or two ways, without the words of an offer.
+    Offer,
+    /// Two ways, with the words of an offer.
+    Choice,
+    Question,
+}
+
+pub(super) fn kind_of_sentence(sentence: &str) -> ProposalKind {
+    static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_expression(OFFERS));
+    static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_expression(ALTERNATIVES));
+    // In a sentence that ends within a code span, the mark is part of the code.
+    let ends_in_code = sentence.matches('`').count() % 2 == 1;
+    if is_asking(sentence) && !ends_in_code {
+        return ProposalKind::Question;
+    }
+    match (OFFER.is_match(sentence), ALTERNATIVE.is_match(sentence)) {
+        (true, true) => ProposalKind::Choice,
+        (true, false) | (false, true) => ProposalKind::Offer,
+        (false, false) => ProposalKind::Statement,
+    }
+}
+
+/// Whether a message asks, by its end or its first words.
+pub(super) fn is_question(message: &str) -> bool {
+    static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(QUESTION_WORDS));
+    ends_in_question(message) || QUESTION.is_match(message)
+}
+
+/// Whether a message begins with a word that answers a question.
+pub(super) fn begins_as_answer(message: &str) -> bool {
+    static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANSWERS));
+    ANSWER.is_match(message)
+}
