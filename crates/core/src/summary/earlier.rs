@@ -27,8 +27,10 @@ impl SummaryBuilder {
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
 
-        // A request takes a share, and its answer another: together, two thirds of the room.
-        let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
+        // A request takes a share, and its answer another: together, two thirds of the room of a
+        // turn.
+        let room_of_turn = room / turns.len().max(1);
+        let share = (room_of_turn / 3).clamp(OLDEST, NEWEST);
         let weights = self.weigh_turns(turns);
         let quoted = QuotedElsewhere {
             page,
@@ -77,6 +79,7 @@ impl QuotedElsewhere<'_> {
             .iter()
             .flat_map(|&section| self.page.items(section));
         items.any(|item| {
+            // Between the first two quotation marks.
             let quoted = item.split('"').nth(1).unwrap_or_default();
             item.contains(&start) || (!quoted.is_empty() && first_line.contains(quoted))
         })

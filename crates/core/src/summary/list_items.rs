@@ -114,7 +114,11 @@ fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
             continue;
         }
         let item = reply[start..].lines().next().unwrap_or_default();
-        let end = item.find(['?', ';']).map_or(item.len(), |end| end + 1);
+        let end = match item.find(['?', ';']) {
+            // Includes the mark, which is one byte.
+            Some(mark) => mark + 1,
+            None => item.len(),
+        };
         return Some(&item[..end]);
     }
     None

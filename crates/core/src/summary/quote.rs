@@ -82,22 +82,31 @@ pub(super) fn cut_line(text: &str, max: usize) -> String {
     }
 }
 
-/// Returns where the clause ends that reaches beyond `max` units by at most a fifth, or else the
-/// last that ends before `max`, but by no more than a quarter. Code spans have no clauses.
+/// Returns the offset at which to cut a line to about `max` units. The first of these counts:
+///
+/// - the end of a clause beyond `max`, by at most a fifth;
+/// - the end of the line, if it is not farther than that;
+/// - the end of the last clause before `max`, by at most a quarter.
+///
+/// `None` if there is none of them. Code spans have no clauses.
 fn find_clause_end(line: &str, max: usize) -> Option<usize> {
+    let longest = max + max / 5;
+    let shortest = max - max / 4;
     let mut end_before = None;
     let mut size = 0;
     let mut is_code = false;
     let mut chars = line.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         size += c.len_utf16();
-        if size > max + max / 5 {
+        if size > longest {
             return end_before;
         }
-        is_code ^= c == '`';
+        if c == '`' {
+            is_code = !is_code;
+        }
         let is_before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
         let ends_clause = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
-        if is_code || size < max - max / 4 || !ends_clause {
+        if is_code || size < shortest || !ends_clause {
             continue;
         }
         let end = start + c.len_utf8();
@@ -111,9 +120,12 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
 
 /// Returns as many lines of the text as can matter for `max` units, with ` / ` between them.
 fn join_lines(text: &str, max: usize) -> String {
-    // Only the start can matter, but escape sequences and white space in it take no space; most
-    // texts are far longer.
-    let start = first_chars(text, 16 * max);
+    /// The number of characters to read for each unit. Most of them may be in escape sequences and
+    /// white space, which take no space in a quotation.
+    const CHARS_PER_UNIT: usize = 16;
+
+    // Most texts are far longer than what is quoted of them.
+    let start = first_chars(text, CHARS_PER_UNIT * max);
     let mut lines = Vec::new();
     for line in sanitize(start).lines() {
         let words: Vec<_> = line.split_whitespace().collect();

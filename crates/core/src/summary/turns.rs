@@ -184,15 +184,19 @@ impl Turn {
         self.request == other.request && !is_narrower(&self.request, SHORT_REPLY)
     }
 
-    /// Counts this turn as a repetition of an earlier one, of which only its end is kept.
+    /// Counts this turn as a repetition of an earlier one, and drops the earlier one except for its
+    /// end.
     pub fn repeat(&mut self, earlier: Turn) {
         self.repeats += earlier.repeats + 1;
+
         let own_end = describe_ending(self, REMINDER);
-        let end = describe_ending(&earlier, REMINDER);
+        let end_of_earlier = describe_ending(&earlier, REMINDER);
         self.earlier_ends = earlier.earlier_ends;
-        self.earlier_ends.push(end);
+        self.earlier_ends.push(end_of_earlier);
         self.earlier_ends.retain(|end| *end != own_end);
+        // Last, because ends that were equal to the own one may have separated equal ones.
         self.earlier_ends.dedup();
+
         let excess = self.earlier_ends.len().saturating_sub(EARLIER_ENDS);
         self.earlier_ends.drain(..excess);
     }
