@@ -199,8 +199,10 @@ impl<'a> Scanner<'a> {
         self.pos += 1;
         let start = self.pos;
         let has_escape = self.skip_string_rest()?;
+        // The scanner is behind the closing quote.
+        let end = self.pos - 1;
         Ok(RawString {
-            bytes: &self.bytes[start..self.pos - 1],
+            bytes: &self.bytes[start..end],
             has_escape,
         })
     }
