@@ -164,8 +164,10 @@ impl Ancestry {
             .collect();
         let mut drawing_index = vec![0_u32; entries.len()];
         for (at, ix) in drawing_order.iter().enumerate() {
+            // An `EntryIx` has 32 bits, so there are no more entries.
             drawing_index[ix.index()] = at as u32;
         }
+
         // Backwards, so that the size of each subtree is complete before its parent adds it.
         let mut subtree_size = vec![1_u32; entries.len()];
         for &ix in drawing_order.iter().rev() {

@@ -26,7 +26,7 @@ pub fn convert_messages(
 ) -> io::Result<()> {
     for (index, message) in messages.iter().enumerate() {
         let next = messages.get(index + 1);
-        message.with_json(reader, |message| {
+        let emitted = message.with_json(reader, |message| {
             if content::member_is(message, "role", "assistant") {
                 return emit_turn(message, next, reader, emit);
             }
@@ -34,7 +34,8 @@ pub fn convert_messages(
                 emit(&json)?;
             }
             Ok(())
-        })??;
+        })?;
+        emitted?;
     }
     Ok(())
 }

@@ -143,12 +143,12 @@ pub fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
     if !content.is_array() || !content.items().any(is_thinking) {
         return Cow::Borrowed(json);
     }
-    let kept = content.items().filter(|block| !is_thinking(*block));
-    let kept = array(kept.map(Raw::bytes));
+    let kept_blocks = content.items().filter(|block| !is_thinking(*block));
+    let kept_content = array(kept_blocks.map(Raw::bytes));
     let mut changed = Object::new();
     for (key, value) in message.members() {
         let value = if key.is("content") {
-            &kept
+            &kept_content
         } else {
             value.bytes()
         };
