@@ -352,7 +352,7 @@ impl Keywords {
     }
 
     /// Whether the word is a keyword. It is compared with the keywords from its first slot up to
-    /// the next free slot.
+    /// the next free slot. There always is one, because the table has more slots than keywords.
     fn contains(&self, word: &str) -> bool {
         // The table needs a first and a last byte. For a word of one letter, all keywords are
         // searched.
@@ -360,9 +360,9 @@ impl Keywords {
             return self.words.split(' ').any(|keyword| keyword == word);
         };
         let mut slot = first_slot(first, last, word.len());
-        while self.slots[slot] != 0 {
-            let start = usize::from(self.slots[slot] - 1);
-            let from_keyword = &self.words.as_bytes()[start..];
+        // A slot has the offset of its keyword plus 1, because 0 means that it is free.
+        while let Some(start) = self.slots[slot].checked_sub(1) {
+            let from_keyword = &self.words.as_bytes()[usize::from(start)..];
             let is_prefix = from_keyword.starts_with(word.as_bytes());
             let is_whole = matches!(from_keyword.get(word.len()), None | Some(b' '));
             if is_prefix && is_whole {

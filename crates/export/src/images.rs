@@ -39,16 +39,18 @@ pub fn read_images(line: Raw) -> Vec<EntryImage> {
 /// Reads an image from its block.
 fn read_image(block: Raw) -> EntryImage {
     let media_type = block.get_text("mimeType").unwrap_or_default();
-    let data = block.get_text("data").unwrap_or_default();
-    let data = data.to_string_lossy();
-    let blob_hash = data.strip_prefix("blob:sha256:");
-    let data = match blob_hash {
-        Some(hash) if is_blob_hash(hash) => ImageData::Blob(hash.to_owned()),
-        _ => match decode_base64(&data) {
+    let data_text = block.get_text("data").unwrap_or_default();
+    let encoded = data_text.to_string_lossy();
+    let data = if let Some(hash) = encoded.strip_prefix("blob:sha256:")
+        && is_blob_hash(hash)
+    {
+        ImageData::Blob(hash.to_owned())
+    } else {
+        match decode_base64(&encoded) {
             Some(bytes) if bytes.is_empty() => ImageData::Missing,
             Some(bytes) => ImageData::Stored(bytes),
             None => ImageData::Invalid,
-        },
+        }
     };
     EntryImage {
         media_type: media_type.to_string_lossy().trim().to_ascii_lowercase(),

@@ -130,8 +130,11 @@ fn work_json(totals: &Totals) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the bits of an entry as one character: bit `n` if the filter at index `n` of [`FILTERS`]
-/// shows the entry, the [`FLAG_BITS`] of its flags, and [`NOTE_BIT`] if it is bookkeeping.
+/// Returns the bits of an entry as one visible character, whose code is [`MASK_BASE`] plus the bits:
+///
+/// - bit N if the filter at index N of [`FILTERS`] shows the entry
+/// - the [`FLAG_BITS`] of its flags
+/// - [`NOTE_BIT`] if it is bookkeeping
 fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     let entry = session.entry(ix);
     let mut mask = 0;
@@ -148,6 +151,7 @@ fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     if entry.kind.is_bookkeeping() {
         mask |= NOTE_BIT;
     }
+    // The bits are few, so the sum is far below the surrogates, which are no characters.
     char::from_u32(MASK_BASE + mask).unwrap_or_default()
 }
 

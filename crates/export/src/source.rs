@@ -518,7 +518,8 @@ impl<'a> Contents<'a> {
             parts.push(day.to_owned());
         }
 
-        // Whole words only: the first one that does not fit ends the title.
+        // Whole words only: the first one that does not fit ends the title. Each word counts with
+        // the character after it.
         let title = self.title().to_lowercase();
         let mut title_chars = 0;
         for word in title.split(|c: char| !c.is_alphanumeric()) {
@@ -526,6 +527,7 @@ impl<'a> Contents<'a> {
             if title_chars > LONGEST_FILE_TITLE {
                 break;
             }
+            // Two separators in a row have an empty word between them.
             if !word.is_empty() {
                 parts.push(word.to_owned());
             }

@@ -359,18 +359,19 @@ impl EntryView<'_> {
             "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => {
                 DrawnDetails::NoFileChange
             }
-            "write" | "Write" => match string_member(arguments, "content") {
-                Some(content) => {
-                    self.facts.changed_lines.added += content.lines().count();
-                    let path = self.path_argument(arguments);
-                    let language = path.and_then(|path| Language::from_path(&path));
-                    self.push_first_lines(&content, |text, m| {
-                        code::push_numbered_lines(text, 1, language, m)
-                    });
-                    DrawnDetails::FileChange
-                }
-                None => self.push_change_or_arguments(arguments, details),
-            },
+            "write" | "Write" => {
+                let Some(content) = string_member(arguments, "content") else {
+                    return self.push_change_or_arguments(arguments, details);
+                };
+                self.facts.changed_lines.added += content.lines().count();
+                let path = self.path_argument(arguments);
+                let language = path.and_then(|path| Language::from_path(&path));
+                let first_line = 1;
+                self.push_first_lines(&content, |text, m| {
+                    code::push_numbered_lines(text, first_line, language, m)
+                });
+                DrawnDetails::FileChange
+            }
             _ => self.push_change_or_arguments(arguments, details),
         }
     }

@@ -92,16 +92,17 @@ impl MarkdownWriter {
         let Some(fence) = &mut self.fence else {
             return;
         };
-        let from_first_line = text.trim_start_matches('\n');
-        let lines = from_first_line.trim_end_matches('\n');
-        fence.pending_breaks += text.len() - from_first_line.len();
+        // A line break is one byte, so a difference in length is a number of line breaks.
+        let without_first_breaks = text.trim_start_matches('\n');
+        let lines = without_first_breaks.trim_end_matches('\n');
+        fence.pending_breaks += text.len() - without_first_breaks.len();
         if lines.is_empty() {
             return;
         }
 
         fence.is_empty = false;
         let breaks_before = fence.pending_breaks;
-        fence.pending_breaks = from_first_line.len() - lines.len();
+        fence.pending_breaks = without_first_breaks.len() - lines.len();
         self.break_lines(breaks_before);
         if self.line_prefixes.is_empty() {
             // Without prefixes, the lines are written as they are, with the line breaks of the
