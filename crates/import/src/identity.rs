@@ -190,10 +190,13 @@ impl SourceIdentity {
             let session = self.session.as_deref().unwrap_or(&stem);
             return format!("{session}/{agent}");
         }
-        match &self.session {
-            Some(session) if Uuid::try_parse(&stem).is_err() => session.clone(),
-            _ => stem.into_owned(),
+        let is_named_after_session = Uuid::try_parse(&stem).is_ok();
+        if let Some(session) = &self.session
+            && !is_named_after_session
+        {
+            return session.clone();
         }
+        stem.into_owned()
     }
 
     /// Returns the sub-agent that wrote the source, if one did and its session is known.

@@ -563,6 +563,7 @@ impl<'a> Walk<'a> {
     /// Writes a result for each call that still has none, because the turn of the call ends. The
     /// lines belong to the response, so that a compaction keeps a call with its result, or neither.
     fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
+        // Without a response, no call is open.
         let Some(response) = state.response else {
             return Ok(());
         };

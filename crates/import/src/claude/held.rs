@@ -313,10 +313,11 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Releases parts of a response until the one with this call is released, because the result of
-    /// the call is added now. Releases nothing if the call is not held.
+    /// Releases the held parts of a response, in their order, up to the one with this call, because
+    /// the result of the call is added now. Releases nothing if the call is not held.
     pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
         while self.is_call_held(call_id) {
+            // A held call is in `calls`.
             let response = self.calls[call_id].response;
             let next_part = self
                 .held_lines

@@ -220,12 +220,10 @@ impl ClaudeReader<'_> {
         let id = first_line.response_id.clone().unwrap_or_default();
         self.open_response.id = id.as_bytes().to_vec();
         self.open_response.is_sidechain = first_line.is_sidechain;
+        let line = SourceLine::object(first_line.offset, first_line.raw);
         let is_part = true;
-        self.open_response.push(
-            SourceLine::object(first_line.offset, first_line.raw),
-            is_part,
-            first_line.uuid_key(),
-        );
+        self.open_response
+            .push(line, is_part, first_line.uuid_key());
     }
 
     /// Adds a line to the open response, and ends the response if a limit is reached then. If the

@@ -90,16 +90,14 @@ impl PromptQueue {
         self.delivered.clear();
     }
 
-    /// Removes the first of the waiting texts that equals this one. Returns whether there was one.
+    /// Removes the first waiting text that equals `text`. Returns whether there was one.
     fn take_waiting(&mut self, text: &Text) -> bool {
-        let position = self
-            .waiting
-            .iter()
-            .position(|waiting| waiting.as_ref() == Some(text));
-        let Some(position) = position else {
-            return false;
-        };
-        self.waiting.remove(position);
-        true
+        for (index, waiting) in self.waiting.iter().enumerate() {
+            if waiting.as_ref() == Some(text) {
+                self.waiting.remove(index);
+                return true;
+            }
+        }
+        false
     }
 }

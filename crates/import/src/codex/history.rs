@@ -38,8 +38,8 @@ pub fn begins_turn(content: Raw) -> bool {
             .next()
             .and_then(|block| block.get_text("text")),
     };
-    let text = first_text.map(Text::into_string_lossy).unwrap_or_default();
-    let text = text.trim_start();
+    let whole_text = first_text.map(Text::into_string_lossy).unwrap_or_default();
+    let text = whole_text.trim_start();
 
     if text.starts_with(SUMMARY_PREFIX) {
         return false;

@@ -191,10 +191,11 @@ impl GeminiReader<'_> {
     /// Replaces the list of messages by `messages`. Only messages that are not in the present list
     /// become entries.
     ///
-    /// If the lists differ after their common start, the new list is a compaction, or goes back to
-    /// the last common message.
+    /// If the present list has messages after the common start, the new list is a compaction of
+    /// these, or goes back to the last common message.
     pub(super) fn replace_messages(&mut self, offset: u64, messages: Raw) -> io::Result<()> {
         let new = read_new_messages(messages);
+        // Before the comparison, which has to find the restored messages.
         self.take_back_removed(&new);
         let lists = self.compare_lists(&new);
         // A copy may have another id than the message. Later lines name it by the new one.
@@ -213,6 +214,7 @@ impl GeminiReader<'_> {
             }
             self.remove_messages(first_removed);
         }
+        // What follows the last common message is new, or optional.
         let first_new = match lists.common.last() {
             Some(pair) => pair.new + 1,
             None => 0,
