@@ -120,7 +120,9 @@ impl<'w> Ui<'w> {
         }
 
         let first_line_of_last_screen = line_count.saturating_sub(screen_height) + 1;
-        self.first_line = (line - screen_height / 2).min(first_line_of_last_screen);
+        // `line` is below the first screen, so there is at least half a screen above it.
+        let half_a_screen_above = line - screen_height / 2;
+        self.first_line = half_a_screen_above.min(first_line_of_last_screen);
     }
 
     /// Makes the pager keep the first line on the screen: the column titles of a table. Has no

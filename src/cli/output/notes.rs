@@ -78,10 +78,12 @@ fn truncate_at_word(text: &str, columns: usize) -> String {
         return cut;
     }
 
+    // Without the ellipsis, the rest is a prefix of the text.
     let kept = cut.trim_end_matches('…');
     let ends_with_word = text[kept.len()..].starts_with(' ');
     let words = match kept.rfind(' ') {
-        Some(end) if !ends_with_word => &kept[..end],
+        // The last word is cut, so it is left out.
+        Some(space) if !ends_with_word => &kept[..space],
         _ => kept,
     };
     format!("{}…", words.trim_end_matches([' ', ',', ';', ':']))

@@ -146,8 +146,9 @@ fn format_part(done_bytes: u64, all_bytes: u64) -> String {
 }
 
 /// Returns a line with a bar, the finished amount, and an estimate of the remaining time.
+/// `fraction` is the finished part, from 0 to 1.
 fn format_line(fraction: f64, amount: &str, elapsed: Duration) -> String {
-    let filled = (BAR_WIDTH as f64 * fraction) as usize;
+    let filled = ((BAR_WIDTH as f64 * fraction) as usize).min(BAR_WIDTH);
     let mut line = format!(
         "{}{} {amount}",
         "█".repeat(filled),

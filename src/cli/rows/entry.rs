@@ -128,17 +128,21 @@ pub fn print_entry_lines(
     };
     let span = |ix: EntryIx| session.entry(ix).span;
 
-    // Adjacent lines are separated by one byte, the newline.
+    // Adjacent lines are separated by one byte, the newline. A line that is not printed as it is
+    // stored is a run of its own.
     let runs = entries.chunk_by(|&one, &next| {
         is_stored_as_printed(one)
             && is_stored_as_printed(next)
             && span(next).start == span(one).end() + 1
     });
     for run in runs {
-        let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
+        // A run has at least one entry.
+        let first = run[0];
+        let last = run[run.len() - 1];
+        let bytes = span(first).start..span(last).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
         // On a terminal, and in a file with invalid bytes, each line has to be escaped or repaired.
-        if is_long && is_stored_as_printed(run[0]) && is_utf8 && !is_terminal {
+        if is_long && is_stored_as_printed(first) && is_utf8 && !is_terminal {
             let sent = ui
                 .print_range(open.input.source(), bytes)
                 .and_then(|()| ui.stdout().write_all(b"\n"));
@@ -310,8 +314,8 @@ impl EntryPainter<'_> {
         links.address_of(body.get(row.path.clone())?)
     }
 
-    /// Draws the body with the match highlighted. If truncation would hide the match, draws the
-    /// beginning of the body, followed by the text around the match.
+    /// Draws the body of a row, in which the matches are highlighted. If its visible part has none,
+    /// the text around the match that was found follows the beginning of the body.
     fn draw_match(
         &self,
         rows: &mut RowBuffer,
@@ -324,16 +328,12 @@ impl EntryPainter<'_> {
             .columns_left
             .map(|left| truncate_end(body, left, self.glyphs.ellipsis));
         let shown = truncated.as_deref().unwrap_or(body);
-        // A match in the role or the type needs no text around it.
-        let hit = self
-            .drawing
-            .find_hit(ix)
-            .filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
-        let Some(hit) = hit else {
+        let Some(hit) = self.drawing.find_hit(ix) else {
             return self.draw_highlighted(rows, shown, style);
         };
-        let is_visible = self.drawing.words.any_occurs_in(shown);
-        if is_visible {
+        // A match in the role or the type needs no text around it.
+        let is_in_role_or_type = matches!(&*hit.field, "message.role" | "type");
+        if is_in_role_or_type || self.drawing.words.any_occurs_in(shown) {
             return self.draw_highlighted(rows, shown, style);
         }
 
@@ -367,20 +367,20 @@ impl EntryPainter<'_> {
             rows.push_part(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
         let text = to_visible(&hit.snippet);
-        let found = self.drawing.words.find_all(&text);
-        let first = found.first().cloned().unwrap_or(0..0);
+        let matches = self.drawing.words.find_all(&text);
+        let first_match = matches.first().cloned().unwrap_or(0..0);
         let room = rows.columns_left.unwrap_or(usize::MAX);
-        if display_width(&text[..first.end]) < room {
+        if display_width(&text[..first_match.end]) < room {
             return self.draw_highlighted(rows, &text, style);
         }
 
-        // The text before the match is shortened to a third of the room, so that the match is
-        // visible.
-        let before = &text[..first.start];
-        let kept_before = fitting_bytes(before.graphemes(true).rev(), room / 3);
-        let start = before.len() - kept_before;
+        // The text before the match is shortened at its start to a third of the room, so that the
+        // match is visible.
+        let before_match = &text[..first_match.start];
+        let kept_bytes = fitting_bytes(before_match.graphemes(true).rev(), room / 3);
+        let kept_start = first_match.start - kept_bytes;
         rows.push_part(self.glyphs.ellipsis, style);
-        self.draw_highlighted(rows, text[start..].trim_start(), style);
+        self.draw_highlighted(rows, text[kept_start..].trim_start(), style);
     }
 
     /// Draws a text in which each occurrence of the searched words is highlighted.
