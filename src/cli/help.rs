@@ -133,7 +133,7 @@ fn long_start(command: &Command, guide: Option<&Guide>) -> String {
             text += &format!(
                 "  # {}\n  {}\n\n",
                 example.what,
-                fold_line(example.line, HELP_COLUMNS - 2)
+                fold_line(example.line, HELP_COLUMNS - EXAMPLE_INDENT)
             );
         }
     }
@@ -358,22 +358,31 @@ pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
 /// take a line that clap wraps for two commands.
 const HELP_COLUMNS: usize = 80;
 
-/// Folds a command line with backslashes. Breaks it only at spaces outside quotes.
+/// The columns by which an example is indented.
+const EXAMPLE_INDENT: usize = 2;
+
+/// The columns by which a continuation line is indented further than the first line.
+const CONTINUATION_INDENT: usize = 4;
+
+/// Folds a command line with backslashes to lines of at most `columns`. Breaks it only at spaces
+/// outside quotes. [`EXAMPLE_INDENT`] is not part of `columns`: the caller has indented the first
+/// line, and here the others are indented likewise.
 fn fold_line(line: &str, columns: usize) -> String {
+    const LINE_END: &str = " \\\n";
+
     let mut folded = String::new();
     let mut indent = 0;
     let mut rest = line;
     while indent + rest.len() > columns {
-        // The line needs space for the backslash and, if it is a continuation line, for its
-        // indentation.
-        let room = columns - indent - " \\".len();
+        let room = columns.saturating_sub(indent + " \\".len());
         let Some(space) = last_space(rest, room) else {
             break;
         };
-        // The caller indents the first line by two columns. `columns` does not include these.
-        folded += &format!("{} \\\n      ", &rest[..space]);
-        indent = 4;
-        rest = &rest[space + 1..];
+        folded += &rest[..space];
+        folded += LINE_END;
+        folded += &" ".repeat(EXAMPLE_INDENT + CONTINUATION_INDENT);
+        indent = CONTINUATION_INDENT;
+        rest = &rest[space + " ".len()..];
     }
     folded + rest
 }

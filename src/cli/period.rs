@@ -142,12 +142,17 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
     }
 
     // Three letters distinguish all weekdays.
-    if word.len() < 3 {
+    const LEAST_LETTERS: usize = 3;
+    // 1970-01-05, in days since 1970.
+    const FIRST_MONDAY: i64 = 4;
+
+    if word.len() < LEAST_LETTERS {
         return None;
     }
     let weekday = WEEKDAYS.iter().position(|day| day.starts_with(&*word))?;
-    // The first Monday is day 4, so this is the number of days since the weekday, from 0 to 6.
-    let days_ago = (today - 4 - weekday as i64).rem_euclid(7);
+    let first_such_day = FIRST_MONDAY + weekday as i64;
+    // From 0 to 6, also if `today` is before the first such day.
+    let days_ago = (today - first_such_day).rem_euclid(7);
     Some(today - days_ago)
 }
 
