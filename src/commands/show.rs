@@ -222,7 +222,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.disable_pager();
     }
     let is_quotation = args.format == ShowFormat::Markdown;
-    let options = if args.children && !args.json || is_quotation {
+    let prints_children = args.children && !args.json;
+    let options = if prints_children || is_quotation {
         row_options(ui)
     } else {
         LoadOptions::default()
@@ -235,7 +236,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         images::write_images(&open, &entries, folder, args.json, ui)?;
     } else if args.json {
         print_entry_lines(&open, &entries, ui)?;
-    } else if args.children {
+    } else if prints_children {
         let leaf = open.session.leaf;
         let drawing = view_without_layout(&open.session, leaf);
         let edits = open.find_edits(leaf)?;

@@ -276,6 +276,7 @@ fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<P
 /// read are left out.
 fn read_known_sessions(paths: &[PathBuf], ui: &Ui) -> Vec<KnownSession> {
     let mut sessions = Vec::new();
+    // The last closure cannot fail, so the result is `Ok` by its type.
     let Ok(()) = in_order(
         paths,
         ui.processor_count(),

@@ -72,9 +72,9 @@ impl EntryCandidates {
         })
     }
 
-    /// Returns the references that begin with `word`: `@`, labels and ids. `label:X` and `id:X` are
-    /// offered only after the colon is typed, and `:/` only after its colon. `REF^{kind}` is offered only after the `^`, with or
-    /// without the brace.
+    /// Returns the references that begin with `word`: `@`, labels and ids. Other forms are offered
+    /// only after their sign is typed: `label:X`, `id:X` and `:/` after the colon, and `REF^{kind}`
+    /// after the `^`, with or without the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
         let plain_candidates = self.current.iter().chain(&self.labels).chain(&self.ids);
         let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();

@@ -60,8 +60,8 @@ fn shown_title(index: usize, list: &[ListedSession], titles: &HashMap<usize, Str
     }
 }
 
-/// Returns the groups of rows that have the same title and the same first question, copied with its
-/// id and time.
+/// Returns groups of sessions, as indexes in `list`, whose rows cannot be told apart: they have the
+/// same title, and the same first question, with the same id and time.
 fn group_lookalikes(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -87,14 +87,17 @@ fn group_lookalikes(
                 by_question.entry(key).or_default().push(index);
             }
         }
-        let is_compared = |group: &Vec<usize>| (2..=MOST_SESSIONS).contains(&group.len());
-        groups.extend(by_question.into_values().filter(is_compared));
+        for group in by_question.into_values() {
+            if (2..=MOST_SESSIONS).contains(&group.len()) {
+                groups.push(group);
+            }
+        }
     }
     groups
 }
 
-/// Returns the id and the time of the first question, by which copies are recognized. `None` if it
-/// has none, or cannot be read.
+/// Returns the id and the time of the first question, by which copies are recognized. `None` if the
+/// question lacks one of these, is too long, or cannot be read, or if there is no question.
 fn question_key(session: &ListedSession) -> Option<Vec<u8>> {
     let span = session.question_span?;
     if span.len > LONGEST_LINE {

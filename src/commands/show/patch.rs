@@ -155,8 +155,8 @@ fn format_patch(path: &str, inside: Option<&str>, difference: &FileDifference) -
             // An empty new file has a header, but no hunks.
             continue;
         }
-        let old_name = if is_new { "/dev/null" } else { &old_name };
-        out += &format!("--- {}\n", end_name(old_name));
+        let name_before = if is_new { "/dev/null" } else { &old_name };
+        out += &format!("--- {}\n", end_name(name_before));
         out += &format!("+++ {}\n", end_name(&new_name));
         out += &hunks;
     }

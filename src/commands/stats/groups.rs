@@ -261,15 +261,16 @@ impl StatsGroups {
     fn session_name(&self, session: &Session) -> String {
         let header = &session.header;
         let id = header.id.to_string_lossy();
-        let tail = id_suffix(&id, ID_SUFFIX_LEN);
+        let short_id = id_suffix(&id, ID_SUFFIX_LEN);
         let day = header
             .started_ms()
             .and_then(|time| self.date_key(GroupKey::Day, time))
             .unwrap_or_default();
         let title = session_title(session);
+        // On one line, without several spaces in a row.
         let words: Vec<&str> = title.split_whitespace().collect();
-        let title = truncate_end(&words.join(" "), MAX_TITLE_WIDTH, "…");
-        [tail, &day, &title]
+        let short_title = truncate_end(&words.join(" "), MAX_TITLE_WIDTH, "…");
+        [short_id, &day, &short_title]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
