@@ -422,9 +422,10 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         &stores,
         args.target_dialect().unwrap_or(open.session.dialect),
     )?;
-    let source_folder = open
-        .input
-        .file()
-        .map(|file| OnDisk.resolve_links(parent_folder(file.path())));
-    (source_folder.as_ref() != Some(&folder)).then_some(folder)
+    if let Some(file) = open.input.file()
+        && OnDisk.resolve_links(parent_folder(file.path())) == folder
+    {
+        return None;
+    }
+    Some(folder)
 }

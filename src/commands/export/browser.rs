@@ -19,15 +19,15 @@ const SYSTEM_BROWSER: &str = if cfg!(windows) {
 /// Opens the page at an absolute path. The browser gets none of the standard streams, because its
 /// output would appear between the rows of pisess.
 pub fn open_page(page: &Path, ui: &Ui) -> Result<(), Failure> {
-    let named = ui.env_var(BROWSER_VARIABLE);
-    let command_line = named.as_deref().unwrap_or_default().trim();
-    let command_line = if command_line.is_empty() {
+    let variable = ui.env_var(BROWSER_VARIABLE).unwrap_or_default();
+    let command_line = if variable.trim().is_empty() {
         SYSTEM_BROWSER
     } else {
-        command_line
+        &variable
     };
 
     let mut words = command_line.split_whitespace();
+    // The command line is not blank, so it has a first word.
     let program = words.next().unwrap_or_default();
     let mut command = Command::new(program);
     command.args(words).arg(page);

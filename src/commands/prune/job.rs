@@ -218,6 +218,7 @@ impl PruneJob<'_> {
         } else {
             IfExists::Refuse
         };
+        // Until it is kept, dropping the new file restores the old one.
         let new_side_file =
             self.write_side_file(locked_open, &plan, old_records.as_ref(), if_exists)?;
 

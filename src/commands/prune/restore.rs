@@ -135,11 +135,11 @@ impl PruneJob<'_> {
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
             // SESSION.pruned is removed before the lock is released: then another pisess may prune
             // the session, and write a new file of this name.
-            let attempt =
+            let rewritten =
                 locked
                     .carrying_growth()
                     .rewrite_then(None, &mut write, &mut remove_side_file)?;
-            Ok((Some(attempt), outcome))
+            Ok((Some(rewritten), outcome))
         };
         let (committed, outcome) = self.open.attempt_under_lock(&options, &mut attempt)?;
         Ok(RestoredInPlace {
