@@ -232,13 +232,17 @@ pub fn parse_label(given: &str) -> Result<Text<'_>, Failure> {
         .map_err(|refusal| failure_with_hint(&refusal, |what| Failure::invalid(what)))
 }
 
-/// Returns the failure for a refusal, with the hint of the refusal. `failure` makes it from the
-/// reason.
-pub fn failure_with_hint(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
+/// Returns the failure that `make_failure` makes from a refusal, with the hint of the refusal if it
+/// has one.
+pub fn failure_with_hint(
+    refusal: &Refusal,
+    make_failure: impl FnOnce(&Refusal) -> Failure,
+) -> Failure {
+    let failure = make_failure(refusal);
     match refusal {
         Refusal::Impossible {
             hint: Some(hint), ..
-        } => failure(refusal).with_hint(hint),
-        _ => failure(refusal),
+        } => failure.with_hint(hint),
+        _ => failure,
     }
 }

@@ -283,16 +283,16 @@ impl RunningProgram {
         match shell_exit_code(status) {
             0 => {}
             NO_CHOICE => return Ok(None),
-            // A cancelled program exits with 128 plus the number of a signal, even if it received
-            // none.
+            // The code that a shell reports for a signal: 128 plus its number. A chooser exits with
+            // it when the user cancels, even if it received no signal.
             code @ 129..=255 => return Err(Stop::Cancelled(code as u8)),
             _ => return Err(chooser_failure(&name, status)),
         }
 
         for line in output.split(|&byte| byte == b'\n') {
             let line = String::from_utf8_lossy(line);
-            let name = line.split(['\t', '\r']).next().unwrap_or_default();
-            if let Some(&index) = offered.get(name) {
+            let first_column = line.split(['\t', '\r']).next().unwrap_or_default();
+            if let Some(&index) = offered.get(first_column) {
                 return Ok(Some(index));
             }
         }

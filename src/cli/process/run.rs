@@ -48,13 +48,14 @@ impl ShellCommand {
     pub fn from_option_or_env(
         session: &str,
         given: Option<&String>,
-        [option, variable]: [&'static str; 2],
+        [option_name, variable]: [&'static str; 2],
         timeout: Duration,
         hint: &'static str,
         ui: &Ui,
     ) -> Option<ShellCommand> {
+        // `option` is the name of what gave the command, for messages.
         let (option, command) = match given {
-            Some(command) => (option, command.clone()),
+            Some(command) => (option_name, command.clone()),
             None => (variable, ui.env_var(variable)?),
         };
         // An empty option thus disables the command in the environment.
