@@ -237,8 +237,12 @@ impl<'m> SectionWriter<'m> {
     fn fitting_len(&self, text: &str) -> usize {
         let bytes_left = self.limits.bytes - self.written_bytes;
         let lines_left = self.limits.lines - self.written_lines;
+        debug_assert!(bytes_left > 0 && lines_left > 0);
+
         let fitting_bytes = &text.as_bytes()[..text.len().min(bytes_left)];
-        if let Some(last_newline) = memchr::memchr_iter(b'\n', fitting_bytes).nth(lines_left - 1) {
+        let mut newlines = memchr::memchr_iter(b'\n', fitting_bytes);
+        // The newline of the last line that fits, counted from 0.
+        if let Some(last_newline) = newlines.nth(lines_left - 1) {
             return last_newline + 1;
         }
         if fitting_bytes.len() == text.len() {

@@ -114,7 +114,7 @@ fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
     let mut parsed_lines = Vec::with_capacity(lines.len());
     for &(sign, line) in lines {
         let sign_len = if line.starts_with(sign.as_str()) {
-            1
+            sign.as_str().len()
         } else {
             0
         };

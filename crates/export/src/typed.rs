@@ -296,8 +296,8 @@ fn is_box_line(c: char) -> bool {
 /// Whether a line is an item of a list: it begins with a bullet, or with a number or a letter and
 /// `.` or `)`.
 fn is_item(line: &str) -> bool {
-    let line = line.trim_start();
-    let marker = line.split([' ', '\n']).next().unwrap_or_default();
+    let first_word = line.trim_start().split([' ', '\n']).next();
+    let marker = first_word.unwrap_or_default();
     if matches!(marker, "-" | "*" | "+" | "•") {
         return true;
     }

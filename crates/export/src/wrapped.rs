@@ -94,17 +94,18 @@ impl ClosingTags {
         closing_tag: &str,
     ) -> Option<usize> {
         let last_found = &mut self.0[tag_index];
+        // A tag that was found further down is the first one for this line, too.
         if *last_found <= line_end {
             *last_found = match text[line_end..].find(&format!("\n{closing_tag}")) {
-                Some(newline) => line_end + newline + 1,
+                Some(newline) => line_end + newline + "\n".len(),
                 None => text.len(),
             };
         }
-        if *last_found < text.len() {
-            Some(*last_found)
-        } else {
-            None
+        // No tag begins at the end of the text, so this offset means that there is none.
+        if *last_found == text.len() {
+            return None;
         }
+        Some(*last_found)
     }
 }
 
