@@ -225,22 +225,29 @@ fn read_command<'a>(
     key: &str,
     (timeout_key, unit_ms): (&str, f64),
 ) -> Option<CommonCall<'a>> {
-    let command = arguments.get(key)?;
-    let command = match command.text() {
+    let value = arguments.get(key)?;
+    let command = match value.text() {
         Some(text) => text,
-        None => {
-            let words: Vec<_> = command.items().filter_map(Raw::text).collect();
-            match words.as_slice() {
-                [_, option, script] if *option == "-lc" || *option == "-c" => script.clone(),
-                _ => return None,
-            }
-        }
+        None => find_script(value)?,
     };
     let timeout = arguments.get(timeout_key).and_then(Raw::number);
     Some(CommonCall::Shell {
         command,
         timeout_ms: timeout.map(|limit| limit * unit_ms),
     })
+}
+
+/// Returns the script in a list of words that runs a shell: `ls` in `["bash", "-lc", "ls"]`. `None`
+/// for any other list.
+fn find_script(list: Raw) -> Option<Text> {
+    let words: Vec<_> = list.items().filter_map(Raw::text).collect();
+    let [_shell, option, script] = &words[..] else {
+        return None;
+    };
+    if *option != "-lc" && *option != "-c" {
+        return None;
+    }
+    Some(script.clone())
 }
 
 fn read_path(arguments: Raw<'_>) -> Option<Text<'_>> {

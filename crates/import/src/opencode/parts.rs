@@ -63,7 +63,10 @@ pub(super) fn unconverted_part(part: Raw, converted_keys: &[&str]) -> Option<Vec
         }
         unconverted = unconverted.raw(&key.text().to_string_lossy(), value);
     }
-    (left_count > 0).then(|| unconverted.finish())
+    if left_count == 0 {
+        return None;
+    }
+    Some(unconverted.finish())
 }
 
 /// Returns the member `opencode` of the entry of a message: the members of `info` except those with

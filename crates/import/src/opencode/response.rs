@@ -280,8 +280,8 @@ impl<'a> Response<'a> {
             let is_abort = member_is(error, "name", "MessageAbortedError");
             return if is_abort { "aborted" } else { "error" };
         }
-        let reason = self.finish.and_then(|finish| finish.get("reason"));
-        let reason = reason
+        let reason_in_part = self.finish.and_then(|finish| finish.get("reason"));
+        let reason = reason_in_part
             .or_else(|| self.message.info.get("finish"))
             .unwrap_or(Raw::NULL);
         for (opencode_reason, pi_reason) in STOP_REASONS {
