@@ -211,8 +211,8 @@ fn leaf_before_mark(
     ix: EntryIx,
     mark: &LeafMove,
 ) -> io::Result<Option<Position>> {
-    let (from, to) = match mark.from {
-        Some(from) => (from, mark.to),
+    let (old_leaf, new_leaf) = match mark.from {
+        Some(recorded) => (recorded, mark.to),
         // The session lacks the entry that was the leaf. So the leaf is taken from the lines before
         // the mark, and the new leaf from the parent of the mark.
         None => {
@@ -221,8 +221,10 @@ fn leaf_before_mark(
         }
     };
     // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
-    let has_moved = to != Some(from);
-    Ok(if has_moved { Some(from) } else { None })
+    if new_leaf == Some(old_leaf) {
+        return Ok(None);
+    }
+    Ok(Some(old_leaf))
 }
 
 /// Returns the leaf before an entry was appended, if the entry was not appended at that leaf;

@@ -313,10 +313,11 @@ pub fn is_reference(secret: &[u8]) -> bool {
         return true;
     }
     if secret.starts_with(b"%") {
-        // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
-        return secret.len() <= 3
-            || secret.last() == Some(&b'%')
-            || matches!(secret[1], b'(' | b'{' | b'[' | b'%');
+        // `%s` and `%NAME%` and `%(name)s`, but not a password that begins with `%`.
+        let is_short_format = secret.len() <= 3;
+        let ends_with_sign = secret.ends_with(b"%");
+        let has_name_in_brackets = matches!(secret, [_, b'(' | b'{' | b'[' | b'%', ..]);
+        return is_short_format || ends_with_sign || has_name_in_brackets;
     }
     STARTS
         .iter()

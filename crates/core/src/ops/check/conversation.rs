@@ -238,10 +238,10 @@ fn kept_entry_defect(
         return None;
     }
     let is_snapshot = native::is_snapshot(entry);
-    let (what, named_id) = if is_snapshot {
-        ("last covered", native::last_covered_id(entry))
+    let (description, named_id) = if is_snapshot {
+        ("last covered entry", native::last_covered_id(entry))
     } else {
-        ("first kept", entry.get_text("firstKeptEntryId"))
+        ("first kept entry", entry.get_text("firstKeptEntryId"))
     };
 
     let Some(named_id) = named_id else {
@@ -253,7 +253,7 @@ fn kept_entry_defect(
     };
     let Some(named_entry) = session.find_entry(&named_id) else {
         let id = named_id.to_string();
-        return Some(format!("its {what} entry {id:?} is not in the file"));
+        return Some(format!("its {description} {id:?} is not in the file"));
     };
     // A compaction that names itself keeps nothing.
     if named_entry == ix || ancestry.is_ancestor_or_self(named_entry, ix) {
@@ -261,7 +261,7 @@ fn kept_entry_defect(
     }
     let line = session.shown_line(named_entry).0;
     Some(format!(
-        "its {what} entry, on line {line}, is not on its path"
+        "its {description}, on line {line}, is not on its path"
     ))
 }
 

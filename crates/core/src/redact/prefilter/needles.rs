@@ -203,7 +203,8 @@ fn add_base64_needles(
     }
     // Three bytes are four digits, so only the number of bytes before the literal modulo 3 matters.
     for bytes_before in 0..3 {
-        let bits_in_next_digit = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
+        let bit_count = (bytes_before + literal.len()) * u8::BITS as usize;
+        let bits_in_next_digit = bit_count % BITS_PER_DIGIT;
         for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
             let continuation = continuation_after(bits_in_next_digit);
             needles.push(Needle::new(&spelling, SearchSet::BASE64, continuation));
