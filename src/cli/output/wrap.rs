@@ -101,13 +101,14 @@ fn columns(text: &str) -> usize {
 fn hanging_columns(line: &str) -> usize {
     let text = line.trim_start();
     let indentation = columns(&line[..line.len() - text.len()]);
+    // Without a space, there is no text after a marker, and `mark` is empty.
     let (mark, _) = text.split_once(' ').unwrap_or_default();
     let digits = mark.strip_suffix(['.', ')']);
     let is_number = digits.is_some_and(|digits| {
         digits.len() <= MAX_NUMBER_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit())
     });
     if matches!(mark, "-" | "*" | "+" | "•" | ">") || is_number {
-        indentation + display_width(mark) + 1
+        indentation + display_width(mark) + " ".len()
     } else {
         indentation
     }

@@ -289,9 +289,9 @@ impl EntryPainter<'_> {
             push_squeezed(&mut rows.text, &row.body);
             return rows.finish_part(style);
         }
-        let mut body = Vec::new();
-        push_squeezed(&mut body, &row.body);
-        let body = String::from_utf8_lossy(&body);
+        let mut body_bytes = Vec::new();
+        push_squeezed(&mut body_bytes, &row.body);
+        let body = String::from_utf8_lossy(&body_bytes);
         if is_search {
             return self.draw_match(rows, ix, row, &body, style);
         }
@@ -301,10 +301,12 @@ impl EntryPainter<'_> {
         }
         let room = rows.columns_left.unwrap_or(usize::MAX);
         let shown = truncate_path(&body, row.path.clone(), room, self.glyphs.ellipsis);
-        let path = find_shown_path(&shown, &body, &row.path);
-        rows.push_part(&shown[..path.start], style);
-        rows.push_linked_part(&shown[path.clone()], style, address.as_deref());
-        rows.push_part(&shown[path.end..], style);
+        let path_range = find_shown_path(&shown, &body, &row.path);
+        let before = &shown[..path_range.start];
+        let after = &shown[path_range.end..];
+        rows.push_part(before, style);
+        rows.push_linked_part(&shown[path_range], style, address.as_deref());
+        rows.push_part(after, style);
     }
 
     /// Returns the address of the path in a row; `None` if there is no path, or no link.

@@ -493,15 +493,19 @@ fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
 /// A row nested below another session is indented, with a line to that session; if it continues
 /// that session, it has an arrow instead.
 fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
-    /// From this depth on, rows are not indented further.
+    /// From this level on, rows are not indented further.
     const DEEPEST: usize = 24;
+    /// The indentation of a level, as wide as a connector.
+    const LEVEL_INDENT: &str = "   ";
 
     let mut title = String::new();
+    let level = row.level.min(DEEPEST);
     if row.continues_source {
-        title += &"   ".repeat(row.level.min(DEEPEST));
+        title += &LEVEL_INDENT.repeat(level);
         title += "↳ ";
-    } else if row.level > 0 {
-        title += &"   ".repeat(row.level.min(DEEPEST) - 1);
+    } else if level > 0 {
+        // The connector takes the last level.
+        title += &LEVEL_INDENT.repeat(level - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
     // Most agents name the file of a sub-agent after it. Codex does not.

@@ -395,14 +395,11 @@ impl StatsGroups {
     /// Returns the width of the widest value of a key, in columns, at most [`MAX_KEY_WIDTH`]. The
     /// title `total` of the last row is included.
     fn widest_key(&self, key_index: usize) -> usize {
-        let keys = self
-            .groups
-            .iter()
-            .map(|group| display_width(&self.key_text(group, key_index)));
-        keys.max()
-            .unwrap_or(0)
-            .max(display_width("total"))
-            .min(MAX_KEY_WIDTH)
+        let mut widest = display_width("total");
+        for group in &self.groups {
+            widest = widest.max(display_width(&self.key_text(group, key_index)));
+        }
+        widest.min(MAX_KEY_WIDTH)
     }
 
     /// Returns the table: a row for each group and, if there are several, a row for the total. If
