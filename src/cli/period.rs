@@ -159,12 +159,16 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
 /// Returns the days of a date, a month or a year (`2026-01-31`, `2026-01`, `2026`), in days since
 /// 1970.
 fn parse_dates(text: &str) -> Option<Range<i64>> {
-    // The maximum length of a day, month or year, by the form of the text. So many days after its
-    // start, the next one has begun, and has not ended yet.
+    const YEAR_LEN: usize = "2026".len();
+    const MONTH_LEN: usize = "2026-01".len();
+    const DATE_LEN: usize = "2026-01-31".len();
+
+    // The number of days in the longest year or month, or in a day. So many days after its start,
+    // the next one has begun, and has not ended yet.
     let most_days = match text.len() {
-        4 => 366,
-        7 => 31,
-        10 => 1,
+        YEAR_LEN => 366,
+        MONTH_LEN => 31,
+        DATE_LEN => 1,
         _ => return None,
     };
     let is_date = text
@@ -174,8 +178,9 @@ fn parse_dates(text: &str) -> Option<Range<i64>> {
         return None;
     }
     let start = parse_date_day(text)?;
-    let start_of_next = iso_string((start + most_days) * DAY_MS);
-    let next = start_of_next.get(..text.len())?;
+    let time_in_next = iso_string((start + most_days) * DAY_MS);
+    // Truncated to the form of the text, such as `2026-02`.
+    let next = time_in_next.get(..text.len())?;
     Some(start..parse_date_day(next)?)
 }
 

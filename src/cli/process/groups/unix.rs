@@ -46,6 +46,9 @@ fn start_watcher(group_id: i32) -> Option<Child> {
 /// The time that a command and its descendants have to exit after a signal. Then they are killed.
 const GRACE_PERIOD: Duration = Duration::from_millis(500);
 
+/// The time between two checks whether they have exited.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
 impl ProcessGroup {
     /// Returns the group of a child, and lets its command start. The child must be from
     /// [`shell_command`], with a pipe as its input. If no watcher can be started, the command may
@@ -78,6 +81,7 @@ impl ProcessGroup {
         let _ = child.kill();
         let _ = child.wait();
     }
+
     /// Waits until the process group is empty, or until the grace period is over.
     fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
         let end = Instant::now() + GRACE_PERIOD;
@@ -89,7 +93,7 @@ impl ProcessGroup {
             if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -115,7 +115,8 @@ impl Signals {
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             // Ignored signals stay ignored: nohup, and a shell that starts a background job, set
             // this on purpose.
-            if ignored >> (signal - 1) & 1 == 0 {
+            let is_ignored = ignored & (1 << (signal - 1)) != 0;
+            if !is_ignored {
                 flag::register_conditional_default(signal, Arc::clone(&is_idle))?;
                 flag::register_usize(signal, Arc::clone(&pending), signal as usize)?;
                 low_level::pipe::register(signal, wake_writer.try_clone()?)?;
