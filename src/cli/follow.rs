@@ -161,7 +161,7 @@ pub struct FollowedSession {
     /// `None`.
     known_ids: Option<HashSet<Vec<u8>>>,
     /// The failure that was reported last, so that it is not repeated.
-    last_trouble: Option<String>,
+    last_warning: Option<String>,
 }
 
 impl FollowedSession {
@@ -179,7 +179,7 @@ impl FollowedSession {
             path,
             snapshot,
             known_ids: None,
-            last_trouble: None,
+            last_warning: None,
         })
     }
 
@@ -187,16 +187,16 @@ impl FollowedSession {
     /// the file was replaced or truncated, the new entries are those with ids that were not there
     /// before. A file that cannot be read is reported once; later calls try again.
     pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
-        let (entries, trouble) = match self.read_new_entries(ui) {
+        let (entries, warning) = match self.read_new_entries(ui) {
             Ok(entries) => (entries, None),
             Err(failure) => (Vec::new(), Some(failure.to_line())),
         };
-        if trouble != self.last_trouble
-            && let Some(trouble) = &trouble
+        if warning != self.last_warning
+            && let Some(warning) = &warning
         {
-            ui.warn(&format!("{trouble}; waiting for it"));
+            ui.warn(&format!("{warning}; waiting for it"));
         }
-        self.last_trouble = trouble;
+        self.last_warning = warning;
         entries
     }
 

@@ -436,7 +436,8 @@ impl<'a> PlannedMove<'a> {
         let session = &self.open.session;
         let navigation = &self.navigation;
         let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
-        let mut prepared = prepared.into_iter().peekable();
+        // They are in the order of the abandoned entries. Some entries have none.
+        let mut rest = prepared.into_iter().peekable();
         let edits = self.open.find_edits(navigation.old_leaf.entry())?;
 
         let mut messages = Vec::new();
@@ -445,7 +446,7 @@ impl<'a> PlannedMove<'a> {
             messages = self.open.input.map_read_error(context)?.messages;
         }
         for &ix in &navigation.abandoned {
-            let message = prepared.next_if(|message| message.entry == ix);
+            let message = rest.next_if(|message| message.entry == ix);
             if session.entry(ix).kind == Kind::Compaction {
                 continue;
             }
