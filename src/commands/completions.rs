@@ -93,8 +93,8 @@ impl CompletionShell {
     /// Only the first line of the help is used.
     fn format_candidate(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
-        let help = candidate.get_help().map(ToString::to_string);
-        let first_line = help.as_deref().and_then(|help| help.lines().next());
+        let whole_help = candidate.get_help().map(ToString::to_string);
+        let first_line = whole_help.as_deref().and_then(|help| help.lines().next());
         let help = to_visible(first_line.unwrap_or_default());
         match self {
             CompletionShell::Zsh => {

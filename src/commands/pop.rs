@@ -70,6 +70,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the user message to go back to: with `times` 1 the last one, with 2 the one before it.
+/// Fails if there are fewer, or if `times` is 0.
 fn find_request(open: &OpenSession, times: u32) -> Result<EntryIx, Failure> {
     let session = &open.session;
     let mut position = session.leaf;

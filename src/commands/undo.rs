@@ -173,9 +173,8 @@ fn undo_operations(
     let mut undone = UndoneOperations::default();
     // If this one cannot be undone, nothing can: then its failure is the failure of the command.
     let first = undo_operation(open, id_source)?;
-    // With a single operation, the session after the change is not needed.
+    // The session after the change need not be read.
     if count == 1 {
-        // The session after the change need not be read.
         undone.add(first);
         return Ok(undone);
     }

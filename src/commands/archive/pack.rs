@@ -311,16 +311,15 @@ impl PlacedArchive {
         if !self.is_new {
             return Ok(());
         }
-        match store::remove(to) {
-            // The archive is removed. Should it reappear after a power failure, it has the same
-            // content as the session.
-            Err(StoreError {
-                cause: Cause::Unsynced(_),
-                ..
-            })
-            | Ok(()) => Ok(()),
-            Err(error) => Err(hidden_failure(error, to)),
+        let Err(error) = store::remove(to) else {
+            return Ok(());
+        };
+        // The archive is removed. Should it reappear after a power failure, it has the same
+        // content as the session.
+        if matches!(error.cause, Cause::Unsynced(_)) {
+            return Ok(());
         }
+        Err(hidden_failure(error, to))
     }
 }
 
@@ -331,6 +330,7 @@ impl PlacedArchive {
 /// Also fails if the archive may not be on disk yet. The archive is then removed, because the
 /// session must not be removed before its archive is on disk.
 fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
+    // The size of the archive, which the check sees first.
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();

@@ -86,16 +86,15 @@ impl PruneJob<'_> {
             return Ok(());
         }
 
-        let mut tips = Vec::new();
+        let mut tip_ids = Vec::new();
         for tip in choice.tips.iter().take(MAX_TIPS) {
-            tips.push(to_visible(
-                &session.id(tip.last_shown_entry(session)).to_string_lossy(),
-            ));
+            let id = session.id(tip.last_shown_entry(session));
+            tip_ids.push(to_visible(&id.to_string_lossy()));
         }
         if tip_count > MAX_TIPS {
-            tips.push(format!("and {} more", tip_count - MAX_TIPS));
+            tip_ids.push(format!("and {} more", tip_count - MAX_TIPS));
         }
-        let tips = tips.join(" ");
+        let tips = tip_ids.join(" ");
         let why = if tip_count < 2 {
             format!("{reference} is on the active branch")
         } else if choice.is_active {
