@@ -5,7 +5,7 @@ use super::choices::is_correction;
 use super::cut::cut_middle;
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
-use super::message::{ReplyEnd, SummaryMessage};
+use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::proposals::Proposal;
 use super::purpose::Purpose;
 use super::questions::is_question;
@@ -282,13 +282,4 @@ impl SummaryBuilder {
             self.points.add(Section::Context, note);
         }
     }
-}
-
-/// Whether the user gave a command to the agent itself: the text is one word after a slash, and not
-/// a path.
-pub(super) fn is_agent_command(text: &str) -> bool {
-    let Some(name) = text.strip_prefix('/') else {
-        return false;
-    };
-    !name.contains(['/', ':']) && text.split_whitespace().count() == 1
 }

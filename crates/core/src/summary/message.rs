@@ -91,6 +91,15 @@ pub(super) fn only_leads_over(text: &str, stop: &ReplyEnd) -> bool {
     *stop == ReplyEnd::ToolUse && is_narrower(strip_transitions(text), REMARK)
 }
 
+/// Whether the user gave a command to the agent itself: the text is one word after a slash, and not
+/// a path.
+pub(super) fn is_agent_command(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('/') else {
+        return false;
+    };
+    !name.contains(['/', ':']) && text.split_whitespace().count() == 1
+}
+
 /// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ReplyEnd {
