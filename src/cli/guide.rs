@@ -47,7 +47,7 @@ pub const REFERENCES: [GuideRow; 16] = [
     (":$", "the last entry of the file, of any type"),
     (
         ":/TEXT",
-        "the newest entry of the conversation that contains TEXT, ignoring case, on the path to the leaf; else on another branch",
+        "the newest entry on the path to the leaf that contains TEXT (case is ignored); if there is none, the newest on another branch",
     ),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
@@ -215,14 +215,14 @@ pub const TOPICS: [Section; 10] = [
         "REFERENCES",
         &[
             "A REF argument names an entry in one of the forms below. The whole argument is first \
-             tried as an id or label. Only then are suffixes such as `^` and `~3` read, starting \
-             at the right. References are case-sensitive, except for TEXT. An unknown or ambiguous \
+             tried as an id or label. Only then are suffixes such as `^` and `~3` split off, the \
+             last one first. References are case-sensitive, except for TEXT. An unknown or ambiguous \
              reference is an error (exit 2), and the message lists the candidates.",
-            "`:/TEXT` searches messages and summaries; thinking, tool calls and results count only \
-             if nothing else on the path, or else on the other branches, contains TEXT. White \
-             space in TEXT matches any white space. Quote it: `pisess switch last ':/tide gaps'`. \
-             Suffixes can follow: `':/tide gaps^{user}'` is the user message at or above that \
-             entry.",
+            "`:/TEXT` searches the path to the leaf, then the other branches. In each of the two, \
+             thinking, tool calls and results count only if no message or summary contains TEXT. \
+             White space in TEXT matches any white space. Quote the reference for the shell: \
+             `pisess switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is the \
+             user message at or above that entry.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
              file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
              nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \

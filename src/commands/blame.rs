@@ -57,12 +57,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// wrote. The newest such call counts. If several sessions have the call, as after a fork, the
 /// session that began first is printed. Lines that no call wrote, or that the user changed since,
 /// are reported as `not written by an agent`. So are lines with fewer than three letters or digits,
-/// such as `}`, and text that occurs several times. Failed calls are ignored.
+/// such as `}`, and text that occurs several times in the file. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A moved or cloned
-/// project matches, too, because relative paths are also compared: the path of the call below the
-/// session's directory, and the path of FILE below the current directory.
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A call also
+/// matches if the project was moved or cloned: then the path of the call below the session's
+/// directory equals the path of FILE below the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -73,8 +73,8 @@ pub struct Args {
     pub file: String,
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print what the calls changed in files, as a unified diff (below the rows: the text that each
-    /// call replaced)
+    /// Print what the calls changed in files, as a unified diff (below all rows, one call after the
+    /// other)
     #[arg(long)]
     pub patch: bool,
     /// Print the result as JSON (an object per run of lines)

@@ -98,7 +98,7 @@ pub struct Args {
     /// Keep the old file, with SUFFIX appended to its name (repairs in place)
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// Set the working directory in the new header to DIR (if the header is rebuilt)
+    /// Record DIR as the working directory (if the header is rebuilt)
     #[arg(long, value_name = "DIR", requires = "repair")]
     pub cwd: Option<PathBuf>,
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess diff --stat session.jsonl sessions/one.jsonl",
     ),
     Example::new(
-        "Compare a session with its fork, which has the same path",
+        "Compare a session with its fork, which has the same entries",
         "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
     ),
 ])
@@ -49,7 +49,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// path (-), and entries only on the second (+). A call and its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
-/// Parents are not compared.
+/// Entries with different parents can still match.
 ///
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1
 /// if there is a difference.
@@ -67,8 +67,7 @@ pub struct Args {
     /// Entry at which the second path ends
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Use what the model would see (in place of the entries, and print the difference as a unified
-    /// diff)
+    /// Use what the model would see (compare this, not the entries; print a unified diff)
     #[arg(long)]
     pub context: bool,
     /// Print only how much differs, on one line

@@ -82,21 +82,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
 /// A session of another agent, such as Claude Code, is converted as `import` does it. The new
-/// session is one of pi, unless --for names another agent.
+/// session is a session of pi, unless --for names another agent.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
-/// format lacks are kept inside custom entries. The model's context stays the same, as far as both
-/// agents can send it. Converting the session back restores the original entries.
+/// format lacks are kept inside custom entries. The model gets the same context, except for parts
+/// that one of the two agents cannot send. Converting the session back restores the original
+/// entries.
 ///
 /// `--for claude` and `--for codex` write a session of Claude Code or Codex into its store, from
 /// any session that pisess reads. A tool call gets the name of the agent's own tool for the same
-/// work, if there is one. Entries that the agent has no form for are kept in the same file. The
-/// agent ignores them, and `pisess import` restores them.
+/// work, if there is one. Entries of types that the agent does not know are kept in the same file.
+/// The agent ignores them, and `pisess import` restores them.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was
 /// copied, otherwise from the last entry copied.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("output", |output| output.help("Write the result to PATH (- for standard output) instead of a file beside the original")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
@@ -118,7 +120,7 @@ pub struct Args {
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<TargetAgent>,
-    /// Set the working directory in the new header to DIR
+    /// Record DIR as the working directory (of the new session)
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// Create the new file in DIR

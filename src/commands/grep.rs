@@ -39,7 +39,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess grep -c --role assistant clock.rs session.jsonl",
     ),
     Example::new(
-        "List the sessions below a directory that mention a word",
+        "List the sessions that mention a word, below a directory",
         "pisess grep -lw midnight .",
     ),
     Example::new(
@@ -85,9 +85,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
 /// a title line; a match there has the role `title`.
 ///
-/// No PATTERN is needed with --role, --tool, --failed or --with-images: every entry that these
-/// select is then a match. A single argument is then the SESSION if it is a file or the id of a
-/// session, else the PATTERN.
+/// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
+/// matches. If only one argument is given with these options, it is SESSION if it is a file or the
+/// id of a session, else PATTERN.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -112,8 +112,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// only the matches, and `-L` only the paths of sessions without a match.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
-/// later ones of the same branch below. Settings and bookkeeping are skipped. In rows of context,
-/// `-` replaces `:`; `--` marks a gap.
+/// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,
+/// …) are skipped. In rows of context, `-` replaces `:`; `--` marks a gap.
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// it first prints matches that are already there. If the conversation moved to another branch

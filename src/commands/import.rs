@@ -62,10 +62,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A sub-agent becomes a session below the session that started it. If a Codex thread was continued
 /// from an earlier turn, Codex keeps it in several files. These files become one session.
 ///
-/// A SOURCE is a file, a directory, or a name, an id or a part of an id. Names and ids are those of
-/// sessions in ~/.claude, ~/.codex, ~/.gemini and ~/.local/share/opencode/storage. Directories are
-/// searched recursively. If a directory contains no sessions of these agents, it counts as a
-/// project: the sessions that these agents recorded for the project are imported.
+/// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title.
+/// Ids, names and titles are those of sessions in ~/.claude, ~/.codex, ~/.gemini and
+/// ~/.local/share/opencode/storage. Directories are searched recursively. If a directory contains
+/// no sessions of these agents, it counts as a project: the sessions that these agents recorded for
+/// the project are imported.
 ///
 /// Newer versions of OpenCode keep sessions in a database. To import such a session, give its whole
 /// id, ses_…: pisess runs `opencode export`, for at most 60 seconds. A file with the output of
@@ -81,12 +82,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The path of each written session is printed. On a terminal, without -o, its title, its id and
 /// the command that continues it are printed to standard error, too.
 ///
-/// With --cwd, the new sessions are sessions of the project in DIR, for example because the project
+/// With --cwd, the new sessions belong to the project in DIR. Use it if, for example, the project
 /// has another path on this machine. A session that was imported before keeps its directory; to
 /// move it, use `pisess relocate`.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("output", |output| output.help("Write the result to PATH (- for standard output) instead of a file in the agent's store")))]
 pub struct Args {
     /// The sources: files, directories, or ids, names or words of the titles of sessions of other
     /// agents
@@ -95,7 +97,7 @@ pub struct Args {
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
     pub agent: Dialect,
-    /// Set the working directory in the new header to DIR
+    /// Record DIR as the working directory (of the new session)
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
-        "Add what a copy from another computer has to a session",
+        "Add to a session what only its copy from another computer has",
         "pisess join session.jsonl copy.jsonl",
     ),
     Example::new(
@@ -42,7 +42,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned. If something was pruned from the first copy, entries cannot be added to it: use
 /// -o.
 ///
-/// `pisess check` on a directory names the copies in it.
+/// To find copies of sessions in a directory, run `pisess check` on it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -49,9 +49,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// NAME, lists all labels in effect, or with REF only the label of REF. If REF has the label
 /// already, nothing changes.
 ///
-/// `@` skips labels: a second label at `@` replaces the first. If another entry has the label, NAME
-/// is refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
-/// `:12`, or `done^`) is refused.
+/// A label is stored as an entry, but `@` still names the entry before it. So a second label at `@`
+/// replaces the first. If another entry has the label, NAME is refused unless --move is given. A
+/// label in the form of a reference (such as `@`, `root`, `:12`, or `done^`) is refused.
 ///
 /// To name the session itself, use `pisess append --name`.
 ///

@@ -89,17 +89,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sessions of sub-agents, and of the advisors of oh-my-pi, are listed below the
 /// session that started them.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. A copy
-/// of its file, or any other session that begins with the same entries, counts as
-/// a fork. If a fork has a newer message than the session and all its other forks, that fork
-/// comes last, with an arrow and no indent: the conversation continues there.
-/// --json and --files always list the oldest fork first.
+/// --forks lists the forks of a session below it, indented, oldest first. A copy of
+/// the session's file, or any other session that begins with the same entries,
+/// counts as a fork. If the newest message of all is in a fork, that fork comes
+/// last, with an arrow and no indent: the conversation continues there. --json and
+/// --files always list the oldest fork first.
 ///
 /// Rows are sorted by the time of the last user or assistant message, which --sort
 /// calls `modified`. The column that --sort names is always shown. `*` marks the
-/// session that `last` refers to: the one whose file changed most recently. A
-/// label counts as a change, so `*` may be in a later row. If --limit leaves out
-/// the session with `*`, a note names that session.
+/// session that `last` refers to: the one whose file changed most recently. Setting
+/// a label changes the file but not the time of the last message, so `*` need not
+/// be in the first row. If --limit leaves out the session with `*`, a note names
+/// that session.
 ///
 /// `●` marks a running session: another process has its file open for writing, or
 /// an agent wrote to it within the last minute.
@@ -115,8 +116,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// this common beginning. An example is the `[cron:ID …]` of a scheduler. --json
 /// also prints the common beginning. If copies or forks of one conversation have
 /// the same title, the words after `…` are those that the user wrote after the
-/// common part. On a terminal, only the end of a project's
-/// path is shown, as far as it is needed to distinguish the projects.
+/// common part. On a terminal, only the end of a project's path is shown, as far
+/// as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]

@@ -90,7 +90,7 @@ struct Cli {
     /// Do not pipe long output into a pager on a terminal
     #[arg(long, global = true)]
     no_pager: bool,
-    /// Pick the missing argument from a list: the session or, if SESSION is given, the entry
+    /// Pick the missing argument from a list: the session or, if only REF is missing, the entry
     #[arg(long, global = true)]
     choose: bool,
     /// List all commands, including the programs pisess-* on your PATH

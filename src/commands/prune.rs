@@ -65,9 +65,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --compacted moves the entries that the last compaction of each branch replaced, unless another
 /// branch needs them. It keeps branches without a compaction, and the recent entries that a
-/// compaction kept. It also keeps settings, the name, context edits with their targets, and data of
-/// extensions. The agent sees the same context and compacts the same way, but opens the session
-/// fast. Tokens and cost of moved entries still count.
+/// compaction kept. It also keeps settings, the name, context edits and the entries that they edit,
+/// and data of extensions. The agent sees the same context and compacts the same way, but opens the
+/// session fast. Tokens and cost of moved entries still count.
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
@@ -76,10 +76,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
-/// A session given by path or name is refused (exit 3) if an agent may have it open. If that agent
-/// is pi, payloads are pruned all the same, but --compacted and --branch are refused: a running pi
-/// could continue from an entry that they removed. Open sessions that were found in a directory, or
-/// by --all or --project, are skipped. --force prunes open sessions in all these cases.
+/// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
+/// it open, only --compacted and --branch are refused: a running pi could continue from an entry
+/// that they removed. Open sessions that were found in a directory, or by --all or --project, are
+/// skipped. --force prunes open sessions in all these cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since. --purge removes SESSION.pruned for good, so nothing

@@ -46,7 +46,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// agent must be on the PATH, and the directory must exist.
 ///
 /// Given a session of another agent, such as Codex, the command is for that agent. If the session
-/// was imported, a note names the import, which pi or oh-my-pi can continue.
+/// was imported, a note names the imported copy, which pi or oh-my-pi can continue.
 ///
 /// The conversation continues at the leaf. To continue elsewhere, move the leaf first, with
 /// `pisess switch`.
@@ -55,7 +55,7 @@ pub struct Args {
     /// The sessions: paths, or names such as `last`
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<PathBuf>,
-    /// Run the command (of one session)
+    /// Run the command instead of printing it (only with one SESSION)
     #[arg(long, conflicts_with = "json")]
     pub exec: bool,
     /// Print the result as JSON

@@ -73,7 +73,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --file midnight.rs session.jsonl",
     ),
     Example::answers_no(
-        "Print what the agent changed as a patch for `git apply`",
+        "Print the agent's changes as a patch for `git apply`",
         "pisess show --patch session.jsonl",
     ),
     Example::new(
@@ -97,10 +97,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Show entries in full.
 ///
-/// Prints a heading for each entry: its id, its role, tool or type, its time and its label. A line
-/// of facts follows: the model, tokens and cost of a reply, the line number and the parent. Then
-/// comes the text: messages, thinking, tool calls, results and summaries. A tool result begins with
-/// the call that it answers, and the changes of an edit are shown as a diff.
+/// Prints a heading for each entry: its id, time and label, and its role (or its tool or type). A
+/// line of facts follows: the model, tokens and cost of a reply, the line number and the parent.
+/// Then comes the text: messages, thinking, tool calls, results and summaries. A tool result begins
+/// with the call that it answers, and the changes of an edit are shown as a diff.
 ///
 /// On a terminal, lines are wrapped between words, and prose is at most 100 columns wide.
 ///
@@ -109,27 +109,27 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
-/// Given a range, shows the entries of the conversation in it. Settings and bookkeeping are
-/// skipped; `pisess path` lists them.
+/// Given a range, shows the conversation's entries within that range. Settings and bookkeeping
+/// (labels, names, marks of `switch`, …) are skipped; `pisess path` lists them.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
 /// -C, -A and -B also show the entries before and after each REF in the conversation, as in `grep`.
 ///
-/// --code prints the fenced code blocks of REF unchanged. Without REF, it takes the last answer.
+/// --code prints the fenced code blocks of REF unchanged. Without REF, the last answer is used.
 /// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
 ///
-/// --images writes the images of REF to files, and prints their paths. Without REF, it takes the
-/// whole conversation. Each file is named after the entry and the number of the image in it. An
-/// existing file with different content is not replaced.
+/// --images writes the images of REF to files, and prints their paths. Without REF, the images of
+/// the whole conversation are written. Each file is named after the entry and the number of the
+/// image in it. An existing file with different content is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
 /// directory or the current one. --files lists the files, and whether the content of each is known:
-/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known once. Then an
-/// edit did not fit, or the result of an edit was not recorded in a known form. Changes made by
-/// commands are not known.
+/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known, but a later
+/// edit did not fit, or its result was not recorded in a known form. Changes made by commands are
+/// not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its

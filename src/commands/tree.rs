@@ -84,7 +84,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
 /// last entry, the number of messages, the last label, the first user message and the age. `pisess
 /// tree SESSION ID`, with this id, draws the tree as if the branch were the current one. --unfold
-/// shows every row. On a terminal, a note names both ways.
+/// shows every row. On a terminal, a note names both ways to see a folded branch.
 ///
 /// Given a range, draws only the entries of the range.
 ///

@@ -58,7 +58,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`. Instead, `prune
+/// `undo` cannot reverse `prune`, `migrate`, `check --repair` or `relocate`. Instead, `prune
 /// --restore` restores pruned parts, and `relocate` moves a session back. `migrate --backup` and
 /// `check --repair --backup` keep the old file. If the last operation was `prune` or `check
 /// --repair`, undo refuses. With --force, it undoes what was appended before that operation.
