@@ -455,7 +455,7 @@ fn tip_for_missing_argument(
         Some(reference) => {
             format!("the session comes first: pisess {name} last {reference}")
         }
-        None => "`pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' is the newest with this text".to_owned(),
+        None => "`pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' names the newest entry that contains TEXT".to_owned(),
     })
 }
 

@@ -274,7 +274,7 @@ fn refuses_entries_that_depend_on_unpicked_ones() {
     ./b.jsonl: rrrr0001: its tool call is not above it
     ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)
     ./a.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
-    the following required arguments were not provided: <REF>... (hint: `pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' is the newest with this text; see `pisess pick --help`)
+    the following required arguments were not provided: <REF>... (hint: `pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' names the newest entry that contains TEXT; see `pisess pick --help`)
     "#);
     // A label is not copied separately if its entry is copied, too.
     assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);

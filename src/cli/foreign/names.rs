@@ -185,7 +185,7 @@ fn name_hint(error: &NameError) -> String {
                 // Candidates come in the order of their times, which may be equal.
                 paths.sort();
                 return format!(
-                    "these files have the same id, give a path: {}",
+                    "these files have the same id: {}; give the path of one",
                     paths.join(", ")
                 );
             }

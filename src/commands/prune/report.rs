@@ -67,7 +67,11 @@ impl PruneOutcome {
     pub fn describe_sizes(&self) -> String {
         let before = format_bytes(self.session_bytes);
         let after = format_bytes(self.session_bytes.saturating_sub(self.bytes));
-        format!("session {before} to {after}")
+        if before == after {
+            format!("session still {after}")
+        } else {
+            format!("session {before} to {after}")
+        }
     }
 
     /// Returns the numbers for people, as in `2 entries and 3 payloads`.
