@@ -100,7 +100,7 @@ struct ArgumentSearch {
     is_to_read: bool,
 }
 
-/// What arguments name. The paths have not been searched.
+/// The things that the arguments refer to. Directories have not been searched yet.
 #[derive(Default)]
 struct ResolvedArguments {
     /// `-` for standard input, as often as it is given.

@@ -573,7 +573,7 @@ struct ReadySummary {
     summary: Summary,
     /// The label of the summary, if one is given.
     label: Option<Text<'static>>,
-    /// The text that the user is to edit, if the move is made for that.
+    /// The text that the user will edit and send again; `None` if the move has another purpose.
     editor_text: Option<Text<'static>>,
     /// The hook to notify of the move.
     hook: Option<ShellCommand>,

@@ -304,7 +304,8 @@ impl RunningProgram {
     }
 }
 
-/// Returns the failure of the program that shows the rows. `what` completes its name.
+/// Returns the failure of the program that shows the rows. `what` follows the program's name in the
+/// message.
 fn chooser_failure(name: &str, what: impl Display) -> Stop {
     let name = to_visible(name);
     Stop::Failed(Failure::command_error(format_args!(

@@ -356,8 +356,8 @@ fn given_words(partial: &PartialLine) -> Vec<OsString> {
 /// Removes the word at `place`, and returns the resulting command line. `place` is the number of
 /// words before that word.
 ///
-/// The value of an option may be equal to the word. So every equal argument is tried, the last one
-/// first, until the parser finds the wanted words.
+/// An option's value may look like the word that is searched for. So each argument that equals the
+/// word is tried, from the last to the first, until the parser accepts it as the word.
 fn remove_word(
     args: &[OsString],
     place: usize,

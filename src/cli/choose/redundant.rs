@@ -5,9 +5,9 @@ use crate::cli::output::Ui;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns a command line without `--all`, which conflicts with its sessions, if all of these are
-/// directories. A directory is searched at any depth, so the user means all sessions in it. `None`
-/// if the command line is wrong in another way.
+/// Returns the command line without `--all` if all given sessions are directories: `--all`
+/// conflicts with given sessions. A directory is searched at any depth, so the user means all
+/// sessions in it. `None` if the command line is wrong in another way.
 pub fn without_redundant_all(
     args: &[OsString],
     parser: &LineParser,

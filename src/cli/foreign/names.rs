@@ -34,8 +34,8 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
 }
 
 /// Returns the path of a session for a command that changes it. Accepts everything that
-/// [`named::resolve_argument`] accepts. An id of another agent is resolved, too: the command then
-/// refuses the session, and the failure names `import`.
+/// [`named::resolve_argument`] accepts. The id of a session of another agent is resolved, too: the
+/// command then refuses the session, and the failure names `import`.
 pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
@@ -53,8 +53,8 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
 /// Returns the session of another agent whose id is `argument`. `failure` is the result of an
 /// earlier search among sessions of pi and oh-my-pi.
 ///
-/// If no agent has the id, returns `failure`. Nothing is searched for unless `failure` says that no
-/// session was found.
+/// If no session of another agent has the id, returns `failure`. Nothing is searched for unless
+/// `failure` says that no session was found.
 pub fn resolve_foreign_id(
     argument: &Path,
     failure: Failure,
@@ -90,7 +90,7 @@ pub fn resolve_foreign_id(
 }
 
 /// Returns the session that a name identifies. If no session has the name, returns the session
-/// whose title has its words.
+/// whose title contains the words of the name.
 pub(super) fn find_by_name_or_title(name: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let error = match find_by_name(name, ui) {
         Ok(path) => return Ok(path),
@@ -119,8 +119,8 @@ fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     choose_session(name, first_list.chain(second_list))
 }
 
-/// Returns candidates with the ids of sessions. Most are in the names of the files, which are then
-/// not read. These candidates have no name: names are compared only if no id matches.
+/// Returns a candidate for each session id. Most ids are part of the file name; such files are not
+/// read. A candidate holds no session name, because names are compared only if no id matches.
 fn candidates_by_id(files: &[FoundFile], ui: &mut Ui) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     let mut unclear_files = Vec::new();
@@ -143,7 +143,7 @@ fn candidates_by_id(files: &[FoundFile], ui: &mut Ui) -> Vec<SessionCandidate> {
 }
 
 /// Reads the ids and names of sessions on all processors. A file that is not a session, or cannot
-/// be read, is skipped: a search found it.
+/// be read, is skipped, because the user did not name it: a search found it.
 fn read_candidates(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     let rollouts = Rollouts::default();

@@ -313,7 +313,7 @@ impl Input {
 }
 
 /// Fails if standard output is redirected to the session that is read: the output would become part
-/// of the session. `is_stdout` is whether it is.
+/// of the session. `is_stdout`: whether standard output is that session.
 pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
     if !is_stdout {
         return Ok(());
