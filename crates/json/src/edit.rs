@@ -61,8 +61,9 @@ impl<'a> Edit<'a> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
         scanner.walk_object(|scanner, key| {
-            // `key.bytes` is inside the quotes, and borrowed from the line.
-            let key_start = key.bytes.as_ptr() as usize - line.as_ptr() as usize - 1;
+            // `key.bytes` is borrowed from the line, and begins after a quote.
+            let start_in_quotes = key.bytes.as_ptr() as usize - line.as_ptr() as usize;
+            let key_start = start_in_quotes - 1;
             // Skips white space before the value.
             scanner.peek();
             let value_start = scanner.pos();
@@ -76,6 +77,7 @@ impl<'a> Edit<'a> {
             });
             Ok(())
         })?;
+        // The scanner is behind the closing brace.
         let close_offset = scanner.pos() - 1;
         if !scanner.at_end() {
             return Err(Malformed { at: scanner.pos() });

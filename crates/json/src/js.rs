@@ -357,7 +357,9 @@ fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
     let members = &container.members;
     let mut keys: Vec<&[u8]> = Vec::with_capacity(members.len());
     for Member { start, key_len } in members {
-        keys.push(&out[start + 1..start + key_len - 1]);
+        let quoted_key = &out[*start..start + key_len];
+        // Without the quotes.
+        keys.push(&quoted_key[1..quoted_key.len() - 1]);
     }
     let properties = properties(&keys);
     let has_repeated_key = properties.len() < members.len();

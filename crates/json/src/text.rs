@@ -223,11 +223,14 @@ fn utf16_sort_key(code_point: u32) -> (u32, u32) {
 
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
+    /// A byte begins at most two units, so the sum over a chunk fits in a `u8`, and the compiler can
+    /// count many bytes at a time. This is a multiple of the length of vectors, so no byte of a
+    /// chunk is counted on its own.
+    const CHUNK: usize = 96;
+
     let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
-    // The sum over 96 bytes fits in a `u8`, so the compiler can count many bytes at a time. 96 is a
-    // multiple of the length of vectors, so no byte of a chunk is counted on its own.
     bytes
-        .chunks(96)
+        .chunks(CHUNK)
         .map(|part| usize::from(part.iter().map(units).sum::<u8>()))
         .sum()
 }
@@ -236,6 +239,7 @@ pub fn utf16_len(bytes: &[u8]) -> usize {
 pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     match char::from_u32(code_point) {
         Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        // A surrogate, in the three bytes of its 16 bits: 1110xxxx 10xxxxxx 10xxxxxx.
         None => out.extend_from_slice(&[
             0xe0 | (code_point >> 12) as u8,
             0x80 | (code_point >> 6 & 0x3f) as u8,
@@ -259,8 +263,10 @@ pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
     out.extend_from_slice(more);
 }
 
-/// Returns the code point of a surrogate pair.
+/// Returns the code point of a surrogate pair. Each surrogate has ten bits of it, counted from
+/// U+10000.
 pub fn join_surrogates(high: u32, low: u32) -> u32 {
+    debug_assert!(matches!(high, 0xd800..=0xdbff) && matches!(low, 0xdc00..=0xdfff));
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
