@@ -205,14 +205,18 @@ impl<'r> Proposal<'r> {
     /// Returns where the sentences begin that, with the one at `index` as the last, fit in
     /// quotation marks.
     fn first_fitting_before(&self, index: usize, max: usize) -> usize {
+        const QUOTATION_MARKS_LEN: usize = 2;
+        const SPACE_LEN: usize = 1;
+
         let mut first = index;
-        let mut size = count_utf16(self.sentences[index]) + 2;
+        let mut size = count_utf16(self.sentences[index]) + QUOTATION_MARKS_LEN;
         while first > 0 {
-            size += count_utf16(self.sentences[first - 1]) + 1;
+            let before = first - 1;
+            size += count_utf16(self.sentences[before]) + SPACE_LEN;
             if size > max {
                 break;
             }
-            first -= 1;
+            first = before;
         }
         first
     }

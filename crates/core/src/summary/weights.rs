@@ -79,14 +79,20 @@ impl SummaryBuilder {
     }
 
     /// Moves the weight of each turn that the next one corrects to that one, if it is answered.
+    ///
+    /// `weights` are those of the first earlier turns. The last of these turns loses its weight if a
+    /// turn without a weight corrects it.
     fn move_weights_to_corrections(&self, weights: &mut [usize]) {
-        for (index, next) in self.earlier_turns.iter().enumerate().skip(1) {
-            if index > weights.len() || !next.is_answered() || !is_correction(&next.request) {
+        for corrected_index in 0..weights.len() {
+            let Some(next) = self.earlier_turns.get(corrected_index + 1) else {
+                break;
+            };
+            if !next.is_answered() || !is_correction(&next.request) {
                 continue;
             }
-            let corrected = std::mem::take(&mut weights[index - 1]);
-            if let Some(weight) = weights.get_mut(index) {
-                *weight = corrected.max(*weight);
+            let moved_weight = std::mem::take(&mut weights[corrected_index]);
+            if let Some(weight) = weights.get_mut(corrected_index + 1) {
+                *weight = moved_weight.max(*weight);
             }
         }
     }
