@@ -99,12 +99,14 @@ pub fn format_bytes(bytes: usize) -> String {
 pub const ID_SUFFIX_LEN: usize = 8;
 
 /// Returns the last `length` characters of a session id. Ids begin with a time, so only their ends
-/// distinguish sessions of about the same time.
+/// distinguish sessions of about the same time. An id that is not longer is returned as a whole.
 pub fn id_suffix(id: &str, length: usize) -> &str {
-    id.char_indices()
-        .rev()
-        .nth(length - 1)
-        .map_or(id, |(at, _)| &id[at..])
+    debug_assert!(length > 0, "an empty suffix distinguishes nothing");
+    // Counted from the end, the first character of the suffix is preceded by the others.
+    match id.char_indices().rev().nth(length - 1) {
+        Some((start, _)) => &id[start..],
+        None => id,
+    }
 }
 
 #[cfg(test)]

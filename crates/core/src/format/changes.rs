@@ -140,9 +140,11 @@ pub fn sign_lines<'t>(
 pub const CONTEXT_LINES: usize = 3;
 
 /// Whether two consecutive changes belong to the same hunk, because the context lines around them
-/// touch or overlap.
+/// touch or overlap. `next` must be after `change`.
 pub fn share_hunk(change: &ChangedRanges, next: &ChangedRanges) -> bool {
-    next.removed.start - change.removed.end <= 2 * CONTEXT_LINES
+    debug_assert!(next.removed.start >= change.removed.end);
+    let lines_between = next.removed.start - change.removed.end;
+    lines_between <= 2 * CONTEXT_LINES
 }
 
 /// Returns the ranges of lines of the hunk with these changes, on both sides, including up to

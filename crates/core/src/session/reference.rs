@@ -206,6 +206,7 @@ fn conversation_ancestor(session: &Session, position: Position, steps: usize) ->
         .ancestors(position.entry())
         .skip(1)
         .filter(|&ix| session.is_conversation(ix));
+    // The first of the iterator is one step above.
     conversation_above.nth(steps - 1).into()
 }
 

@@ -168,7 +168,7 @@ pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::R
 
 /// Returns the index of the first entry that is kept by the compaction at the end of `path`. If no
 /// entry above it has its `firstKeptEntryId`, it keeps nothing, and the index is that of the
-/// compaction.
+/// compaction. `path` must not be empty.
 fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
     let compaction = path.len() - 1;
     let first = reader.with_entry(path[compaction], |line| {

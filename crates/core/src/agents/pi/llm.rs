@@ -20,10 +20,11 @@ pub fn convert_messages(
     emit: &mut Emit,
 ) -> io::Result<()> {
     for message in messages {
-        message.with_json(reader, |json| match convert_message(json) {
+        let emitted = message.with_json(reader, |json| match convert_message(json) {
             Some(converted) => emit(&converted),
             None => Ok(()),
-        })??;
+        })?;
+        emitted?;
     }
     Ok(())
 }
