@@ -144,12 +144,9 @@ impl<'a> Batch<'a> {
         let mut has_stored = false;
         while batch.pieces.len() < BATCH {
             let next = unsent.next_if(|piece| match piece {
-                Piece::Stored(range) if has_stored => {
-                    range.start >= batch.stored.end
-                        && range.start - batch.stored.end <= GAP * requested
-                        && range.end - batch.stored.start <= WINDOW
-                }
-                Piece::Stored(_) | Piece::Built(_) => true,
+                // The first range of a batch may be anywhere, and have any length.
+                Piece::Stored(range) => !has_stored || batch.can_read_with(range, requested),
+                Piece::Built(_) => true,
             });
             let Some(piece) = next else { break };
             if let Piece::Stored(range) = &piece {
@@ -163,6 +160,17 @@ impl<'a> Batch<'a> {
             batch.pieces.push(piece);
         }
         batch
+    }
+
+    /// Whether one read fetches a range together with the ranges of the batch, which have
+    /// `requested` bytes without the gaps between them.
+    fn can_read_with(&self, range: &Range<u64>, requested: u64) -> bool {
+        // A read cannot go back.
+        let Some(gap) = range.start.checked_sub(self.stored.end) else {
+            return false;
+        };
+        let read_len = range.end - self.stored.start;
+        gap <= GAP * requested && read_len <= WINDOW
     }
 
     /// Writes the pieces with a separator before each, except before the first of the output.
