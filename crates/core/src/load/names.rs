@@ -229,7 +229,7 @@ fn filter_sessions(
 /// Returns the path of the session that a name identifies in the stores of both agents.
 ///
 /// `last` and `last~2` count back from the newest session of the current project. Any other name is
-/// searched for in the lists of [`SEARCH_STEPS`], each of which is made only if no list before has
+/// searched for in the lists of `SEARCH_STEPS`, each of which is made only if no list before has
 /// a match. Up to `workers` threads read files for a list.
 pub fn find_session(
     name: &str,
