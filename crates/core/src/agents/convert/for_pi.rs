@@ -39,8 +39,8 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
 /// Converts a message with a role that pi does not have to a custom message:
 ///
 /// - `customType` is the role.
-/// - `content` has the blocks that oh-my-pi would send to the model, converted. A block that pi does
-///   not have is kept as it is.
+/// - `content` has the blocks that oh-my-pi would send to the model, converted. A block that pi
+///   does not have is kept as it is.
 /// - The position in the tree is that of `entry`.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut blocks = Vec::new();
