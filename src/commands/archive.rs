@@ -100,7 +100,7 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long)]
     pub all: bool,
-    /// Include subdirectories (-n lists them in any case)
+    /// Include subdirectories (-n lists their sessions even without -r)
     #[arg(short, long)]
     pub recursive: bool,
     /// Print a list, and change nothing (lists archived sessions)

@@ -33,11 +33,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// assistant, tool result and custom messages in the context can be edited. --restore shows the
 /// model the original again.
 ///
-/// A tool call and its result belong together, so give both: an edit that would separate them is
-/// refused.
+/// A tool call and its result belong together: if only one of them is omitted, the edit is refused.
 ///
-/// Sessions of oh-my-pi cannot have such entries. Start a branch there instead: append the changed
-/// message with `append --at REF^`.
+/// Sessions of oh-my-pi cannot have such entries. In them, start a branch instead: append the
+/// changed message with `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 #[command(override_usage = concat!(

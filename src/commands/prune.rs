@@ -111,7 +111,7 @@ pub struct Args {
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
     pub larger_than: Option<u64>,
-    /// Include subdirectories (-n lists them in any case)
+    /// Include subdirectories (-n lists their sessions even without -r)
     #[arg(short, long)]
     pub recursive: bool,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M (default: 64k; with
