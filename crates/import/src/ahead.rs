@@ -95,7 +95,7 @@ fn read_lines(
     let mut extent = ReadExtent::default();
     let mut buffer = PageBuffer::default();
     let flow = read_chunks(&mut buffer, source, 0..len, |chunk| {
-        let checked = CheckedChunk::check(chunk, &mut extent);
+        let checked = CheckedChunk::from_lines(chunk, &mut extent);
         if let Some(sha256) = &mut sha256 {
             sha256.add(&checked.bytes);
         }
@@ -110,9 +110,12 @@ fn read_lines(
 }
 
 impl CheckedChunk {
-    /// Checks the lines of a chunk, and advances `extent` past them. A torn last line is left out.
-    fn check(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
+    /// Takes the lines of a chunk, each with its value if it is JSON, and records in `extent` that
+    /// they were read. A torn line is left out: it is the last line of the source, and only its
+    /// start is recorded, because its number may be needed for a message.
+    fn from_lines(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
         let mut values = Vec::new();
+        let mut whole_lines_end = chunk.start;
         for line in chunk.lines() {
             extent.line_starts.push(line.span.start);
             let value = Raw::parse(line.bytes).ok();
@@ -121,12 +124,16 @@ impl CheckedChunk {
                 break;
             }
             values.push(value.map(|value| range_in_line(value, &line)));
-            extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+            whole_lines_end = line.span.end() + u64::from(line.has_newline);
         }
-        let read_len = extent.bytes_read.saturating_sub(chunk.start) as usize;
+
+        if whole_lines_end > chunk.start {
+            extent.bytes_read = whole_lines_end;
+        }
+        let whole_lines_len = (whole_lines_end - chunk.start) as usize;
         CheckedChunk {
             start: chunk.start,
-            bytes: chunk.bytes[..read_len].to_vec(),
+            bytes: chunk.bytes[..whole_lines_len].to_vec(),
             values,
         }
     }

@@ -412,23 +412,28 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared. Labels are cleared before others are set,
-/// so that no two entries have the same label at any time.
+/// Restores the labels that the operation set or cleared. `entries` are those of the operation, in
+/// file order; there is at least one. Labels are cleared before others are set, so that no two
+/// entries have the same label at any time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
+    let Some(&first_entry) = entries.first() else {
+        return;
+    };
 
     // The label before the operation, and the current label, by the id of the labelled entry.
     let mut labels_before = HashMap::default();
     let mut labels_now = HashMap::default();
+    // The labelled entries whose labels the operation changed.
     let mut targets = Vec::new();
-    for change in &session.collected.labels {
-        let target = session.bytes(change.target);
-        if change.entry < entries[0] {
-            labels_before.insert(target, change.name);
+    for label_change in &session.collected.labels {
+        let target = session.bytes(label_change.target);
+        if label_change.entry < first_entry {
+            labels_before.insert(target, label_change.name);
         }
-        labels_now.insert(target, change.name);
-        if entries.binary_search(&change.entry).is_ok() {
-            targets.push(change.target);
+        labels_now.insert(target, label_change.name);
+        if entries.binary_search(&label_change.entry).is_ok() {
+            targets.push(label_change.target);
         }
     }
 

@@ -98,18 +98,27 @@ const TEXT_DIGITS_DECODED: usize = 432;
 const BYTES_OF_TEXT: usize = 16;
 
 /// Returns the bytes that base64 digits encode after the first `bits_before` bits, up to the last
-/// whole byte.
+/// whole byte. A byte that is no digit counts as the digit `A`.
 fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(digits.len());
+    // The bits that were read so far; the older ones are shifted out. The last `unused_count` are
+    // not part of a byte yet.
     let mut bits: u32 = 0;
-    // Negative while the first `bits_before` bits are skipped.
-    let mut bit_count = -(bits_before as isize);
+    let mut unused_count = 0;
+    let mut skipped_count = bits_before;
     for &digit in digits {
-        bits = bits << BITS_PER_DIGIT | u32::from(base64_digit_value(digit).unwrap_or(0));
-        bit_count += BITS_PER_DIGIT as isize;
-        if bit_count >= 8 {
-            bit_count -= 8;
-            bytes.push((bits >> bit_count) as u8);
+        let value = base64_digit_value(digit).unwrap_or(0);
+        bits = bits << BITS_PER_DIGIT | u32::from(value);
+        unused_count += BITS_PER_DIGIT;
+
+        // The needle ends within a digit or at its end, so one digit is enough to skip its bits.
+        let skipped_now = skipped_count.min(unused_count);
+        skipped_count -= skipped_now;
+        unused_count -= skipped_now;
+
+        if unused_count >= 8 {
+            unused_count -= 8;
+            bytes.push((bits >> unused_count) as u8);
         }
     }
     bytes

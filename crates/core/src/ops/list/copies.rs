@@ -136,46 +136,66 @@ pub struct FamilyFile {
     pub is_related: bool,
 }
 
-/// Sorts files by the time at which their sessions were started, the oldest first. Files without a
-/// known time, such as those that are not sessions, come last. Only headers are read.
+/// Sorts files by the time at which their sessions were started, the oldest first, and finds out
+/// which are related. Files without a known time, such as those that are not sessions, come last.
+/// Only headers are read.
 pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
     let headers: Vec<Option<Header>> = files
         .iter()
         .map(|file| try_read_header(&file.path))
         .collect();
-    // The paths or ids of the sessions that others were forked from.
-    let mut sources: HashSet<Vec<u8>> = HashSet::default();
-    let mut counts_by_start: HashMap<i64, usize> = HashMap::default();
-    for header in headers.iter().flatten() {
-        if let Some(source) = fork_source(header) {
-            sources.extend(id_in_file_name(&source).map(<[u8]>::to_vec));
-            sources.insert(source);
-        }
-        if let Some(started_ms) = header.started_ms() {
-            *counts_by_start.entry(started_ms).or_default() += 1;
-        }
-    }
+    let relations = Relations::of_headers(headers.iter().flatten());
 
     let mut started_files = Vec::new();
     for (file, header) in files.into_iter().zip(headers) {
-        let mut started_ms = None;
-        let mut is_related = false;
-        if let Some(header) = header {
-            started_ms = header.started_ms();
-            let path = file.path.as_os_str().as_encoded_bytes();
-            let is_source = sources.contains(path) || sources.contains(header.id.as_bytes());
-            // A copy of a file has the same header, and so the same start time.
-            let has_same_start = match started_ms {
-                Some(start) => counts_by_start[&start] > 1,
-                None => false,
-            };
-            is_related = fork_source(&header).is_some() || is_source || has_same_start;
-        }
+        let started_ms = header.as_ref().and_then(Header::started_ms);
+        let is_related = header.is_some_and(|header| relations.is_related(&header, &file.path));
         let family_file = FamilyFile { file, is_related };
         started_files.push((started_ms.unwrap_or(i64::MAX), family_file));
     }
     started_files.sort_by_key(|&(started_ms, _)| started_ms);
     started_files.into_iter().map(|(_, file)| file).collect()
+}
+
+/// What the headers of some sessions say of each other.
+struct Relations {
+    /// The sessions that others were forked from, as paths and as ids: a header has the path of its
+    /// source, but the source may have been moved since, and its file name contains its id.
+    sources: HashSet<Vec<u8>>,
+    /// The number of sessions that were started at a time.
+    counts_by_start: HashMap<i64, usize>,
+}
+
+impl Relations {
+    fn of_headers<'h>(headers: impl Iterator<Item = &'h Header>) -> Relations {
+        let mut relations = Relations {
+            sources: HashSet::default(),
+            counts_by_start: HashMap::default(),
+        };
+        for header in headers {
+            if let Some(source) = fork_source(header) {
+                let source_id = id_in_file_name(&source).map(<[u8]>::to_vec);
+                relations.sources.extend(source_id);
+                relations.sources.insert(source);
+            }
+            if let Some(started_ms) = header.started_ms() {
+                *relations.counts_by_start.entry(started_ms).or_default() += 1;
+            }
+        }
+        relations
+    }
+
+    /// Whether one of the headers relates another session to the session in this file, see
+    /// [`FamilyFile::is_related`]. A copy of a file has the same header, and so the same start.
+    fn is_related(&self, header: &Header, path: &Path) -> bool {
+        let is_fork = fork_source(header).is_some();
+        let is_source = self.sources.contains(path.as_os_str().as_encoded_bytes())
+            || self.sources.contains(header.id.as_bytes());
+        let has_same_start = header
+            .started_ms()
+            .is_some_and(|start| self.counts_by_start[&start] > 1);
+        is_fork || is_source || has_same_start
+    }
 }
 
 /// Returns the header of a session file; `None` if it cannot be read, or is not a session.
