@@ -115,17 +115,28 @@ fn parse_period(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
 /// Parses an age such as `7d`, or `7 days ago` and `7.days.ago` as in git. Returns its length in
 /// milliseconds.
 fn parse_age_ms(text: &str) -> Option<i64> {
-    let after_count = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count: u32 = text.strip_suffix(after_count)?.parse().ok()?;
-    let unit = after_count
+    let digits_end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, after_digits) = text.split_at(digits_end);
+    let count: u32 = digits.parse().ok()?;
+
+    let unit = after_digits
         .strip_suffix("ago")
-        .unwrap_or(after_count)
+        .unwrap_or(after_digits)
         .trim_matches([' ', '.']);
+    let unit_seconds = parse_unit_seconds(unit)?;
+    Some(i64::from(count) * unit_seconds * 1000)
+}
+
+/// Returns the length of a unit in seconds, given its abbreviation, its word, or the plural of its
+/// word: `d`, `day` and `days`. Each abbreviation is the start of its word.
+fn parse_unit_seconds(unit: &str) -> Option<i64> {
     let singular = unit.strip_suffix('s').unwrap_or(unit);
+    let is_word = UNIT_WORDS.contains(&singular);
     for (abbreviation, seconds) in AGE_UNITS {
-        let is_word = UNIT_WORDS.contains(&singular) && singular.starts_with(abbreviation);
-        if unit == abbreviation || is_word {
-            return Some(i64::from(count) * seconds * 1000);
+        if unit == abbreviation || is_word && singular.starts_with(abbreviation) {
+            return Some(seconds);
         }
     }
     None

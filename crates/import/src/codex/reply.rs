@@ -133,8 +133,10 @@ struct ReplyPart {
 }
 
 impl CodexReader<'_> {
-    /// Holds back a part of a response, because other parts and the tokens may come later. If a
-    /// reply is held and has not ended, the part is added to it; otherwise the part begins a reply.
+    /// Holds back a part of a response, because its other parts and the number of its tokens may be
+    /// in later lines. If a reply is held and has not ended, the part is added to it; otherwise the
+    /// part begins a reply. A part of a response that an earlier version imported line by line
+    /// always begins one.
     ///
     /// `blocks` are the blocks of the line as JSON, and `unconverted` are its members without a
     /// counterpart.
@@ -148,6 +150,8 @@ impl CodexReader<'_> {
             self.release_reply()?;
         }
 
+        // While calls before the reply have no result, the reply cannot be added. If the source
+        // ends so, its lines are added as custom entries (see `write_held`).
         let kept_line = if self.open_calls.is_empty() {
             None
         } else {

@@ -119,14 +119,13 @@ fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
     // Walk down from the root to the directory of the file. Nodes refer to each other by index.
     let mut current = 0;
     for folder_name in folder_names {
-        let next_index = nodes.len();
+        // If the directory is not in the tree, its node is the next one.
+        let index_if_new = nodes.len();
         let subfolders = &mut nodes[current].folders;
-        let subfolder = *subfolders.or_insert(folder_name.to_vec(), next_index);
-        let is_new = subfolder == next_index;
-        if is_new {
+        current = *subfolders.or_insert(folder_name.to_vec(), index_if_new);
+        if current == index_if_new {
             nodes.push(FolderNode::default());
         }
-        current = subfolder;
     }
     if let Some(file_name) = file_name {
         nodes[current].files.or_insert(file_name.to_vec(), path);
