@@ -108,7 +108,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit. The first match counts.
-const HABITS: [Habit; 35] = [
+const HABITS: [Habit; 36] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -284,6 +284,11 @@ const HABITS: [Habit; 35] = [
         typed: &["--reverse"],
         command: "*",
         hint: "pipe the rows into `tac`",
+    },
+    Habit {
+        typed: &["--sort"],
+        command: "stats",
+        hint: "rows have the highest cost first, dates ascend; `pisess list --sort` has other orders",
     },
 ];
 

@@ -532,6 +532,7 @@ fn common_mistakes_have_a_hint() {
             "as in `pisess undo SESSION 3`",
         ),
         ("list -n 5", "did you mean --limit N?"),
+        ("stats --sort cost", "rows have the highest cost first"),
         (
             "grep --limit 3 x",
             "did you mean --max-count N, of each session?",
