@@ -60,9 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// such as `}`, and text that occurs several times in the file. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. A call also
-/// matches if the project was moved or cloned: then the path of the call below the session's
-/// directory equals the path of FILE below the current directory.
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. It also
+/// matches if the path that it wrote, relative to the session's directory, equals the path of FILE,
+/// relative to the current directory. So calls are found after the project was moved or cloned.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -81,8 +81,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// of the new session, and the command that continues it. The new session has a new id, records its
 /// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
-/// A session of another agent, such as Claude Code, is converted as `import` does it. The new
-/// session is a session of pi, unless --for names another agent.
+/// A session of another agent, such as Claude Code, is converted as `import` does it, to a session
+/// of pi, unless --for names another agent. A copy of a session of pi or oh-my-pi keeps its format.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model gets the same context, except for parts

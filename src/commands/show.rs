@@ -128,8 +128,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
 /// directory or the current one. --files lists the files, and whether the content of each is known:
 /// `whole`, `part` or `nothing`. `outdated` means that the whole content was known, but a later
-/// edit did not fit, or its result was not recorded in a known form. Changes made by commands are
-/// not known.
+/// edit did not fit it, or the tool result of that edit has an unknown form. Changes made by
+/// commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its
