@@ -115,7 +115,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// If many first messages begin alike, apart from ids and numbers, `…` replaces
 /// this common beginning. An example is the `[cron:ID …]` of a scheduler. --json
 /// also prints the common beginning. If copies or forks of one conversation have
-/// the same title, the words after `…` are those that the user wrote where the
+/// the same title, the title is followed by `…` and what the user wrote where the
 /// conversations first differ. On a terminal, only the end of a project's path is
 /// shown, as far as it is needed to distinguish the projects.
 #[derive(Debug, clap::Args)]

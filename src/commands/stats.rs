@@ -76,18 +76,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// file,session` has a row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
-/// responses with the same response id, as in two imports of a session. The entries between a
-/// copied response and the response before it count as copied, too. `--by entry` prints every copy,
-/// and also each tool result that reports the usage of sub-agents. Messages copied by `pisess pick`
-/// cost nothing if the originals are in the same session.
+/// responses with the same response id, as in two imports of a session. If a response is a copy by
+/// its response id, the entries since the response before it count as copies, too. `--by entry`
+/// prints every copy, and also each tool result that reports the usage of sub-agents. Messages
+/// copied by `pisess pick` cost nothing if the originals are in the same session.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions. If these sessions are not read, it comes from the
 /// tool results that report it.
 ///
-/// The number of files includes files that `write` or `edit` changed, but not files that only
-/// commands changed.
+/// The number of changed files includes files that `write` or `edit` changed, but not files that
+/// only commands changed.
 ///
 /// `--by time` divides the time between the first and the last entry of each session. AGENT is the
 /// time from a user message or a result to the next reply. TOOLS is the time from the entry before

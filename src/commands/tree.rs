@@ -73,8 +73,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
 /// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
-/// rule is a compaction: below it, the model sees a summary in place of most entries above. It
-/// still sees the most recent of these entries in full.
+/// rule is a compaction: below it, the model sees a summary in place of the older entries above. It
+/// still sees the newest entries above in full.
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
 /// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
