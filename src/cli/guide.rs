@@ -19,8 +19,8 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ),
     (
         "2",
-        "failure: wrong usage, unreadable or invalid input, unknown reference, I/O error; a file that \
-         failed is unchanged",
+        "failure: wrong usage, unreadable or invalid input, unknown reference, I/O error; a file \
+         that failed is unchanged",
     ),
     (
         "3",
@@ -216,13 +216,13 @@ pub const TOPICS: [Section; 10] = [
         &[
             "A REF argument names an entry in one of the forms below. The whole argument is first \
              tried as an id or label. Only then are suffixes such as `^` and `~3` split off, the \
-             last one first. References are case-sensitive, except for TEXT. An unknown or ambiguous \
-             reference is an error (exit 2), and the message lists the candidates.",
+             last one first. References are case-sensitive, except for TEXT. An unknown or \
+             ambiguous reference is an error (exit 2), and the message lists the candidates.",
             "`:/TEXT` searches the path to the leaf, then the other branches. In each of the two, \
              thinking, tool calls and results count only if no message or summary contains TEXT. \
              White space in TEXT matches any white space. Quote the reference for the shell: \
-             `pisess switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is the \
-             user message at or above that entry.",
+             `pisess switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is \
+             the user message at or above that entry.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
              file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
              nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \
@@ -268,32 +268,32 @@ pub const TOPICS: [Section; 10] = [
             "A command that only reads a session also takes words of the title in `list`, or of \
              the first message, in any case and order: `pisess tree 'tide gaps'`. The start of a \
              word is enough; at least one of the words must have 3 characters or more. Standard \
-             error names the session that has the title. `archive --restore` and `import` take such words, \
-             too. Other commands that change or write a session refuse them, and their error names \
-             the session.",
+             error names the session that has the title. `archive --restore` and `import` take \
+             such words, too. Other commands that change or write a session refuse them, and their \
+             error names the session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
-             the entry. If a command needs both, and neither is given, pisess asks for both. Words of \
-             titles in place of SESSION limit the list to sessions that have them. The \
-             command in `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without \
-             these, pisess prints a numbered list of the 20 newest and reads a number. If nothing \
-             is chosen, the exit code is 1.",
+             the entry. If a command needs both, and neither is given, pisess asks for both. Words \
+             of titles in place of SESSION limit the list to sessions that have them. The command \
+             in `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without these, \
+             pisess prints a numbered list of the 20 newest and reads a number. If nothing is \
+             chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
              prints the chosen row. In a list of sessions, the name is a path. In a list of \
              entries, it is a reference, and the variable `PISESS_SESSION` has the path of the \
              session. If the command is cancelled, pisess exits with the command's exit code, such \
              as 130.",
             "A command that takes several sessions also takes directories. Reading commands \
-             (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or \
-             `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
-             `prune`, `check --repair`) do so only with `-r`. If a directory contains no sessions, a reading \
-             command treats it as a project: it takes that project's sessions from the stores, \
-             and prints a note. The name of a project, as `list` shows it, selects the same \
-             sessions.",
-            "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, by its path or its id. \
-             They show it as `import` would convert it, with the same ids. Commands that change a \
-             session refuse it.",
+             (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) \
+             search directories recursively. Writing commands (`archive`, `migrate`, `prune`, \
+             `check --repair`) do so only with `-r`. If a directory contains no sessions, a \
+             reading command treats it as a project: it takes that project's sessions from the \
+             stores, and prints a note. The name of a project, as `list` shows it, selects the \
+             same sessions.",
+            "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, \
+             by its path or its id. They show it as `import` would convert it, with the same ids. \
+             Commands that change a session refuse it.",
             "The environment can move the stores. An agent's store is the first of these that is \
              set: `PI_CODING_AGENT_SESSION_DIR`, then (only for pi) `sessionDir` in \
              `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is the \
@@ -326,8 +326,9 @@ pub const TOPICS: [Section; 10] = [
         "streams",
         "STREAMS",
         &[
-            "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
-             errors. If the reader closes the pipe early, the command still succeeds.",
+            "Standard output carries data, standard error carries diagnostics; `-q` suppresses \
+             notes, but not errors. If the reader closes the pipe early, the command still \
+             succeeds.",
             "Messages and tables show the home directory as `~`, and other paths as they were \
              given. A path alone on a line, and any path in JSON, is never shortened: scripts can \
              use it.",
@@ -350,8 +351,9 @@ pub const TOPICS: [Section; 10] = [
              standard output, or to standard error if standard output carries the session. The \
              outcome is the id of the new entry, the path of the new file, or the text to be \
              edited and sent again.",
-            "A partly damaged file is read as far as possible. Malformed lines, a truncated end, invalid UTF-8 \
-             and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
+            "A partly damaged file is read as far as possible. Malformed lines, a truncated end, \
+             invalid UTF-8 and cycles are reported once on standard error, and the damaged bytes \
+             are kept unchanged.",
         ],
     ),
     Section::new(
@@ -364,11 +366,11 @@ pub const TOPICS: [Section; 10] = [
              (`--summarizer`, or `PISESS_SUMMARIZER` for every command). If there is none, they \
              extract a summary from the conversation itself. To extract it, they use neither a \
              model nor the network, and the result is always the same.",
-            "A summarizer is any command that reads a prompt on standard input and prints the summary \
-             on standard output. The prompt has the transcript as the file's agent would send it, \
-             a request for a summary in pisess's own words, and facts from the extracted summary; \
-             `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a separate program \
-             for sending prompts to models (https://llm.datasette.io).",
+            "A summarizer is any command that reads a prompt on standard input and prints the \
+             summary on standard output. The prompt has the transcript as the file's agent would \
+             send it, a request for a summary in pisess's own words, and facts from the extracted \
+             summary; `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a \
+             separate program for sending prompts to models (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content \
              is passed to them on standard input only, never in an argument or the environment. \
              It is an error (exit 2) if a summarizer prints nothing, or if a summarizer or hook \
@@ -395,9 +397,9 @@ pub const TOPICS: [Section; 10] = [
              `customInstructions`, a `label`, or other `messages`. It is an error (exit 2) if a \
              hook fails, exceeds `--timeout` or prints anything else. Nothing is written then. A \
              dry run runs these hooks, too.",
-            "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
-             `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
-             change is saved.",
+            "After a change the hook is notified; its output is ignored. The events are \
+             `session_compact`, `session_tree` and `session_branch`. If the hook fails at this \
+             point, the exit code is 4: the change is saved.",
             "Hooks and summarizers can run pisess without starting themselves again: \
              `PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in their environment.",
         ],
@@ -412,13 +414,15 @@ pub const TOPICS: [Section; 10] = [
              payloads, old entries and branches to `SESSION.pruned`. `archive` removes a session \
              only after reading its archive again. `check --repair` removes damaged lines, and \
              keeps them in `FILE.rejected`.",
-            "Added entries are appended to the file with a single write, followed by fsync. A rewrite, such as a \
-             migration, writes a new file with the same mode, owner and attributes, and renames it over the old \
-             one. A crash during a rewrite leaves either the old file or the new one. A crash during an append \
-             leaves at most one incomplete last line.",
-            "The session is locked from its last read until the write is complete. If another process holds \
-             the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
-             planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
+            "Added entries are appended to the file with a single write, followed by fsync. A \
+             rewrite, such as a migration, writes a new file with the same mode, owner and \
+             attributes, and renames it over the old one. A crash during a rewrite leaves either \
+             the old file or the new one. A crash during an append leaves at most one incomplete \
+             last line.",
+            "The session is locked from its last read until the write is complete. If another \
+             process holds the lock, `--wait` sets how long to wait. If the file grew in the \
+             meantime, the operation is planned again on the new content. If it changed in any \
+             other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
             "Without `--force`, pisess does not overwrite an existing output, write to a file \
@@ -453,10 +457,10 @@ pub const TOPICS: [Section; 10] = [
         "programs",
         "FURTHER COMMANDS",
         &[
-            "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the remaining \
-             arguments and the same streams and environment, and exits with its exit code. Options before the \
-             name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
-             digits, `-` and `_`.",
+            "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the \
+             remaining arguments and the same streams and environment, and exits with its exit \
+             code. Options before the name are not passed on. `pisess help foo` runs `pisess-foo \
+             --help`. A name consists of letters, digits, `-` and `_`.",
             "Only absolute directories of the PATH are searched. The current directory is not: it \
              may contain untrusted programs. `pisess --list` lists all commands, with the paths \
              of programs.",

@@ -8,8 +8,9 @@ use pisess_json::time::{iso_string, parse_js_date};
 use std::ops::Range;
 
 /// The accepted forms of a time, for error messages.
-const TIME_FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, \
-    2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z)";
+const TIME_FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, \
+    a weekday, a date (2026-10-31, 2026-10, 2026) or a time (2026-10-31T12:00, \
+    2026-10-31T12:00:00Z)";
 
 /// Examples of times, for completions.
 pub const TIME_EXAMPLES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"];

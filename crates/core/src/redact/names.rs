@@ -22,26 +22,29 @@ pub fn is_name_character(byte: u8) -> bool {
 }
 
 /// Words at the end of a name that are ignored, as in `SECRET_KEY_BASE`, the key of Rails.
-const SUFFIXES: &str = "base prod production dev development staging test old new v1 v2 v3 b64 base64 raw str string value \
-    plain plaintext default current main backup live local";
+const SUFFIXES: &str = "base prod production dev development staging test old new v1 v2 v3 b64 \
+    base64 raw str string value plain plaintext default current main backup live local";
 
 /// Words before `token` with which the name is that of a document, a position in a list, or a piece
 /// of text, not of a secret.
-const NO_SECRET_TOKENS: &str = "app base block bos calendar cancel cancellation change comment completion continuation \
-    cursor delta doc docs document docx drive end eos file folder first image input item last list max media min \
-    minute next node num obj object output pad page pagination parent prev previous prompt record resume root row \
-    sheet skip slide space special spreadsheet start stop sync table task thread total unk view whiteboard wiki xsec";
+const NO_SECRET_TOKENS: &str = "app base block bos calendar cancel cancellation change comment \
+    completion continuation cursor delta doc docs document docx drive end eos file folder first \
+    image input item last list max media min minute next node num obj object output pad page \
+    pagination parent prev previous prompt record resume root row sheet skip slide space special \
+    spreadsheet start stop sync table task thread total unk view whiteboard wiki xsec";
 
 /// Words before `key` with which the name identifies something, and is not that of a secret.
-const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict dictionary document entry event \
-    file foreign global group hash host idempotency image index issue item jira job json keyboard label last list \
-    lookup map material message meta next node object option order parent partition press primary project pub public \
-    publishable query react record redis reference registry row s3 schema session sheet shortcut site sort state \
-    storage table tag target template the topic translation type unique";
+const NO_SECRET_KEYS: &str = "any bucket cache column composite config data dict dictionary \
+    document entry event file foreign global group hash host idempotency image index issue item \
+    jira job json keyboard label last list lookup map material message meta next node object \
+    option order parent partition press primary project pub public publishable query react record \
+    redis reference registry row s3 schema session sheet shortcut site sort state storage table \
+    tag target template the topic translation type unique";
 
 /// Words before `key` with which the name is that of a secret, even in lower case.
-const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy encryption enc function \
-    hmac jwt license master preshared private secret service shared sign signing storage subscription user webhook x";
+const SECRET_KEYS: &str = "access account admin api app auth client crypto decryption deploy \
+    encryption enc function hmac jwt license master preshared private secret service shared sign \
+    signing storage subscription user webhook x";
 
 /// Suffixes of words for passwords.
 const PASSWORDS: [&str; 9] = [

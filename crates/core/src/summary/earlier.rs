@@ -214,9 +214,10 @@ fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t T
 }
 
 /// The words of requests that only praise or go on: "looks good, next one".
-const NOD_WORDS: &str = " ok okay yes yay good great nice fine cool perfect awesome lovely thanks thank you very so much \
-    looks works that this is it then now and next one go on ahead continue \
-    gut super prima toll danke passt sieht aus ja weiter das nächste bien parfait merci suivant genial gracias sigue ";
+const NOD_WORDS: &str = " ok okay yes yay good great nice fine cool perfect awesome lovely thanks \
+    thank you very so much looks works that this is it then now and next one go on ahead continue \
+    gut super prima toll danke passt sieht aus ja weiter das nächste bien parfait merci suivant \
+    genial gracias sigue ";
 
 /// Whether a request says nothing but [`NOD_WORDS`].
 fn is_nod(request: &str) -> bool {

@@ -7,13 +7,12 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Programs, words of the shell's grammar and tools of both agents that change nothing.
-const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirname du echo env exit export fd file find grep \
-                       head jq less ls nl popd printf ps pushd pwd readlink realpath rg sed set sleep sort \
-                       source stat tail test tree true type uniq wc which whoami [ \
-                       for case esac done fi } ) \
-                       git-blame git-branch git-config git-diff git-fetch git-grep git-log git-ls-files \
-                       git-remote git-show git-status \
-                       read fetch web_search glob search webfetch websearch";
+const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirname du echo env \
+                       exit export fd file find grep head jq less ls nl popd printf ps pushd pwd \
+                       readlink realpath rg sed set sleep sort source stat tail test tree true \
+                       type uniq wc which whoami [ for case esac done fi } ) git-blame git-branch \
+                       git-config git-diff git-fetch git-grep git-log git-ls-files git-remote \
+                       git-show git-status read fetch web_search glob search webfetch websearch";
 
 /// The characters that end a step of a command line.
 const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];

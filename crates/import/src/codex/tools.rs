@@ -15,8 +15,8 @@ use std::sync::LazyLock;
 
 /// Matches the lines that Codex puts before the output of a command, up to the line with the exit
 /// code, which is the first group. An exit code in the output itself does not match.
-const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
-    |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
+const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original \
+    token count: |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
 pub(super) struct ToolCall<'a> {
     pub id: &'a Text<'a>,

@@ -283,8 +283,9 @@ fn gap_note(gap: &[SelectedFrame]) -> String {
         )
     };
     format!(
-        "-------------- snapcompact image middle omitted\n{count} archived image frame{plural_suffix} could not be \
-         included.{size} The compacted summary and visible text edges remain available.\n--------------"
+        "-------------- snapcompact image middle omitted\n{count} archived image \
+         frame{plural_suffix} could not be included.{size} The compacted summary and visible text \
+         edges remain available.\n--------------"
     )
 }
 

@@ -248,7 +248,10 @@ table! {
     };
     /// The label of an entry, or its removal.
     Label = "label" Schema {
-        fields: Fields::both(&[required("targetId", FieldType::Text), optional("label", FieldType::TextOrNull)]),
+        fields: Fields::both(&[
+            required("targetId", FieldType::Text),
+            optional("label", FieldType::TextOrNull),
+        ]),
         refers: Some(("targetId", ReferenceTarget::Any)),
         searched: &["label"],
         may_be_pruned: true,
@@ -269,7 +272,10 @@ table! {
     ThinkingLevelChange = "thinking_level_change" Schema {
         fields: Fields::per_agent(
             &[required("thinkingLevel", FieldType::Text)],
-            &[required("thinkingLevel", FieldType::TextOrNull), optional("configured", FieldType::TextOrNull)],
+            &[
+                required("thinkingLevel", FieldType::TextOrNull),
+                optional("configured", FieldType::TextOrNull),
+            ],
         ),
         searched: &["thinkingLevel"],
         named: Some(("thinking", "thinkingLevel")),
@@ -300,7 +306,10 @@ table! {
     };
     /// pi: a change to what the model sees of an earlier entry.
     ContextEdit = "context_edit" Schema {
-        fields: Fields::pi(&[required("targetId", FieldType::Text), required("replacement", FieldType::Replacement)]),
+        fields: Fields::pi(&[
+            required("targetId", FieldType::Text),
+            required("replacement", FieldType::Replacement),
+        ]),
         refers: Some(("targetId", ReferenceTarget::Ancestor)),
         searched: &["replacement"],
         may_be_pruned: true,
@@ -335,7 +344,10 @@ table! {
     };
     /// oh-my-pi: a change of the title.
     TitleChange = "title_change" Schema {
-        fields: Fields::omp(&[required("title", FieldType::Text), optional("source", FieldType::Text)]),
+        fields: Fields::omp(&[
+            required("title", FieldType::Text),
+            optional("source", FieldType::Text),
+        ]),
         searched: &["title"],
         named: Some(("title", "title")),
         may_be_pruned: true,
@@ -364,7 +376,10 @@ table! {
     };
     /// oh-my-pi: a change of the mode.
     ModeChange = "mode_change" Schema {
-        fields: Fields::omp(&[required("mode", FieldType::Text), optional("data", FieldType::Object)]),
+        fields: Fields::omp(&[
+            required("mode", FieldType::Text),
+            optional("data", FieldType::Object),
+        ]),
         searched: &["mode"],
         named: Some(("mode", "mode")),
         may_be_pruned: true,
@@ -373,7 +388,10 @@ table! {
     };
     /// oh-my-pi: the account in use.
     CredentialPin = "credential_pin" Schema {
-        fields: Fields::omp(&[required("provider", FieldType::Text), required("hash", FieldType::Text)]),
+        fields: Fields::omp(&[
+            required("provider", FieldType::Text),
+            required("hash", FieldType::Text),
+        ]),
         searched: &["provider"],
         named: Some(("credential pin", "provider")),
         kept_as: "the account in use, which pi does not record",
@@ -437,9 +455,15 @@ table! {
     /// pi: a system prompt, or a change to it.
     System = "system" stored_role('s', Fields::pi(&[required("content", FieldType::Content)]));
     /// oh-my-pi: instructions that are not from the user.
-    Developer = "developer" stored_role('s', Fields::omp(&[required("content", FieldType::Content)]));
+    Developer = "developer" stored_role(
+        's',
+        Fields::omp(&[required("content", FieldType::Content)]),
+    );
     /// oh-my-pi: files mentioned by the user.
-    FileMention = "fileMention" stored_role('f', Fields::omp(&[required("files", FieldType::Array)]));
+    FileMention = "fileMention" stored_role(
+        'f',
+        Fields::omp(&[required("files", FieldType::Array)]),
+    );
     /// oh-my-pi: Python code run by the user.
     PythonExecution = "pythonExecution" stored_role('b', Fields::omp(&[
         required("code", FieldType::Text),
@@ -448,11 +472,20 @@ table! {
         required_when_new("truncated", FieldType::Bool),
     ]));
     /// A branch summary as a message.
-    BranchSummary = "branchSummary" derived_role('r', Fields::both(&[required("summary", FieldType::Text)]));
+    BranchSummary = "branchSummary" derived_role(
+        'r',
+        Fields::both(&[required("summary", FieldType::Text)]),
+    );
     /// A compaction summary as a message.
-    CompactionSummary = "compactionSummary" derived_role('c', Fields::both(&[required("summary", FieldType::Text)]));
+    CompactionSummary = "compactionSummary" derived_role(
+        'c',
+        Fields::both(&[required("summary", FieldType::Text)]),
+    );
     /// A message from an extension, before version 3.
-    HookMessage = "hookMessage" derived_role('m', Fields::omp(&[required("content", FieldType::Content)]));
+    HookMessage = "hookMessage" derived_role(
+        'm',
+        Fields::omp(&[required("content", FieldType::Content)]),
+    );
 }
 
 /// The fields of a message from an extension, both as an entry and as the message of an entry.
