@@ -154,10 +154,26 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
         }
         // The file system has no hard links: an empty file reserves the name, and is then replaced.
         Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
-            private(OpenOptions::new().write(true).create_new(true)).open(to)?;
-            std::fs::rename(from, to)
+            let reserved = private(OpenOptions::new().write(true).create_new(true)).open(to)?;
+            let renamed = std::fs::rename(from, to);
+            if renamed.is_err() {
+                remove_reserved(to, &reserved);
+            }
+            renamed
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Removes a file that reserved a name, if it still has the name and is still empty. If it cannot
+/// be removed, the failure that made it useless is reported, not this one.
+fn remove_reserved(path: &Path, reserved: &File) {
+    let (Ok(at_path), Ok(own)) = (std::fs::symlink_metadata(path), reserved.metadata()) else {
+        return;
+    };
+    let is_same = (at_path.dev(), at_path.ino()) == (own.dev(), own.ino());
+    if is_same && at_path.len() == 0 {
+        let _ = std::fs::remove_file(path);
     }
 }
 
@@ -226,6 +242,25 @@ pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reserved_name_is_freed_only_while_it_is_reserved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reserved");
+        let reserved = File::create(&path).unwrap();
+
+        std::fs::write(&path, "a line").unwrap();
+        remove_reserved(&path, &reserved);
+        assert!(path.exists(), "a file with content stays");
+
+        std::fs::write(&path, "").unwrap();
+        remove_reserved(&path, &reserved);
+        assert!(!path.exists(), "the reservation is removed");
+
+        File::create(&path).unwrap();
+        remove_reserved(&path, &reserved);
+        assert!(path.exists(), "the file of another program stays");
+    }
 
     #[test]
     fn names_are_exchanged_with_and_without_the_flag() {
