@@ -221,8 +221,11 @@ impl ClaudeReader<'_> {
         let names = ["id", "content", "model", "usage", "stop_reason"];
         let [message_id, content, model, usage, stop_reason] =
             find_members(message.unwrap_or(Raw::NULL), names);
-        let is_response = kind.is_some_and(|kind| kind.is("assistant"));
-        let message_id = message_id.filter(|_| is_response).and_then(Raw::text);
+        let response_id = if kind.is_some_and(|kind| kind.is("assistant")) {
+            message_id.and_then(Raw::text)
+        } else {
+            None
+        };
         let own_time_ms = parse_time_ms(timestamp);
         let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
         let uuid = uuid.and_then(Raw::text);
@@ -241,7 +244,7 @@ impl ClaudeReader<'_> {
             usage,
             stop_reason,
             returned: returned.and_then(ReturnedLine::of_member),
-            response_id: message_id.filter(|id| !id.is_empty()),
+            response_id: response_id.filter(|id| !id.is_empty()),
             is_meta: is_meta.and_then(Raw::bool) == Some(true),
             is_compact_summary: is_compact_summary.and_then(Raw::bool) == Some(true),
             // In the file of a sub-agent, every line is marked, and they are the main conversation.
