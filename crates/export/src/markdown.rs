@@ -135,8 +135,7 @@ impl DocumentWriter<'_> {
         writeln!(self.out)
     }
 
-    /// Writes the note about what is left out at one place of the path; nothing if the gap is
-    /// empty.
+    /// Writes a note about the entries that are left out in a gap; nothing for an empty gap.
     fn write_gap(&mut self, gap: &Gap) -> io::Result<()> {
         self.write_notes(gap.note().as_slice())
     }

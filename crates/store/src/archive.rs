@@ -341,7 +341,7 @@ impl<R: Read> Read for ArchiveDecoder<R> {
 /// Reads ranges of a source as one stream.
 struct Ranges<'a> {
     source: &'a dyn ReadAt,
-    /// What was not read, in order.
+    /// The ranges that are still to be read, in order.
     unread: Vec<Range<u64>>,
 }
 

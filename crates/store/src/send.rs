@@ -20,7 +20,7 @@ pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io:
                 Ok(0) => return Err(shorter()),
                 Ok(sent) => unsent.start += sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What is left is copied below; if that fails, too, its error is reported.
+                // The unsent rest is copied below. If that fails, too, that error is reported.
                 Err(_) => break,
             }
         }

@@ -18,7 +18,7 @@ const REVERSALS: [&str; 8] = [
     "alla fine",
 ];
 
-/// The words that say what is not wanted.
+/// Words that negate a wish.
 const NEGATIONS: [&str; 22] = [
     "no", "not", "never", "without", "stop", "quit", "avoid", "don't", "don’t", "dont", "neither",
     "nicht", "kein", "keine", "keinen", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin",

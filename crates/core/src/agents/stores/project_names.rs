@@ -15,8 +15,8 @@
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Returns the name of a project's directory if the project is below `folder`: `prefix`, which
-/// stands for the folder, and the path below it. `None` if the project is not below the folder.
+/// Returns the name of the store's directory for a project below `folder`: `prefix`, then the path
+/// of the project relative to `folder`. `None` if the project is not below `folder`.
 pub(super) fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<String> {
     let below = project.strip_prefix(folder).ok()?.to_string_lossy();
     if below.starts_with("..") {

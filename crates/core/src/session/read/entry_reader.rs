@@ -315,8 +315,8 @@ impl ContextMessage {
 
 /// Reads messages on up to `workers` threads. `read` is called on any thread with the index of each
 /// message in `messages` and its JSON. `take` is called with the results on this thread, in the
-/// order of `messages`. What it leaves of a result is dropped on the thread that made it, unless
-/// that thread has ended. `reader` makes a reader for each thread that needs one.
+/// order of `messages`. Each result is then dropped on the thread that made it, unless that thread
+/// has ended. `reader` makes a reader for each thread that needs one.
 ///
 /// # Errors
 /// If a message cannot be read. `take` is not called for the messages of its batch, or later ones.

@@ -487,7 +487,7 @@ fn what_the_user_puts_off_is_quoted_with_the_failure() {
     let blocked = blocked_after(reply, later.to_vec());
     assert!(blocked.ends_with("; then the user: \"later\""), "{blocked}");
     assert!(!blocked.contains("may be over"), "{blocked}");
-    // What is no answer to a question is quoted with what was offered.
+    // An answer without a question is quoted with the offer before it.
     let reply = "`make smooth` knows no colours. I can add them.";
     let blocked = blocked_after(reply, later.to_vec());
     let remark = "; the assistant: \"I can add them.\"; then the user: \"later\"";
