@@ -68,9 +68,10 @@ impl<'s> Ends<'s> {
         }
     }
 
-    /// Whether the owner of `ix`, an added entry, is the only end.
+    /// Whether the owner of `ix`, an added entry, is the only end. An owner that comes later in the
+    /// file counts as that end until a child of it is added.
     pub fn is_only_end(&self, ix: EntryIx) -> bool {
-        self.ends.len() == 1 && self.ends.contains(&self.find_owner(ix))
+        self.ends.len() == 1 && !self.has_child[self.find_owner(ix).index()]
     }
 
     /// Adds the next entry in file order. Its parent must be final; it may come later in the file.

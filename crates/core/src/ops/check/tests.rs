@@ -479,6 +479,23 @@ fn check_moves_only_visible_messages_behind_a_result() {
     );
 }
 
+/// The result is moved below its call, so the orphan after it follows the call at once. A second
+/// repair would find nothing else: see [`repaired_bytes`].
+#[test]
+fn an_orphan_behind_a_result_whose_parent_comes_later_is_attached() {
+    let lines = [
+        message("u", ""),
+        turn("a", "u", &["c1"]),
+        result("r", "b", "c1"),
+        message("o", "gone"),
+        message("b", "a"),
+    ];
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let (bytes, _) = repaired_bytes(&file(&lines));
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(!text.contains("gone"), "{text}");
+}
+
 #[test]
 fn a_result_without_a_call_has_no_repair() {
     let lines = [
