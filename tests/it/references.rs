@@ -222,7 +222,20 @@ fn text_names_the_newest_entry_that_contains_it() {
 
     assert_snapshot!(s.unchanged("show ./a.jsonl ':/no such words'").fails(2), @r#"./a.jsonl: no entry of the conversation contains "no such words" (hint: `pisess grep` also searches for expressions; `pisess tree` lists the entries)"#);
     assert_snapshot!(s.unchanged("show ./a.jsonl ':/ '").fails(2), @r#"./a.jsonl: no entry or label ":/ " (hint: give words of the entry, such as ':/the failing test')"#);
-    assert_snapshot!(s.unchanged("show ./a.jsonl 'tide gaps'").fails(2), @r#"./a.jsonl: no entry or label "tide gaps" (hint: `':/tide gaps'` is the newest entry with these words)"#);
+    assert_snapshot!(s.unchanged("show ./a.jsonl 'tide gaps'").fails(2), @r#"./a.jsonl: no entry or label "tide gaps" (hint: `':/WORDS'` is the newest entry that contains these words)"#);
+}
+
+/// `label` refuses such a label, but an older file may have one.
+#[test]
+fn a_label_with_the_form_of_a_text_is_found_if_no_entry_has_the_text() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let label = r#"{"type":"label","id":"aaaa0001","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:09.000Z","targetId":"1a2b3c02","label":":/x..y"}"#;
+    let text = s.text("two-branches.jsonl") + label + "\n";
+    s.put("labelled.jsonl", text);
+    assert!(
+        s.run("show ./labelled.jsonl ':/x..y'")
+            .contains("Tissue paper is light")
+    );
 }
 
 /// Every command takes the form, also where the reference is the value of an option.

@@ -124,7 +124,8 @@ pub fn is_range_form(argument: &str) -> bool {
 }
 
 /// Returns what an argument selects. An argument that is an id or a label selects that entry, even
-/// if it contains two dots; so does `:/TEXT` if an entry contains the two dots, too.
+/// if it contains two dots. `:/TEXT` with two dots in TEXT selects an entry if one contains all of
+/// TEXT, dots included; otherwise it is a range.
 ///
 /// # Errors
 /// If an end of a range names no entry, if the two ends are not on one path, in this order, or if

@@ -100,7 +100,7 @@ enum Suffix<'a> {
 /// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
 /// settings after the current entry.
 ///
-/// Only for `:/TEXT`, lines of the file are read.
+/// Reads lines of the file only for `:/TEXT`.
 pub fn resolve_reference(
     reader: &EntryReader,
     reference: &str,
@@ -114,7 +114,8 @@ pub fn resolve_reference(
 
     let counts_conversation = base == CURRENT_REFERENCE;
     let mut position = base_position;
-    let mut is_current = base == CURRENT_REFERENCE;
+    // Until a suffix moves away.
+    let mut is_current = counts_conversation;
     for AppliedSuffix { before, suffix } in suffixes {
         position = match suffix {
             Suffix::Up(steps) if counts_conversation => {
@@ -236,8 +237,10 @@ fn follow_down(
 /// Whether a string is the whole id of an entry, a whole label, or `:/` and a text that an entry
 /// contains.
 pub(super) fn is_exact_name(reader: &EntryReader, name: &str) -> Result<bool, ReferenceError> {
-    if let Some(text) = name.strip_prefix(TEXT_PREFIX) {
-        return Ok(find_newest_with_text(reader, text)?.is_some());
+    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
+        && find_newest_with_text(reader, text)?.is_some()
+    {
+        return Ok(true);
     }
     let session = reader.session();
     let name = Text::from(name);

@@ -127,7 +127,7 @@ impl ReferenceError {
                 "an entry is expected; the path of an output is given with -o".to_owned()
             }
             ReferenceError::Unknown { name, similar } if similar.is_empty() && name.contains(' ') => {
-                format!("`':/{name}'` is the newest entry with these words")
+                "`':/WORDS'` is the newest entry that contains these words".to_owned()
             }
             ReferenceError::Unknown { similar, .. } if similar.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()

@@ -65,7 +65,7 @@ fn find_first_with_text(
 enum Occurrence {
     /// In what the user or the model said, or in a summary.
     Said,
-    /// Only in thinking, tool calls or results.
+    /// Only in thinking, tool calls or results, or in what the user ran or attached.
     Unsaid,
     Nowhere,
 }
@@ -110,5 +110,9 @@ fn contains_phrase(field: &Field, phrase: &SearchWords) -> bool {
 
 /// Whether a field of an entry is what the user or the model said, or a summary.
 fn is_said(field: &Field, role: Role) -> bool {
-    role != Role::ToolResult && !field.is_thinking() && !field.is_of_call()
+    let is_output = matches!(
+        role,
+        Role::ToolResult | Role::BashExecution | Role::PythonExecution | Role::FileMention
+    );
+    !is_output && !field.is_thinking() && !field.is_of_call()
 }
