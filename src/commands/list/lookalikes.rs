@@ -21,6 +21,8 @@ const MAX_TITLE_WIDTH: usize = 32;
 const MOST_SESSIONS: usize = 16;
 /// The maximum size of a session that is compared, in bytes: it is read once more.
 const MOST_BYTES: u64 = 16 << 20;
+/// The maximum size of all sessions that are compared, in bytes. More groups keep their titles.
+const MOST_BYTES_OF_ALL: u64 = 64 << 20;
 /// The maximum length of the line by which copies are recognized, in bytes.
 const LONGEST_LINE: u64 = 1 << 16;
 
@@ -93,7 +95,19 @@ fn group_lookalikes(
             }
         }
     }
-    groups
+
+    // The groups come from a table without order. Those of the first rows are compared first.
+    groups.sort();
+    let mut compared = Vec::new();
+    let mut bytes_of_all = 0;
+    for group in groups {
+        bytes_of_all += group.iter().map(|&index| list[index].bytes).sum::<u64>();
+        if bytes_of_all > MOST_BYTES_OF_ALL {
+            break;
+        }
+        compared.push(group);
+    }
+    compared
 }
 
 /// Returns the id and the time of the first question, by which copies are recognized. `None` if the

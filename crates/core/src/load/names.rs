@@ -454,7 +454,7 @@ fn prefer_exact_id(wanted: &str, mut sessions: Vec<SessionCandidate>) -> Vec<Ses
 
 /// Returns the id in a file name that an agent gave, `2026-01-31T10-00-00-000Z_ID.jsonl`; `None`
 /// for any other file name.
-fn id_in_name(path: &Path) -> Option<&str> {
+pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
     let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
     let is_time = time.len() == "2026-01-31T10-00-00-000Z".len()
         && time.as_bytes()["2026-01-31".len()] == b'T'
@@ -548,7 +548,8 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
             }
         }
         // The user may have given only the start of an id, so only as much of each id is compared.
-        // Ids are ASCII, so the number of characters is that of bytes.
+        // `length` counts characters, so the start of an id that is not ASCII may be too short, or
+        // missing.
         if length >= MIN_ID_PART_LEN
             && let Some(start) = session.id.get(..length)
         {

@@ -2,6 +2,7 @@
 //! imports of the same source have the same responses.
 
 use super::{ListedSession, ReadSession};
+use crate::load::names::id_in_name;
 use crate::load::read_header;
 use crate::session::Header;
 use crate::session::copied_turns::{ResponseTree, with_copied_turns};
@@ -174,8 +175,10 @@ impl Relations {
         };
         for header in headers {
             if let Some(source) = fork_source(header) {
-                let source_id = id_in_file_name(&source).map(<[u8]>::to_vec);
-                relations.sources.extend(source_id);
+                let source_path = PathBuf::from(&*String::from_utf8_lossy(&source));
+                if let Some(id) = id_in_name(&source_path) {
+                    relations.sources.insert(id.as_bytes().to_vec());
+                }
                 relations.sources.insert(source);
             }
             if let Some(started_ms) = header.started_ms() {
@@ -209,12 +212,4 @@ fn try_read_header(path: &Path) -> Option<Header> {
 fn fork_source(header: &Header) -> Option<Vec<u8>> {
     let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(source.into_bytes())
-}
-
-/// Returns the id in the name of a session file, `TIME_ID.jsonl`. The source of a fork may have
-/// been moved since, with the same name.
-fn id_in_file_name(path: &[u8]) -> Option<&[u8]> {
-    let stem = path.strip_suffix(b".jsonl")?;
-    let place = stem.iter().rposition(|&byte| byte == b'_')?;
-    Some(&stem[place + 1..])
 }
