@@ -108,23 +108,32 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(())
     })?;
     let History {
-        writers, written, ..
+        mut writers,
+        written,
+        ..
     } = history;
 
     // All lines are blamed, even if only some are printed: a line may have moved into that range.
     let mut runs = Vec::new();
-    for run in blame_lines(&text, written) {
+    for run in blame_lines(&text, &written) {
         runs.extend(limit_to_lines(run, &wanted_lines));
     }
-    let is_any_written = runs.iter().any(|run| run.source.is_some());
+    let sources: HashSet<usize> = runs.iter().filter_map(|run| run.source).collect();
+    if args.patch {
+        for call in &written {
+            if sources.contains(&call.source) {
+                writers[call.source].patch = call.diff();
+            }
+        }
+    }
     print_runs(args, &runs, &writers, ui)?;
     if args.patch && !args.json {
         print_patches(&runs, &writers, ui)?;
     }
-    let answer = if is_any_written {
-        Exit::Done
-    } else {
+    let answer = if sources.is_empty() {
         Exit::Found
+    } else {
+        Exit::Done
     };
     Ok(exit.max(answer))
 }
@@ -288,7 +297,8 @@ struct Writer {
     /// The user message above, and its id.
     prompt: String,
     prompt_id: Option<String>,
-    /// The text that the call replaced, as a diff; `None` if it wrote the whole file.
+    /// With `--patch`, the text that the call replaced, as a diff; `None` if it wrote the whole
+    /// file. Found once it is known which calls are shown.
     patch: Option<String>,
 }
 
@@ -329,17 +339,15 @@ impl History {
                 *count += 1;
                 if let Some(&known) = self.indexes.get(&key) {
                     if writer.session_started_ms < self.writers[known].session_started_ms {
-                        let patch = self.writers[known].patch.take();
-                        self.writers[known] = Writer { patch, ..writer };
+                        self.writers[known] = writer;
                     }
                     continue;
                 }
                 self.indexes.insert(key, index);
             }
             let written = WrittenText::new(index, writer.time_ms, change);
-            let patch = written.as_ref().and_then(WrittenText::diff);
             self.written.extend(written);
-            self.writers.push(Writer { patch, ..writer });
+            self.writers.push(writer);
         }
     }
 }

@@ -72,6 +72,28 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     changes
 }
 
+/// If the texts of an edit have more bytes than this in all, they are not compared, but shown one
+/// after the other.
+const MAX_COMPARED_BYTES: usize = 256 * 1024;
+
+/// Appends a line diff of two texts. Texts that are too long to compare are appended in full, first
+/// all old lines and then all new ones.
+pub fn push_comparison(old: &str, new: &str, lines: &mut Vec<(DiffSign, String)>) {
+    if old.len() + new.len() > MAX_COMPARED_BYTES {
+        for line in old.lines() {
+            lines.push((DiffSign::Removed, format!("-{line}")));
+        }
+        for line in new.lines() {
+            lines.push((DiffSign::Added, format!("+{line}")));
+        }
+        return;
+    }
+    for (sign, line) in diff_lines(old, new) {
+        let line = line.trim_end_matches(['\n', '\r']);
+        lines.push((sign, format!("{}{line}", sign.as_str())));
+    }
+}
+
 /// Returns the lines of a diff of two texts, with their line ends. Each change has first its
 /// removed and then its added lines.
 pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {

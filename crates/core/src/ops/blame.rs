@@ -5,10 +5,11 @@
 //! places. Lines with fewer than three letters and digits, such as `}`, are attributed only
 //! together with a longer line beside them.
 
-use crate::format::changes::{ChangedRanges, DiffSign, diff_ranges};
+use crate::format::changes::{ChangedRanges, diff_ranges, push_comparison};
 use crate::ops::files::{FileChange, FileOperation};
 use crate::session::file_calls::{FileAction, TextReplacement};
 use foldhash::HashMap;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The text that a tool call wrote into the file.
@@ -49,13 +50,16 @@ impl WrittenText {
                 recorded = edit.replacements();
                 &recorded
             }
+            // `new` admits no other change.
             _ => return None,
         };
-        let mut out = String::new();
+        let mut lines = Vec::new();
         for replacement in replacements {
-            push_diff(replacement, &mut out);
+            let old = with_line_end(&replacement.old);
+            let new = with_line_end(&replacement.new);
+            push_comparison(&old, &new, &mut lines);
         }
-        Some(out)
+        Some(lines.into_iter().map(|(_, line)| line + "\n").collect())
     }
 
     /// Whether an operation may have written to the file.
@@ -64,30 +68,13 @@ impl WrittenText {
     }
 }
 
-/// Appends the old and the new text of a replacement. Lines that are in both are shown once.
-fn push_diff(replacement: &TextReplacement, out: &mut String) {
-    let old_lines: Vec<&str> = replacement.old.lines().collect();
-    let new_lines: Vec<&str> = replacement.new.lines().collect();
-    let mut common_start = 0;
-    let changes = diff_ranges(&old_lines, &new_lines);
-    for change in changes {
-        push_lines(
-            DiffSign::Common,
-            &new_lines[common_start..change.added.start],
-            out,
-        );
-        push_lines(DiffSign::Removed, &old_lines[change.removed], out);
-        common_start = change.added.end;
-        push_lines(DiffSign::Added, &new_lines[change.added], out);
-    }
-    push_lines(DiffSign::Common, &new_lines[common_start..], out);
-}
-
-fn push_lines(sign: DiffSign, lines: &[&str], out: &mut String) {
-    for line in lines {
-        out.push_str(sign.as_str());
-        out.push_str(line);
-        out.push('\n');
+/// Adds the line break that a replaced text lacks if it ends within a line: otherwise its last line
+/// would differ from the same line in the middle of another text.
+fn with_line_end(text: &str) -> Cow<'_, str> {
+    if text.is_empty() || text.ends_with('\n') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{text}\n"))
     }
 }
 
@@ -104,14 +91,14 @@ pub struct BlamedLines {
 
 /// Attributes each line of a text to the newest operation that wrote it. Returns runs of lines with
 /// the same source, in order.
-pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines> {
-    // The newest first. The sort is stable, so after the reversal the last of several calls with
-    // the same time counts as the newest.
-    written.reverse();
-    written.sort_by_key(|call| std::cmp::Reverse(call.time_ms));
+pub fn blame_lines(text: &str, written: &[WrittenText]) -> Vec<BlamedLines> {
+    // The sort is stable, so after the reversal the last of several calls with the same time counts
+    // as the newest.
+    let mut newest_first: Vec<&WrittenText> = written.iter().rev().collect();
+    newest_first.sort_by_key(|call| std::cmp::Reverse(call.time_ms));
     let mut blame = Blame::new(text);
     // A line keeps its first source, so the newest call that wrote it counts.
-    for call in &written {
+    for call in newest_first {
         blame.attribute_call(call);
     }
 
@@ -342,7 +329,7 @@ mod tests {
     /// The source of each line, `.` for none.
     fn sources(text: &str, written: Vec<WrittenText>) -> String {
         let mut shown = String::new();
-        for run in blame_lines(text, written) {
+        for run in blame_lines(text, &written) {
             let name = run
                 .source
                 .map_or(".".to_owned(), |source| source.to_string());

@@ -5,7 +5,7 @@ use super::{EntryPart, push_block, push_named};
 use crate::agents::readable::{
     CallDescription, Folders, describe_call, describe_execution, execution_tool,
 };
-use crate::format::changes::{DiffSign, classify_diff_line, diff_lines};
+use crate::format::changes::{DiffSign, classify_diff_line, push_comparison};
 use crate::format::{format_dated_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
@@ -19,10 +19,6 @@ use pisess_json::text::Text;
 
 /// If the only argument of a call has at most this many bytes, it is shown only in the heading.
 const SHORT_ARGUMENT_LEN: usize = 100;
-
-/// If the texts of an edit have more bytes than this in all, they are not compared, but shown one
-/// after the other.
-const MAX_COMPARED_BYTES: usize = 256 * 1024;
 
 /// Data from outside of an entry that is needed to show it.
 #[derive(Clone, Copy, Default)]
@@ -444,22 +440,4 @@ fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
         lines.push((sign, line.to_owned()));
     }
     if has_change { lines } else { Vec::new() }
-}
-
-/// Appends a line diff of two texts. Texts that are too long to compare are appended in full, first
-/// all old lines and then all new ones.
-fn push_comparison(old: &str, new: &str, lines: &mut Vec<(DiffSign, String)>) {
-    if old.len() + new.len() > MAX_COMPARED_BYTES {
-        for line in old.lines() {
-            lines.push((DiffSign::Removed, format!("-{line}")));
-        }
-        for line in new.lines() {
-            lines.push((DiffSign::Added, format!("+{line}")));
-        }
-        return;
-    }
-    for (sign, line) in diff_lines(old, new) {
-        let line = line.trim_end_matches(['\n', '\r']);
-        lines.push((sign, format!("{}{line}", sign.as_str())));
-    }
 }
