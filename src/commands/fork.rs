@@ -400,16 +400,19 @@ fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &
 }
 
 /// Returns the directory in which the agent looks for sessions of the target project (`--cwd`) and
-/// agent (`--agent`). The directory may not exist yet.
+/// agent (`--for`). The directory may not exist yet.
 ///
-/// `None` if neither option is given, if `-o` or `--dir` names another place, or if the session is
-/// in that directory already. The fork of a session of another agent is never put beside it.
+/// `None` if `-o` or `--dir` names another place, if the session is in that directory already, or if
+/// it is read from a stream: then the fork goes to standard output. Also `None` if neither option is
+/// given, except for a session of another agent, whose fork is never put beside it.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_foreign = open.input.foreign.is_some();
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some() || is_foreign;
     let has_given_path = args.write.output.is_some() || args.dir.is_some();
-    let is_from_stdin = open.input.path.is_none();
-    if !is_elsewhere || has_given_path || is_from_stdin {
+    // A session of another agent was converted, so it is no longer read from its file.
+    let is_foreign_file = is_foreign && open.input.path.is_some();
+    let is_stream = open.input.file().is_none() && !is_foreign_file;
+    if !is_elsewhere || has_given_path || is_stream {
         return None;
     }
 

@@ -443,6 +443,22 @@ fn a_new_file_is_as_private_as_its_source() {
     assert_eq!(mode(&s, "piped.jsonl"), 0o600);
 }
 
+/// A pipe has a path, but no directory beside which the fork could be.
+#[test]
+#[cfg(unix)]
+fn fork_for_of_a_pipe_goes_to_standard_output() {
+    let s = Sandbox::new();
+    let pipe = s.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Opening a pipe waits for the other side.
+    let writer = std::thread::spawn(move || std::fs::write(pipe, fixture("two-branches.jsonl")));
+    let fork = s.pisess("fork -q --for omp ./pipe").done();
+    writer.join().unwrap().unwrap();
+    assert!(fork.text().contains("Which paper for a kite?"), "{fork}");
+    assert_eq!(s.names(), ["pipe"]);
+}
+
 #[test]
 fn a_subtree_with_the_path_above_it() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
