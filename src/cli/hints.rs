@@ -621,10 +621,8 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         ));
     }
 
-    // If it exists, the failure is about another argument.
-    let path = Path::new(&*first);
-    if !path.exists()
-        && let Some(similar) = find_similar_file(path)
+    if let Some(missing) = &failure.path
+        && let Some(similar) = find_similar_file(Path::new(missing))
     {
         return failure.with_hint(format!("did you mean {similar}?"));
     }

@@ -873,6 +873,13 @@ fn the_order_of_arguments_is_in_the_hint() {
     let said = |line: &str| s.unchanged(line).fails(2);
     assert_snapshot!(said("show 1a2b3c05"), @"1a2b3c05: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; an entry or a label comes after the session: pisess show last 1a2b3c05)");
     assert_snapshot!(said("show ./two-branchse.jsonl"), @"cannot read ./two-branchse.jsonl: no such file or directory (hint: did you mean ./two-branches.jsonl?)");
+    let second = said("diff ./two-branches.jsonl ./two-branchse.jsonl");
+    assert!(
+        second.contains("did you mean ./two-branches.jsonl?"),
+        "{second}"
+    );
+    let other = said("show --file two-branchse.jsonl ./nothing-like-it.jsonl");
+    assert!(!other.contains("did you mean"), "{other}");
     assert_snapshot!(said("show start ./two-branches.jsonl"), @"start: no such file, and no session with that id or name (hint: the session comes first: pisess show ./two-branches.jsonl start)");
     assert_snapshot!(said("show --images ./two-branches.jsonl"), @"the following required arguments were not provided: <SESSION> (hint: --images takes a value: pisess show --images DIR SESSION; see `pisess show --help`)");
     assert_snapshot!(said("grep --tools bash x ./two-branches.jsonl"), @"unexpected argument '--tools' found (hint: did you mean --tool TOOL?; see `pisess grep --help`)");
