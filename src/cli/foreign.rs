@@ -12,7 +12,7 @@ use crate::session::dialect::Dialect;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 pub use convert::{
-    convert_file, convert_file_with_lines, is_foreign_session, load_failure, survey_file,
+    convert_file, convert_file_with_lines, is_foreign_session, load_failure, read_head, survey_file,
 };
 use foldhash::HashSet;
 use names::find_by_name_or_title;
@@ -26,25 +26,28 @@ use std::sync::LazyLock;
 mod convert;
 mod names;
 
-/// Returns the id of the newest session in the store of `agent` that was imported from a source.
-/// `None` if there is none.
-pub fn find_newest_import(source: &SourceHead, agent: Dialect, ui: &Ui) -> Option<String> {
+/// Returns the ids of the newest sessions that were imported from a source, each with its agent.
+pub fn find_newest_imports(source: &SourceHead, ui: &Ui) -> Vec<(Dialect, String)> {
     let found = SessionStores::locate(ui).find_sessions(&Scope::All);
     let known_ids: HashSet<&str> = found
         .files
         .iter()
         .filter_map(|file| session_id_of_path(&file.path))
         .collect();
-    let mut newest = None;
-    // The ids of imports are derived from numbers that count from 0 without gaps.
-    for copy_number in 0.. {
-        let id = source.derive_session_id(agent, copy_number);
-        if !known_ids.contains(&*id) {
-            break;
+    let mut imports = Vec::new();
+    for agent in Dialect::ALL {
+        let mut newest = None;
+        // The ids of imports are derived from numbers that count from 0 without gaps.
+        for copy_number in 0.. {
+            let id = source.derive_session_id(agent, copy_number);
+            if !known_ids.contains(&*id) {
+                break;
+            }
+            newest = Some(id);
         }
-        newest = Some(id);
+        imports.extend(newest.map(|id| (agent, id)));
     }
-    newest
+    imports
 }
 
 /// Returns the id of a session from its file name, `TIME_ID.jsonl`.
@@ -356,27 +359,27 @@ fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
 /// directory of a sub-agent does not matter, because it may differ.
 fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
     let rollouts = Rollouts::default();
-    let survey = |file: FoundFile| {
-        let survey = survey_file(&file.path, &rollouts).ok().flatten();
-        (file, survey)
+    let read = |file: FoundFile| {
+        let head = read_head(&file.path, &rollouts).ok().flatten();
+        (file, head)
     };
-    let mut surveyed = Vec::new();
-    ui.map_in_parallel(files, survey, |_, (file, survey)| {
-        if let Some(survey) = survey {
-            surveyed.push((file, survey));
+    let mut sessions = Vec::new();
+    ui.map_in_parallel(files, read, |_, (file, head)| {
+        if let Some(head) = head {
+            sessions.push((file, head));
         }
     });
 
     let stores = SessionStores::locate_from(&resolve_user_folder(folder, ui), ui);
     let mut session_ids = HashSet::default();
-    for (_, survey) in &surveyed {
-        let cwd = survey.head.cwd.clone().unwrap_or_default();
-        if survey.head.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
-            session_ids.insert(survey.head.id.clone());
+    for (_, head) in &sessions {
+        let cwd = head.cwd.clone().unwrap_or_default();
+        if head.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
+            session_ids.insert(head.id.clone());
         }
     }
-    surveyed.retain(|(_, survey)| session_ids.contains(survey.head.session_id()));
-    surveyed.into_iter().map(|(file, _)| file).collect()
+    sessions.retain(|(_, head)| session_ids.contains(head.session_id()));
+    sessions.into_iter().map(|(file, _)| file).collect()
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {

@@ -1,7 +1,7 @@
 //! `pisess resume`: prints or runs the command that continues a session in its agent.
 
 use crate::cli::external::{find_agent, run_in_place};
-use crate::cli::foreign::find_newest_import;
+use crate::cli::foreign::find_newest_imports;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{SessionStores, is_archive};
 use crate::cli::named::name_argument;
@@ -119,11 +119,12 @@ fn resume_session(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
 /// Warns if a session of another agent was also imported: the user may mean the imported session,
 /// which has another id.
 fn note_imports(source: &SourceHead, ui: &mut Ui) {
-    for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
-        let Some(id) = find_newest_import(source, agent, ui) else {
-            continue;
+    let origin = source.origin.display_name();
+    for (agent, id) in find_newest_imports(source, ui) {
+        let name = match agent {
+            Dialect::Pi => "pi",
+            Dialect::OhMyPi => "oh-my-pi",
         };
-        let origin = source.origin.display_name();
         ui.warn(&format!(
             "the command continues the session of {origin}, which was also imported (hint: `pisess resume {id}` continues the imported session in {name})"
         ));

@@ -30,10 +30,7 @@ pub fn for_each_object_ahead(
     len: u64,
     visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
 ) -> io::Result<ReadExtent> {
-    if len < LEN_TO_READ_AHEAD {
-        return for_each_object(source, len, visit);
-    }
-    read_ahead(source, len, None, visit)
+    read_objects(source, len, None, visit)
 }
 
 /// Calls `visit` for all lines of a source as [`for_each_object`] does. Returns also the SHA-256 of
@@ -43,33 +40,50 @@ pub fn for_each_object_hashed(
     visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
 ) -> io::Result<(ReadExtent, String)> {
     let mut sha256 = Sha256Digits::default();
-    let len = source.len();
-    let extent = if len < LEN_TO_READ_AHEAD {
-        let extent = for_each_object(source, len, visit)?;
-        sha256.add_range(source, 0..extent.bytes_read)?;
-        extent
-    } else {
-        read_ahead(source, len, Some(&mut sha256), visit)?
-    };
+    let extent = read_objects(source, source.len(), Some(&mut sha256), visit)?;
     Ok((extent, sha256.finish()))
 }
 
+/// Reads a long source on another thread. A short one is read on this thread, and so is any source
+/// if no thread can be started.
+fn read_objects(
+    source: &dyn ReadAt,
+    len: u64,
+    mut sha256: Option<&mut Sha256Digits>,
+    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<ReadExtent> {
+    if len >= LEN_TO_READ_AHEAD
+        && let Some(result) = read_ahead(source, len, sha256.as_deref_mut(), &mut visit)
+    {
+        return result;
+    }
+
+    let extent = for_each_object(source, len, visit)?;
+    if let Some(sha256) = sha256 {
+        sha256.add_range(source, 0..extent.bytes_read)?;
+    }
+    Ok(extent)
+}
+
+/// Reads a source on another thread. `None` if no thread can be started: then nothing was read.
 fn read_ahead(
     source: &dyn ReadAt,
     len: u64,
     sha256: Option<&mut Sha256Digits>,
-    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
-) -> io::Result<ReadExtent> {
+    visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> Option<io::Result<ReadExtent>> {
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
         let read = move || read_lines(source, len, sha256, &sender);
-        let reading = thread::Builder::new().spawn_scoped(scope, read)?;
-        // If `visit` fails, the receiver is dropped, and the other thread ends.
+        let reading = thread::Builder::new().spawn_scoped(scope, read).ok()?;
         for chunk in receiver {
-            chunk.visit_lines(&mut visit)?;
+            if let Err(error) = chunk.visit_lines(visit) {
+                // The receiver is dropped here, so the other thread ends.
+                return Some(Err(error));
+            }
         }
         match reading.join() {
-            Ok(result) => result,
+            Ok(result) => Some(result),
             Err(panic) => panic::resume_unwind(panic),
         }
     })

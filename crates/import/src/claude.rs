@@ -28,7 +28,7 @@ pub mod write;
 use super::SourceReader;
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use crate::parts::{non_empty_text, unconverted_members};
-use crate::returned::{ReturnedLine, restore_content};
+use crate::returned::restore_content;
 use blocks::line_content;
 use compaction::AnnouncedCompaction;
 use foldhash::HashMap;
@@ -131,16 +131,17 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
             self.end_open_responses()?;
             line.set_previous_time(self.time_ms);
             // Claude Code may write a line once more.
-            if !self.is_repeated(&line) {
-                let returned = line.returned.as_ref();
-                return self.read_returned_line(&line, returned.and_then(ReturnedLine::entry));
+            if let Some(returned) = &line.returned
+                && !self.is_repeated(&line)
+            {
+                return self.read_returned_line(&line, returned.entry());
             }
         }
 
         // A line that neither waits for the end of a response nor begins one is read at once,
         // without the copy that a waiting line needs.
         while self.open_response.is_open() {
-            if self.wait_for_end(&line)? {
+            if self.add_to_open_response(&line)? {
                 return Ok(());
             }
             line.set_previous_time(self.time_ms);

@@ -134,8 +134,8 @@ pub struct InPlaceSession {
 /// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
 /// reads the source only once: without a survey.
 ///
-/// This is possible because a session of pi has no title in its head: the only thing that is written
-/// first and known last.
+/// The name is known only at the end of the source. In other formats it is in the head, but a session
+/// of pi has it in an entry.
 pub fn write_in_place(
     source: &JoinedSource,
     head: &SourceHead,
@@ -152,10 +152,11 @@ pub fn write_in_place(
     let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
 
     let mut offsets = vec![0; head_len];
-    let has_record = Cell::new(false);
+    let is_past_record = Cell::new(false);
     let mut write_entry = |offset: u64, line: &[u8]| {
-        // What comes after the record belongs to the next import.
-        if has_record.get() {
+        // An import ends with its record. What a reader still holds back then is written by a later
+        // import, so it is left out here, too.
+        if is_past_record.get() {
             return Ok(());
         }
         offsets.push(offset);
@@ -172,7 +173,7 @@ pub fn write_in_place(
     let read_by_import = [extent.bytes_read];
     let record = draft_record(head, &sha256, &read_by_import, &target);
     reader.add_record(record)?;
-    has_record.set(true);
+    is_past_record.set(true);
     // A reader may still hold messages back: the survey of an import counts them, too.
     let message_count = reader.finish()?.message_count;
     Ok(InPlaceSession {

@@ -50,7 +50,7 @@ impl SourceHead {
     pub fn read(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<SourceHead> {
         let mut identity = SourceIdentity::of_path(path, origin);
         let mut buffer = PageBuffer::default();
-        // Whether all facts were found does not matter here.
+        // Whether the reading ended early or at the end of the source, what was found counts.
         let _ = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
             for line in chunk.lines() {
                 for (line, value) in split_values(&line) {

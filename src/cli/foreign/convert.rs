@@ -9,7 +9,7 @@ use crate::import::{
 use crate::load::{LoadError, WrongFile};
 use pisess_json::text::Text;
 use pisess_store::{self as store, ReadAt, Spooled};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Surveys a source file. Returns `None` if no supported agent wrote the file.
@@ -22,6 +22,21 @@ pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, F
         .map_err(|error| unreadable_source(path, error))?;
     survey.head = complete_head(survey.head);
     Ok(Some(survey))
+}
+
+/// Reads which session a source file is, from its first lines. `None` if no supported agent wrote
+/// the file.
+pub fn read_head(path: &Path, rollouts: &Rollouts) -> Result<Option<SourceHead>, Failure> {
+    read_opened_head(&rollouts.open(path)?, path)
+}
+
+fn read_opened_head(source: &JoinedSource, path: &Path) -> Result<Option<SourceHead>, Failure> {
+    let Some(origin) = detect_source(source, path)? else {
+        return Ok(None);
+    };
+    let head = SourceHead::read(source, origin, path);
+    let head = head.map_err(|error| unreadable_source(path, error))?;
+    Ok(Some(complete_head(head)))
 }
 
 /// Detects which agent wrote a source. `None` if none of the supported agents did.
@@ -96,17 +111,23 @@ struct Conversion {
 /// Converts a file into a session of pi. `None` if no supported agent wrote the file.
 fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
-    let Some(origin) = detect_source(&source, path)? else {
+    let Some(head) = read_opened_head(&source, path)? else {
         return Ok(None);
     };
-    let head =
-        SourceHead::read(&source, origin, path).map_err(|error| unreadable_source(path, error))?;
-    let head = complete_head(head);
-    let mut converted = InPlaceSession::default();
+    let mut converted = Ok(InPlaceSession::default());
     let session = store::spool_written(&mut |out| {
-        converted = write_in_place(&source, &head, out)?;
-        Ok(())
+        let mut watched = WatchedWriter {
+            out,
+            has_failed: false,
+        };
+        converted = write_in_place(&source, &head, &mut watched);
+        match &converted {
+            // The error is that of the copy, and is reported as such.
+            Err(error) if watched.has_failed => Err(io::Error::from(error.kind())),
+            _ => Ok(()),
+        }
     })?;
+    let converted = converted.map_err(|error| unreadable_source(path, error))?;
     Ok(Some(Conversion {
         source,
         file: ConvertedFile {
@@ -117,6 +138,27 @@ fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failu
         lines: converted.lines,
         source_line_starts: converted.source_line_starts,
     }))
+}
+
+/// Passes bytes on, and remembers whether that failed, to tell errors of the output from those of
+/// the input.
+struct WatchedWriter<'w> {
+    out: &'w mut dyn Write,
+    has_failed: bool,
+}
+
+impl Write for WatchedWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.has_failed |= written.is_err();
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.has_failed |= flushed.is_err();
+        flushed
+    }
 }
 
 /// The first bytes of a session as pi and oh-my-pi write it. Other programs may write it

@@ -41,7 +41,7 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
-    // OpenCode would have to export the session.
+    // OpenCode would first have to export the session, only for the command to refuse it.
     let is_in_database = name_argument(argument).is_some_and(opencode::is_session_id);
     if is_in_database {
         return Err(failure);

@@ -129,11 +129,14 @@ impl OpenResponse {
         }
     }
 
-    /// Adds a line to those that wait. `uuid` is the `uuid` of the line, or `None` if lines below
-    /// it are not below the response.
-    fn push(&mut self, line: SourceLine, is_part: bool, uuid: Option<Box<[u8]>>) {
-        self.uuids.extend(uuid);
+    /// Adds a line, which does not end the response, to those that wait. `uuid` is the `uuid` of the
+    /// line: lines below a part, or below a line that is below the response, are below it, too.
+    fn push(&mut self, line: SourceLine, relation: Relation, uuid: Option<Box<[u8]>>) {
+        if matches!(relation, Relation::Part | Relation::Below) {
+            self.uuids.extend(uuid);
+        }
         self.byte_count += line.byte_count();
+        let is_part = matches!(relation, Relation::Part);
         self.lines.push(WaitingLine { line, is_part });
     }
 }
@@ -148,28 +151,25 @@ impl ClaudeReader<'_> {
             && self.find_continued_response(line).is_none()
     }
 
-    /// Adds a line to the open response, so that it is read when the response has ended. If the line
-    /// itself ends the response, reads the lines that wait, and returns `false`: the caller reads
-    /// the line next.
+    /// Adds a line to the open response, so that it is read when the response has ended. Returns
+    /// whether the line was added. If it was not, it is what ends the response, and the caller reads
+    /// it next. If the response ends, by the line or by a limit, the lines that waited are read.
     ///
     /// Must not be called while lines are unread.
-    pub(super) fn wait_for_end(&mut self, line: &ClaudeLine) -> io::Result<bool> {
-        let relation = self.find_relation(line);
-        let waits = !matches!(relation, Relation::End);
-        if waits {
-            let uuid = match relation {
-                Relation::Part | Relation::Below => line.uuid_key(),
-                _ => None,
-            };
-            let is_part = matches!(relation, Relation::Part);
-            let copy = SourceLine::object(line.offset, line.raw);
-            self.open_response.push(copy, is_part, uuid);
-        }
-        if !waits || self.open_response.is_full() {
+    pub(super) fn add_to_open_response(&mut self, line: &ClaudeLine) -> io::Result<bool> {
+        let is_added = match self.find_relation(line) {
+            Relation::End => false,
+            relation => {
+                let copy = SourceLine::object(line.offset, line.raw);
+                self.open_response.push(copy, relation, line.uuid_key());
+                true
+            }
+        };
+        if !is_added || self.open_response.is_full() {
             self.end_response()?;
             self.read_waiting_lines()?;
         }
-        Ok(waits)
+        Ok(is_added)
     }
 
     /// Reads a line after the lines that wait: now, or if a response is open, when it has ended.
@@ -221,30 +221,26 @@ impl ClaudeReader<'_> {
         self.open_response.id = id.as_bytes().to_vec();
         self.open_response.is_sidechain = first_line.is_sidechain;
         let line = SourceLine::object(first_line.offset, first_line.raw);
-        let is_part = true;
         self.open_response
-            .push(line, is_part, first_line.uuid_key());
+            .push(line, Relation::Part, first_line.uuid_key());
     }
 
     /// Adds a line to the open response, and ends the response if a limit is reached then. If the
     /// line is what ends the response, the response ends before the line. The line is then read
     /// after the lines that waited between the parts.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
-        let parsed = line.parse(self);
-        let relation = match &parsed {
-            Some(parsed) => self.find_relation(parsed),
-            None => Relation::Elsewhere,
-        };
-        let uuid = match relation {
-            Relation::Part | Relation::Below => parsed.and_then(|parsed| parsed.uuid_key()),
-            Relation::Elsewhere => None,
-            Relation::End => {
-                self.open_response.unread.push_front(line);
-                return self.end_response();
-            }
-        };
-        let is_part = matches!(relation, Relation::Part);
-        self.open_response.push(line, is_part, uuid);
+        let mut relation = Relation::Elsewhere;
+        let mut uuid = None;
+        if let Some(parsed) = line.parse(self) {
+            relation = self.find_relation(&parsed);
+            uuid = parsed.uuid_key();
+        }
+        if matches!(relation, Relation::End) {
+            self.open_response.unread.push_front(line);
+            return self.end_response();
+        }
+
+        self.open_response.push(line, relation, uuid);
         if self.open_response.is_full() {
             self.end_response()?;
         }

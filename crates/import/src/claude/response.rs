@@ -344,7 +344,9 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, as pi names it. `lines` are all its lines. The last reason counts, because earlier lines are written while the response goes on.
+    /// Returns why the response ended, as pi names it. `lines` are all its lines, and `api_error` is
+    /// the error in the first. The last reason counts, because earlier lines are written while the
+    /// response goes on.
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
         let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
         let reason = reasons.find(|reason| !reason.is_null());
