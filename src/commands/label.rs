@@ -114,8 +114,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         && let Some(id) = labelled_id
         && let Some(ix) = open.session.find_entry(&id)
     {
-        let entry = describe_entry(&mut open, ix, ui)?;
-        ui.print_status(&format!("the entry is {entry}"));
+        // The label is written, so a failure to describe the entry is not one of the command.
+        if let Ok(entry) = describe_entry(&mut open, ix, ui) {
+            ui.print_status(&format!("the entry is {entry}"));
+        }
     }
     // An entry has at most one label, so a new one replaces it.
     if let (Some(old), Some(new)) = (replaced_label, &name)

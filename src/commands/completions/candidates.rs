@@ -445,7 +445,7 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
     let session = subcommand
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;
-    let mut argument = matches
+    let session_word = matches
         .get_raw(session.get_id().as_str())
         .and_then(|mut values| values.next());
 
@@ -455,14 +455,13 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
     let has_from_session = subcommand
         .get_arguments()
         .any(|arg| arg.get_id() == FROM_SESSION);
-    if has_from_session
-        && !is_destination
-        && let Some(mut values) = matches.get_raw(FROM_SESSION)
-    {
-        argument = values.next();
+    let mut from_session = None;
+    if has_from_session && !is_destination {
+        from_session = matches
+            .get_raw(FROM_SESSION)
+            .and_then(|mut values| values.next());
     }
-
-    let argument = argument?;
+    let argument = from_session.or(session_word)?;
     let home = ui.home();
     let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
     resolve_name(&path_or_name, ui).ok()

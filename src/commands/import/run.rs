@@ -595,11 +595,16 @@ fn real_path(path: &Path) -> PathBuf {
 
 /// Returns the working directory of an existing session if the user gave another one for it.
 fn kept_cwd(destination: &Destination, open: &OpenSession) -> Option<Text<'static>> {
+    // A sub-agent is not reported: the warning about the session that started it is enough.
+    let is_sub_agent = destination.source.head.sub_agent.is_some();
+    if !destination.is_given_cwd || is_sub_agent {
+        return None;
+    }
     let recorded = open.session.header.cwd.as_ref()?;
-    // A sub-agent is named with the session that started it.
-    let is_reported = destination.is_given_cwd && destination.source.head.sub_agent.is_none();
-    let is_kept = is_reported && *recorded != destination.cwd;
-    is_kept.then(|| recorded.clone().into_owned())
+    if *recorded == destination.cwd {
+        return None;
+    }
+    Some(recorded.clone().into_owned())
 }
 
 #[cfg(test)]

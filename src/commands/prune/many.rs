@@ -193,8 +193,8 @@ struct JobResult {
     committed: Option<Committed>,
     /// The exit code for a failure after the write.
     exit: Exit,
-    /// The size of the session afterwards, if it is known. Otherwise, the session becomes smaller
-    /// by the bytes of the outcome.
+    /// The size of the session afterwards, if a restoration was planned. After a prune, the session
+    /// is smaller by the bytes of the outcome.
     planned_size: Option<usize>,
     /// As [`PrunedSession::alternatives`].
     alternatives: Alternatives,

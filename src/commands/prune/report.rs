@@ -26,9 +26,9 @@ pub struct PruneOutcome {
     pub entries: usize,
     pub notes: usize,
     pub branches: usize,
-    /// The number of bytes by which the session becomes smaller.
+    /// The number of bytes by which a prune makes the session smaller; 0 for a restoration.
     pub bytes: usize,
-    /// The size of the session before, in bytes.
+    /// The size of the session before a prune, in bytes; 0 for a restoration.
     pub session_bytes: usize,
 }
 
@@ -63,7 +63,7 @@ impl PruneOutcome {
         self.payloads + self.entries == 0
     }
 
-    /// Returns the sizes of the session before and after, for people.
+    /// Returns the sizes of the session before and after a prune, for people.
     pub fn describe_sizes(&self) -> String {
         let before = format_bytes(self.session_bytes);
         let after = format_bytes(self.session_bytes.saturating_sub(self.bytes));
@@ -111,10 +111,9 @@ impl PruneJob<'_> {
         let session = &self.open.session;
         let source = self.open.input.source();
         let plan = self.plan_prune(self.open, ui)?;
-        let size_before = source.len() as usize;
         let outcome = PruneOutcome::from_prune(&plan, self.open);
         let mut summary = if outcome.is_empty() {
-            let size = format_bytes(size_before);
+            let size = format_bytes(outcome.session_bytes);
             format!("{}; session {size}", self.nothing_message())
         } else {
             format!("{}; {}", outcome.describe(), outcome.describe_sizes())
@@ -139,7 +138,11 @@ impl PruneJob<'_> {
         } else {
             ui.print(&(summary + "\n"))?
         }
-        find_alternatives(self, outcome.bytes, ui)?.report(size_before, outcome.bytes, ui);
+        find_alternatives(self, outcome.bytes, ui)?.report(
+            outcome.session_bytes,
+            outcome.bytes,
+            ui,
+        );
         Ok(Exit::Done)
     }
 
