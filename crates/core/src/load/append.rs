@@ -110,7 +110,7 @@ fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fra
     session.entries = take(&mut whole.entries);
     session.arena = take(&mut whole.arena);
     session.collected = take(&mut whole.collected);
-    // Back from the number of the next line.
+    // A fragment counts the number of its next line, a session that of its last.
     session.line_count = whole.line_count - 1;
     session.record_count = whole.record_count;
     append_result?;

@@ -157,7 +157,7 @@ impl Fragment {
         }
     }
 
-    /// Counts a plain line by its end, which the carriage return before the newline decides.
+    /// Counts a plain line among those that end with `\n`, or among those that end with `\r\n`.
     fn count_plain_line(&mut self, line: &[u8]) {
         let [lf_count, crlf_count] = &mut self.collected.plain_lines;
         if line.ends_with(b"\r") {

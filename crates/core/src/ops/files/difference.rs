@@ -122,18 +122,20 @@ impl FileComparison {
         };
         let is_before_known = !matches!(before, ContentBefore::Unknown);
         if let Some(new) = self.content.exact_text() {
-            let new = new.to_owned();
             match before {
+                ContentBefore::Whole(old) if old == new => return FileDifference::Unchanged,
                 ContentBefore::Whole(old) => {
-                    if old == new {
-                        return FileDifference::Unchanged;
-                    }
                     return FileDifference::Contents {
                         old: Some(old),
-                        new,
+                        new: new.to_owned(),
                     };
                 }
-                ContentBefore::Missing => return FileDifference::Contents { old: None, new },
+                ContentBefore::Missing => {
+                    return FileDifference::Contents {
+                        old: None,
+                        new: new.to_owned(),
+                    };
+                }
                 ContentBefore::Unknown => {}
             }
         }
