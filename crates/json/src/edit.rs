@@ -4,6 +4,7 @@ use super::raw::Raw;
 use super::scan::{Malformed, Scanner};
 use super::string;
 use crate::text::Text;
+use std::mem;
 use std::ops::Range;
 
 /// Changes to one line, applied together by [`Edit::finish`].
@@ -33,6 +34,8 @@ struct Member<'a> {
     whole: Range<usize>,
     value: Range<usize>,
     is_removed: bool,
+    /// Members to add directly after it, each after a comma.
+    inserted: Vec<u8>,
 }
 
 /// Returns an object in which the member `key` has this value, which is JSON. A member that exists
@@ -74,6 +77,7 @@ impl<'a> Edit<'a> {
                 whole: key_start..end,
                 value: value_start..end,
                 is_removed: false,
+                inserted: Vec::new(),
             });
             Ok(())
         })?;
@@ -94,64 +98,56 @@ impl<'a> Edit<'a> {
     /// Returns the value of `key` before any change. If the key repeats, its last value counts, as
     /// in `JSON.parse`.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.member(key)
-            .map(|member| Raw::from_checked(&self.line[member.value.clone()]))
+        let member = self.members.iter().rfind(|member| member.key == key)?;
+        Some(Raw::from_checked(&self.line[member.value.clone()]))
     }
 
-    /// Sets the value of `key` to `value`, which is JSON. A member that exists keeps its position,
-    /// and a new one follows the last member.
+    /// Sets the value of `key` to `value`, which is JSON. A member that exists keeps its position.
+    /// A new one follows the last member, and so does one that was removed before.
     pub fn set(&mut self, key: &str, value: &[u8]) {
-        match self.member(key).map(|member| member.value.clone()) {
+        match self.kept_member(key).map(|member| member.value.clone()) {
             Some(range) => self.add_splice(range, value.to_vec()),
             None => self.append(key, value),
         }
     }
 
-    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends
-    /// them.
+    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing or removed,
+    /// appends them.
     pub fn replace_member(&mut self, key: &str, members: &[u8]) {
-        match self.member(key).map(|member| member.whole.clone()) {
+        match self.kept_member(key).map(|member| member.whole.clone()) {
             Some(range) => self.add_splice(range, members.to_vec()),
             None => self.append_members(members),
         }
     }
 
     /// Adds the member `key`, which must be missing, directly after the member `before`. If
-    /// `before` is missing, the new member is the last. Members that are added at one position keep
-    /// their order.
+    /// `before` is missing or removed, the new member is the last. Members that are added at one
+    /// position keep their order.
     pub fn insert_after(&mut self, before: &str, key: &str, value: &[u8]) {
-        match self.member(before).map(|member| member.whole.end) {
-            Some(offset) => {
-                let key = string::encode_to_vec(&Text::from(key));
-                let member = [b",", &*key, b":", value].concat();
-                self.add_splice(offset..offset, member);
+        let member = encode_member(key, value);
+        match self.kept_member_mut(before) {
+            Some(before) => {
+                before.inserted.push(b',');
+                before.inserted.extend_from_slice(&member);
             }
-            None => self.append(key, value),
+            None => self.append_members(&member),
         }
     }
 
-    /// Removes `key`, at each occurrence.
+    /// Removes `key`, at each occurrence, with all changes of its value. Members that were inserted
+    /// after it are appended.
     pub fn remove(&mut self, key: &str) {
         for index in 0..self.members.len() {
-            if self.members[index].key == key && !self.members[index].is_removed {
-                let range = self.range_to_remove(index);
-                self.add_splice(range, Vec::new());
-                self.members[index].is_removed = true;
+            let member = &mut self.members[index];
+            if !member.is_kept(key) {
+                continue;
+            }
+            member.is_removed = true;
+            let inserted = mem::take(&mut member.inserted);
+            if let [b',', members @ ..] = &*inserted {
+                self.append_members(members);
             }
         }
-    }
-
-    /// Returns the range of a member with one comma: the comma after it, or for the last member,
-    /// the comma before it.
-    fn range_to_remove(&self, index: usize) -> Range<usize> {
-        let member = &self.members[index].whole;
-        if let Some(next) = self.members.get(index + 1) {
-            return member.start..next.whole.start;
-        }
-        if index > 0 {
-            return self.members[index - 1].whole.end..member.end;
-        }
-        member.clone()
     }
 
     fn add_splice(&mut self, range: Range<usize>, replacement: Vec<u8>) {
@@ -203,9 +199,19 @@ impl<'a> Edit<'a> {
         out
     }
 
-    /// Returns the splices, including one that inserts the appended members. A comma precedes
-    /// these, unless all other members are removed.
+    /// Returns the splices, including those of removed, inserted and appended members. A comma
+    /// precedes the appended members, unless all other members are removed.
     fn into_splices(mut self) -> Vec<Splice> {
+        self.add_removals();
+        for member in &mut self.members {
+            if !member.inserted.is_empty() {
+                let end = member.whole.end;
+                self.splices.push(Splice {
+                    range: end..end,
+                    replacement: mem::take(&mut member.inserted),
+                });
+            }
+        }
         if self.appended.is_empty() {
             return self.splices;
         }
@@ -224,19 +230,50 @@ impl<'a> Edit<'a> {
         self.splices
     }
 
+    /// Adds a splice for each removed member, in place of the changes of its value.
+    ///
+    /// With a member goes one comma: the one after it, or if no kept member follows, the one before
+    /// it. If all members are removed, the last one has no comma.
+    fn add_removals(&mut self) {
+        let last_kept = self.members.iter().rposition(|member| !member.is_removed);
+        let mut removals = Vec::new();
+        for (index, member) in self.members.iter().enumerate() {
+            if !member.is_removed {
+                continue;
+            }
+            let Range { mut start, mut end } = member.whole;
+            self.splices
+                .retain(|splice| splice.range.start < start || end < splice.range.end);
+            if last_kept.is_some_and(|last_kept| last_kept < index) {
+                start = self.members[index - 1].whole.end;
+            } else if let Some(next) = self.members.get(index + 1) {
+                end = next.whole.start;
+            }
+            removals.push(Splice {
+                range: start..end,
+                replacement: Vec::new(),
+            });
+        }
+        self.splices.append(&mut removals);
+    }
+
     fn offset_of(&self, part: &[u8]) -> usize {
         part.as_ptr() as usize - self.line.as_ptr() as usize
     }
 
-    fn member(&self, key: &str) -> Option<&Member<'a>> {
-        self.members.iter().rev().find(|member| member.key == key)
+    /// Returns the last member with this key that is not removed.
+    fn kept_member(&self, key: &str) -> Option<&Member<'a>> {
+        self.members.iter().rfind(|member| member.is_kept(key))
+    }
+
+    /// Returns the member of [`Self::kept_member`].
+    fn kept_member_mut(&mut self, key: &str) -> Option<&mut Member<'a>> {
+        let mut members = self.members.iter_mut();
+        members.rfind(|member| member.is_kept(key))
     }
 
     fn append(&mut self, key: &str, value: &[u8]) {
-        let mut member = string::encode_to_vec(&Text::from(key));
-        member.push(b':');
-        member.extend_from_slice(value);
-        self.append_members(&member);
+        self.append_members(&encode_member(key, value));
     }
 
     fn append_members(&mut self, members: &[u8]) {
@@ -245,6 +282,21 @@ impl<'a> Edit<'a> {
         }
         self.appended.extend_from_slice(members);
     }
+}
+
+impl Member<'_> {
+    /// Whether it has this key, and is not removed.
+    fn is_kept(&self, key: &str) -> bool {
+        self.key == key && !self.is_removed
+    }
+}
+
+/// Returns a member as JSON, given its value as JSON.
+fn encode_member(key: &str, value: &[u8]) -> Vec<u8> {
+    let mut member = string::encode_to_vec(&Text::from(key));
+    member.push(b':');
+    member.extend_from_slice(value);
+    member
 }
 
 #[cfg(test)]
@@ -308,6 +360,82 @@ mod tests {
             }),
             "{\"b\":2}"
         );
+    }
+
+    /// Whichever members are removed, in any order, with and without a new one.
+    #[test]
+    fn removals_leave_the_other_members() {
+        let members = ["\"a\" : 1e5", "\"b\":[ ]", "\"c\":{\"a\":2}", "\"d\":\"\""];
+        let line = format!(" {{ {} }}\r", members.join(" , "));
+        let keys = ["a", "b", "c", "d", "missing"];
+        for number in 0..5_usize.pow(4) {
+            let removed = [1, 5, 25, 125].map(|place| keys[number / place % 5]);
+            for appended in [None, Some("\"e\":3")] {
+                let changed = edited(&line, |e| {
+                    for key in removed {
+                        e.remove(key);
+                    }
+                    if appended.is_some() {
+                        e.set("e", b"3");
+                    }
+                });
+                let kept = members.iter().zip(keys);
+                let kept = kept.filter(|(_, key)| !removed.contains(key));
+                let expected: Vec<_> = kept.map(|(member, _)| *member).chain(appended).collect();
+                let parsed = Edit::new(changed.as_bytes()).expect(&changed);
+                let found = parsed.members.iter();
+                let found: Vec<_> = found.map(|found| &changed[found.whole.clone()]).collect();
+                assert_eq!(found, expected, "{changed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_removed_member_is_missing_to_later_changes() {
+        let line = r#"{"a":1,"b":2,"c":{"x":3}}"#;
+        for key in ["a", "b", "c"] {
+            let rest = edited(line, |e| e.remove(key));
+            let rest = rest.strip_suffix('}').unwrap();
+            let set = edited(line, |e| {
+                e.remove(key);
+                e.set(key, b"4");
+            });
+            assert_eq!(set, format!("{rest},\"{key}\":4}}"));
+            let replaced = edited(line, |e| {
+                e.remove(key);
+                e.replace_member(key, b"\"y\":4,\"z\":5");
+            });
+            assert_eq!(replaced, format!("{rest},\"y\":4,\"z\":5}}"));
+            let inserted = edited(line, |e| {
+                e.remove(key);
+                e.insert_after(key, "y", b"4");
+            });
+            assert_eq!(inserted, format!("{rest},\"y\":4}}"));
+        }
+    }
+
+    #[test]
+    fn removing_undoes_earlier_changes() {
+        let line = r#"{"a":1,"b":{"x":2},"c":3}"#;
+        for (key, removed) in [
+            ("a", r#"{"b":{"x":2},"c":3}"#),
+            ("b", r#"{"a":1,"c":3}"#),
+            ("c", r#"{"a":1,"b":{"x":2}}"#),
+        ] {
+            let changed = edited(line, |e| {
+                e.set(key, b"4");
+                e.surround(e.get(key).unwrap(), b"[", b"]");
+                e.remove(key);
+            });
+            assert_eq!(changed, removed);
+            let changed = edited(line, |e| {
+                e.insert_after(key, "y", b"4");
+                e.insert_after(key, "z", b"5");
+                e.remove(key);
+            });
+            let rest = removed.strip_suffix('}').unwrap();
+            assert_eq!(changed, format!("{rest},\"y\":4,\"z\":5}}"));
+        }
     }
 
     #[test]

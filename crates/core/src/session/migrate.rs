@@ -301,4 +301,24 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_entry_of_the_draft_tree_loses_its_own_id_and_parent() {
+        for line in [
+            r#"{"type":"message","parent":0,"message":{},"id":"x","parentId":"y"}"#,
+            r#"{"id":"x","parentId":"y","type":"message","parent":0,"message":{}}"#,
+            r#"{"type":"message","parentId":"y","parent":0,"message":{},"id":"x"}"#,
+        ] {
+            let text = format!("{{\"type\":\"session\",\"id\":\"s\",\"parent\":-1}}\n{line}\n");
+            let session = load(&text.into_bytes(), &LoadOptions::default()).unwrap();
+            assert_eq!(session.format, Format::Draft);
+            let ix = session.entry_indexes().next().unwrap();
+            let migrated = session.migrate_line(ix, line.as_bytes()).unwrap();
+            let keys = format!(
+                r#""type":"message","id":{},"parentId":null,"message":{{}},"timestamp":"1970-01-01T00:00:00.000Z""#,
+                String::from_utf8(encode_to_vec(&session.id(ix))).unwrap()
+            );
+            assert_eq!(String::from_utf8_lossy(&migrated), format!("{{{keys}}}"));
+        }
+    }
 }
