@@ -103,10 +103,14 @@ impl<'a> Edit<'a> {
     }
 
     /// Sets the value of `key` to `value`, which is JSON. A member that exists keeps its position.
-    /// A new one follows the last member, and so does one that was removed before.
+    /// A new one follows the last member, and so does one that was removed before. If a member that
+    /// exists is set several times, it has the last value.
     pub fn set(&mut self, key: &str, value: &[u8]) {
         match self.kept_member(key).map(|member| member.value.clone()) {
-            Some(range) => self.add_splice(range, value.to_vec()),
+            Some(range) => {
+                self.splices.retain(|splice| splice.range != range);
+                self.add_splice(range, value.to_vec());
+            }
             None => self.append(key, value),
         }
     }
@@ -325,6 +329,16 @@ mod tests {
             "{ \"a\" : 1e5 , \"a\":2 }\r"
         );
         assert_eq!(edited("{}", |e| e.set("c", b"3")), "{\"c\":3}");
+    }
+
+    #[test]
+    fn the_last_value_counts() {
+        let changed = edited(r#"{"a":1,"b":2}"#, |e| {
+            e.set("a", b"3");
+            e.set("b", b"4");
+            e.set("a", b"5");
+        });
+        assert_eq!(changed, r#"{"a":5,"b":4}"#);
     }
 
     /// Members that are removed from an inner object are not members of the outer one.

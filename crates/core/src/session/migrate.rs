@@ -321,4 +321,28 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&migrated), format!("{{{keys}}}"));
         }
     }
+
+    /// A label and a compaction get a member that the line has already, and that was set before.
+    #[test]
+    fn an_entry_of_the_draft_tree_keeps_one_value_of_a_member() {
+        let lines = [
+            r#"{"type":"session","id":"s","parent":-1}"#,
+            r#"{"type":"message","parent":0,"message":{"role":"user","content":"a"}}"#,
+            r#"{"type":"head","parent":1,"name":"here","targetId":1}"#,
+            r#"{"type":"compaction","parent":1,"firstKeptEntryId":"x","summarizedPath":[],"firstKeptEntryIndex":1,"summary":"S"}"#,
+        ];
+        let text = lines.join("\n") + "\n";
+        let session = load(&text.into_bytes(), &LoadOptions::default()).unwrap();
+        assert_eq!(session.format, Format::Draft);
+        let entries: Vec<_> = session.entry_indexes().collect();
+        let ids = entries.iter().map(|&ix| session.id(ix));
+        let ids: Vec<_> = ids.map(|id| id.to_string_lossy().into_owned()).collect();
+        for (entry, key, expected) in [(1, "targetId", &ids[0]), (2, "firstKeptEntryId", &ids[2])] {
+            let line = lines[entry + 1].as_bytes();
+            let migrated = session.migrate_line(entries[entry], line).unwrap();
+            let shown = String::from_utf8_lossy(&migrated);
+            let parsed = Edit::new(&migrated).expect(&shown);
+            assert!(parsed.get(key).unwrap().is(expected), "{shown}");
+        }
+    }
 }
