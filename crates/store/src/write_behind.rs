@@ -4,16 +4,20 @@ use std::io::{self, Write};
 use std::mem;
 use std::panic;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-/// The number of bytes that are passed to the thread at a time.
+/// The maximum number of bytes that are passed to the thread at a time.
 const BUFFER_LEN: usize = 256 * 1024;
 
 /// The number of buffers that wait for the thread.
 const BUFFERS_BEHIND: usize = 4;
 
 /// Calls `make` with a writer. A thread writes the bytes to `out`, in order. If they fit in one
-/// buffer, no thread is started.
+/// buffer, no thread is started. If it cannot be started, the bytes are written by this thread.
+///
+/// At most six buffers are in memory, however much `make` writes at a time: the waiting ones, the
+/// one that is being written, and the one that is being filled.
 ///
 /// # Errors
 /// If `make` fails, or `out`. A failure of `out` comes first, because it makes `make` fail, too.
@@ -21,11 +25,23 @@ pub fn write_behind(
     out: &mut (dyn Write + Send),
     make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    thread::scope(move |scope| {
+    write_behind_on(thread::Builder::new, out, make)
+}
+
+/// Does what [`write_behind`] does, on a thread of the builder that `new_thread` returns.
+fn write_behind_on(
+    new_thread: fn() -> thread::Builder,
+    out: &mut (dyn Write + Send),
+    make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let out = Mutex::new(out);
+    thread::scope(|scope| {
         let mut writer = Writer {
             scope,
+            new_thread,
+            out: &out,
             buffer: Vec::new(),
-            state: State::Unstarted(out),
+            route: None,
         };
         let made = make(&mut writer);
         writer.finish()?;
@@ -33,83 +49,109 @@ pub fn write_behind(
     })
 }
 
-struct Writer<'scope, 'env: 'scope> {
+/// What the bytes are written to. Only one thread uses it: the one that was started, or if there is
+/// none, the one that makes the bytes.
+type SharedOut<'out> = Mutex<&'out mut (dyn Write + Send)>;
+
+fn write_to(out: &SharedOut, buffer: &[u8]) -> io::Result<()> {
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    out.write_all(buffer)
+}
+
+struct Writer<'scope, 'env: 'scope, 'out> {
     scope: &'scope Scope<'scope, 'env>,
+    new_thread: fn() -> thread::Builder,
+    out: &'env SharedOut<'out>,
     buffer: Vec<u8>,
-    state: State<'scope, 'env>,
+    /// `None` as long as not more than one buffer was written.
+    route: Option<Route<'scope>>,
 }
 
-enum State<'scope, 'env> {
-    /// Not more than one buffer was written so far.
-    Unstarted(&'env mut (dyn Write + Send)),
-    Started {
+/// How the buffers reach the output.
+enum Route<'scope> {
+    Thread {
         sender: SyncSender<Vec<u8>>,
-        thread: ScopedJoinHandle<'scope, io::Result<()>>,
+        handle: ScopedJoinHandle<'scope, io::Result<()>>,
     },
-    /// The thread could not be started.
-    Failed,
+    /// The thread could not be started. The result is that of the writes so far.
+    Direct(io::Result<()>),
 }
 
-impl<'scope, 'env: 'scope> Writer<'scope, 'env> {
-    /// Passes the buffer to the thread.
+impl<'scope, 'env: 'scope, 'out> Writer<'scope, 'env, 'out> {
+    /// Passes the buffer to the thread, or writes it. An error makes `make` stop, and
+    /// [`Self::finish`] returns the error of the output.
     fn send_buffer(&mut self) -> io::Result<()> {
-        if let State::Unstarted(_) = self.state {
-            self.start()?;
-        }
-        let buffer = mem::replace(&mut self.buffer, Vec::with_capacity(BUFFER_LEN));
-        let is_sent = match &self.state {
-            State::Started { sender, .. } => sender.send(buffer).is_ok(),
-            State::Unstarted(_) | State::Failed => false,
-        };
-        if is_sent {
-            Ok(())
-        } else {
-            // The thread has failed, and `finish` returns its error.
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
-    }
-
-    fn start(&mut self) -> io::Result<()> {
-        let State::Unstarted(out) = mem::replace(&mut self.state, State::Failed) else {
-            return Ok(());
-        };
-        let (sender, receiver) = sync_channel::<Vec<u8>>(BUFFERS_BEHIND);
-        let write_all = move || {
-            for buffer in receiver {
-                out.write_all(&buffer)?;
+        let buffer = mem::take(&mut self.buffer);
+        let route = self
+            .route
+            .get_or_insert_with(|| Route::start(self.scope, self.new_thread, self.out));
+        let is_sent = match route {
+            Route::Thread { sender, .. } => sender.send(buffer).is_ok(),
+            Route::Direct(result) => {
+                if result.is_ok() {
+                    *result = write_to(self.out, &buffer);
+                }
+                result.is_ok()
             }
-            Ok(())
         };
-        let thread = thread::Builder::new().spawn_scoped(self.scope, write_all)?;
-        self.state = State::Started { sender, thread };
+        if !is_sent {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.buffer.reserve_exact(BUFFER_LEN);
         Ok(())
     }
 
     /// Writes the rest, and waits until everything is written.
-    fn finish(mut self) -> io::Result<()> {
-        match self.state {
-            State::Unstarted(out) => out.write_all(&self.buffer),
-            State::Started { sender, thread } => {
+    fn finish(self) -> io::Result<()> {
+        match self.route {
+            None => write_to(self.out, &self.buffer),
+            Some(Route::Direct(result)) => {
+                result?;
+                write_to(self.out, &self.buffer)
+            }
+            Some(Route::Thread { sender, handle }) => {
                 // If the thread has failed, its error is the result.
-                let _ = sender.send(mem::take(&mut self.buffer));
+                let _ = sender.send(self.buffer);
                 drop(sender);
-                match thread.join() {
+                match handle.join() {
                     Ok(result) => result,
                     Err(panic) => panic::resume_unwind(panic),
                 }
             }
-            State::Failed => Ok(()),
         }
     }
 }
 
-impl<'scope, 'env: 'scope> Write for Writer<'scope, 'env> {
+impl<'scope> Route<'scope> {
+    fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        new_thread: fn() -> thread::Builder,
+        out: &'env SharedOut<'_>,
+    ) -> Route<'scope> {
+        let (sender, receiver) = sync_channel::<Vec<u8>>(BUFFERS_BEHIND);
+        let write_all = move || {
+            for buffer in receiver {
+                write_to(out, &buffer)?;
+            }
+            Ok(())
+        };
+        match new_thread().spawn_scoped(scope, write_all) {
+            Ok(handle) => Route::Thread { sender, handle },
+            // The number of threads may be limited, which does not prevent writing.
+            Err(_) => Route::Direct(Ok(())),
+        }
+    }
+}
+
+impl Write for Writer<'_, '_, '_> {
+    /// Takes as many bytes as fit in the buffer, so that a long text is not copied as a whole.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.buffer.is_empty() && self.buffer.len() + bytes.len() > BUFFER_LEN {
+        if self.buffer.len() >= BUFFER_LEN {
             self.send_buffer()?;
         }
-        self.buffer.extend_from_slice(bytes);
-        Ok(bytes.len())
+        let count = bytes.len().min(BUFFER_LEN - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..count]);
+        Ok(count)
     }
 
     /// Does nothing: only the end of the bytes has to be waited for.
@@ -154,6 +196,68 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
+        }
+    }
+
+    /// Takes everything, and counts the bytes of the longest write.
+    #[derive(Default)]
+    struct Longest(usize);
+
+    impl Write for Longest {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.max(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_not_copied_as_a_whole() {
+        let text = vec![b'x'; 10 * BUFFER_LEN + 1];
+        for new_thread in [thread::Builder::new, unstartable] {
+            let mut longest = Longest::default();
+            write_behind_on(new_thread, &mut longest, |writer| writer.write_all(&text)).unwrap();
+            assert_eq!(longest.0, BUFFER_LEN);
+        }
+    }
+
+    /// Returns a thread with a stack for which no system has room.
+    fn unstartable() -> thread::Builder {
+        thread::Builder::new().stack_size(usize::MAX / 4)
+    }
+
+    #[test]
+    fn bytes_are_written_without_a_thread() {
+        unstartable().spawn(|| ()).unwrap_err();
+        let text = (0..4 * BUFFER_LEN).map(|number| number as u8);
+        let text = text.collect::<Vec<_>>();
+        let mut out = Vec::new();
+        let made = write_behind_on(unstartable, &mut out, |writer| {
+            for bytes in text.chunks(1000) {
+                writer.write_all(bytes)?;
+            }
+            Ok(())
+        });
+        made.unwrap();
+        assert!(out == text);
+    }
+
+    /// Even if the error is ignored where the bytes are made.
+    #[test]
+    fn a_failed_write_is_returned() {
+        for new_thread in [thread::Builder::new, unstartable] {
+            for room in [0, BUFFER_LEN, 3 * BUFFER_LEN] {
+                let failed = write_behind_on(new_thread, &mut Full(room), |writer| {
+                    for _ in 0..40 {
+                        let _ = writer.write_all(&[b'x'; BUFFER_LEN / 10]);
+                    }
+                    Ok(())
+                });
+                assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+            }
         }
     }
 
