@@ -382,12 +382,22 @@ impl Drop for NewFolder {
 
 /// Gives a file or directory another name, which must be free.
 pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
-    DISK.rename_new(from, to)
+    rename_new_on(&DISK, from, to)
+}
+
+pub(super) fn rename_new_on(
+    files: &dyn Files,
+    from: &Path,
+    to: &Path,
+) -> Result<Committed, StoreError> {
+    files
+        .rename_new(from, to)
         .map_err(|error| StoreError::io(Action::MoveTo, to, error))?;
     let mut committed = Committed::new(to);
-    committed.sync_folder_of(&DISK, from);
+    // The new name first: if the system crashes in between, the file has two names, not none.
+    committed.sync_folder_of(files, to);
     if folder_of(from) != folder_of(to) {
-        committed.sync_folder_of(&DISK, to);
+        committed.sync_folder_of(files, from);
     }
     Ok(committed)
 }

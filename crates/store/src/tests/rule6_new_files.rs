@@ -1,8 +1,8 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
-use super::super::create::{Model, NewFile, create_on};
+use super::super::create::{Model, NewFile, create_on, rename_new_on};
 use super::super::{create, create_checked, create_private, same_file};
-use super::seam::{EOPNOTSUPP, EPERM};
+use super::seam::{EOPNOTSUPP, EPERM, Fault};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
@@ -281,6 +281,31 @@ fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
             OLD,
         )
         .unwrap();
+    }
+}
+
+/// The directory of the new name is synced first: a crash in between must not leave the file
+/// without a name.
+#[test]
+fn a_move_syncs_the_new_name_before_the_old() {
+    // Each call fails once, and the warning names its directory.
+    for (call, synced) in [(1, "to"), (2, "from")] {
+        let bench = Bench::on(Seam::failing_at(call, Fault::Eio), OLD);
+        let folders = ["from", "to"].map(|name| bench.at(name));
+        for folder in &folders {
+            fs::create_dir(folder).unwrap();
+        }
+        let [from, to] = folders.map(|folder| folder.join("s.jsonl"));
+        fs::rename(&bench.path, &from).unwrap();
+
+        let committed = rename_new_on(bench.seam, &from, &to).unwrap();
+        let log = bench.seam.log();
+        assert_eq!(log, ["rename_new", "sync_folder", "sync_folder"]);
+        let [warning] = &*committed.warnings else {
+            panic!("{:?}", committed.warnings)
+        };
+        assert_eq!(warning.path, bench.at(synced));
+        assert_eq!(fs::read_to_string(&to).unwrap(), OLD);
     }
 }
 
