@@ -25,7 +25,8 @@ pub struct Commit {
 
 /// Returns the commits that the output of a call reports. `arguments` are the arguments of the
 /// call. There are no commits if the command in them does not run `git`: the output is then not
-/// read. It is given in parts, of which each ends at the end of a line.
+/// read. It is given in parts, of which each ends at the end of a line, except within a line longer
+/// than a part.
 pub fn find_commits<T: AsRef<str>>(
     arguments: Raw,
     output: impl IntoIterator<Item = T>,

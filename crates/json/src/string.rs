@@ -124,12 +124,14 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
                 out.push(code_point as u8);
                 units_left -= 1;
             } else {
-                units_left -= push_head(wtf8_bytes(code_point).into(), units_left, out);
+                let pushed = push_head(wtf8_bytes(code_point).into(), units_left, out);
+                units_left -= pushed;
             }
             unread = &unread[escape_len..];
         } else {
             let run = non_ascii_run(unread, units_left);
-            units_left -= push_head(repair_utf8(run), units_left, out);
+            let pushed = push_head(repair_utf8(run), units_left, out);
+            units_left -= pushed;
             unread = &unread[run.len()..];
         }
     }

@@ -400,7 +400,7 @@ pub fn join_with<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str)
     let Some(first) = texts.next() else {
         return Text::default();
     };
-    // Most often there is only one, which may be long and need not be copied.
+    // Most often there is only one. If it is owned, it is not copied.
     let mut joined = first.into_owned();
     for text in texts {
         joined.push_str(separator);

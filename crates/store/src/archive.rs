@@ -265,7 +265,7 @@ pub(super) fn session_in(
     if session.len() == recorded_size {
         return Ok(session);
     }
-    // Content that does not look like a session is not read to its end, but beyond `MEMORY`.
+    // Content that does not look like a session is given up after `MEMORY` bytes and one more.
     let is_given_up = session.len() > MEMORY as u64 && session.len() < recorded_size;
     if is_given_up {
         return Ok(session);

@@ -249,7 +249,7 @@ impl Pause {
 pub(super) fn unlink_own(files: &dyn Files, path: &Path) -> io::Result<()> {
     match files.unlink(path) {
         Ok(()) => Ok(()),
-        // A file that is gone already is not waited for.
+        // A file that is gone already is not tried again.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
         Err(_) => files.unlink(path),
     }
@@ -271,7 +271,7 @@ pub fn find_agent_in(folders: &[&Path]) -> Option<u32> {
     // The system reports working directories without symbolic links.
     let mut real_folders = Vec::new();
     for folder in folders {
-        // No process runs in a directory that does not exist.
+        // A directory that cannot be resolved is skipped.
         if let Ok(real_folder) = os::real(folder) {
             real_folders.push(real_folder);
         }

@@ -152,7 +152,7 @@ pub fn session_files_in(folder: &Path) -> Vec<DatedFile> {
     let mut files = Vec::new();
     for name in names.files {
         let path = folder.join(name);
-        // A directory named `*.jsonl`, or a link to nothing, has no such time.
+        // A link to nothing, or a file that was deleted meanwhile, has no such time.
         if let Some(modified) = modified(&path) {
             files.push(DatedFile { path, modified });
         }
@@ -449,14 +449,14 @@ mod tests {
         folder
     }
 
-    fn paths(finding: &FoundFiles, root: &Path) -> Vec<String> {
+    fn paths(found: &FoundFiles, root: &Path) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
         let owned = |file: &FoundFile| {
             file.owner
                 .as_deref()
                 .map(|owner| format!(" of {}", relative(owner)))
         };
-        finding
+        found
             .files
             .iter()
             .map(|file| {
@@ -469,12 +469,12 @@ mod tests {
             .collect()
     }
 
-    fn problems(finding: &FoundFiles, root: &Path) -> Vec<String> {
+    fn problems(found: &FoundFiles, root: &Path) -> Vec<String> {
         let root = format!("{}/", root.display());
-        finding
+        found
             .problems
             .iter()
-            .map(|trouble| trouble.text.replace(&root, ""))
+            .map(|problem| problem.text.replace(&root, ""))
             .collect()
     }
 
@@ -490,9 +490,9 @@ mod tests {
         ];
         let folder = folder_with(&names);
         let root = folder.path();
-        let finding = find(&[root.to_owned()], Reach::Whole);
+        let found = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(
-            paths(&finding, root),
+            paths(&found, root),
             [
                 ".hidden/--x--/c.jsonl",
                 "a.jsonl",
@@ -501,7 +501,7 @@ mod tests {
                 "d/e/f/g.jsonl"
             ]
         );
-        assert!(finding.problems.is_empty());
+        assert!(found.problems.is_empty());
     }
 
     #[test]
@@ -551,7 +551,7 @@ mod tests {
             "t/1.jsonl",
         ]);
         let root = folder.path();
-        let finding = find(&[root.to_owned()], Reach::Whole);
+        let found = find(&[root.to_owned()], Reach::Whole);
         let of_s = [
             "s/1.jsonl of s.jsonl",
             "s/1/2.jsonl of s.jsonl",
@@ -559,10 +559,10 @@ mod tests {
         ];
         let mut wanted = vec!["s.jsonl", "t/1.jsonl"];
         wanted.splice(1..1, of_s);
-        assert_eq!(paths(&finding, root), wanted);
+        assert_eq!(paths(&found, root), wanted);
         for below in ["s/1/2.jsonl", "s/1"] {
-            let finding = find(&[root.join(below)], Reach::Whole);
-            assert_eq!(paths(&finding, root), ["s/1/2.jsonl of s.jsonl"], "{below}");
+            let found = find(&[root.join(below)], Reach::Whole);
+            assert_eq!(paths(&found, root), ["s/1/2.jsonl of s.jsonl"], "{below}");
         }
     }
 
@@ -570,7 +570,7 @@ mod tests {
     fn find_returns_a_path_given_twice_once() {
         let folder = folder_with(&["a.jsonl", "b.jsonl"]);
         let root = folder.path();
-        let finding = find(
+        let found = find(
             &[
                 root.join("b.jsonl"),
                 root.to_owned(),
@@ -579,21 +579,21 @@ mod tests {
             ],
             Reach::Whole,
         );
-        assert_eq!(paths(&finding, root), ["b.jsonl", "a.jsonl"]);
-        assert!(finding.files[0].is_given && !finding.files[1].is_given);
+        assert_eq!(paths(&found, root), ["b.jsonl", "a.jsonl"]);
+        assert!(found.files[0].is_given && !found.files[1].is_given);
     }
 
     #[test]
-    fn find_reports_a_missing_path_as_trouble() {
+    fn find_reports_a_missing_path_as_a_problem() {
         let folder = folder_with(&["a.jsonl"]);
         let root = folder.path();
-        let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
-        assert_eq!(paths(&finding, root), ["a.jsonl"]);
+        let found = find(&[root.join("none"), root.to_owned()], Reach::Whole);
+        assert_eq!(paths(&found, root), ["a.jsonl"]);
         assert_eq!(
-            problems(&finding, root),
+            problems(&found, root),
             ["cannot read none: no such file or directory"]
         );
-        assert!(finding.problems[0].is_given && finding.problems[0].error.is_some());
+        assert!(found.problems[0].is_given && found.problems[0].error.is_some());
     }
 
     #[cfg(unix)]
@@ -607,14 +607,14 @@ mod tests {
         symlink(root.join("a/s.jsonl"), root.join("t.jsonl")).unwrap();
         symlink(root.join("gone"), root.join("u.jsonl")).unwrap();
         symlink("self", root.join("self")).unwrap();
-        let finding = find(&[root.to_owned()], Reach::Whole);
-        let files = paths(&finding, root);
+        let found = find(&[root.to_owned()], Reach::Whole);
+        let files = paths(&found, root);
         assert_eq!(files.len(), 3, "{files:?}");
         assert!(
             files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"],
             "{files:?}"
         );
-        let notes = problems(&finding, root);
+        let notes = problems(&found, root);
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].ends_with("a symbolic link to a parent directory; not followed"));
     }
@@ -626,10 +626,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         std::fs::write(root.join(OsStr::from_bytes(b"a\xff.jsonl")), "").unwrap();
-        let finding = find(&[root.to_owned()], Reach::Whole);
-        assert_eq!(finding.files.len(), 1);
+        let found = find(&[root.to_owned()], Reach::Whole);
+        assert_eq!(found.files.len(), 1);
         assert_eq!(
-            problems(&finding, root),
+            problems(&found, root),
             ["a\u{fffd}.jsonl: the name is not UTF-8"]
         );
     }
@@ -642,7 +642,7 @@ mod tests {
             let name = name.to_str().unwrap();
             name.starts_with("ses_") && name.ends_with(".json")
         };
-        let finding = find_with(&[root.to_owned()], Reach::Whole, is_document);
-        assert_eq!(paths(&finding, root), ["a.jsonl", "deep/ses_1.json"]);
+        let found = find_with(&[root.to_owned()], Reach::Whole, is_document);
+        assert_eq!(paths(&found, root), ["a.jsonl", "deep/ses_1.json"]);
     }
 }

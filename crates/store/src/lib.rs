@@ -74,7 +74,6 @@
 //! SIGBUS here.
 
 pub mod workers;
-mod write_behind;
 
 mod archive;
 mod fn_writer;
@@ -82,6 +81,7 @@ mod read;
 mod send;
 mod session_file;
 mod snapshot;
+mod write_behind;
 
 mod append;
 mod attributes;

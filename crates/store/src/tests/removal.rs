@@ -121,7 +121,7 @@ fn a_removal_that_fails_at_any_call_has_changed_nothing() {
                 let left = committed
                     .warnings
                     .iter()
-                    .filter(|trouble| trouble.action == Action::Remove);
+                    .filter(|warning| warning.action == Action::Remove);
                 assert_eq!(hidden(&bench), left.count(), "{at}");
                 assert_eq!(bench.names().len(), hidden(&bench), "{at}");
             }
