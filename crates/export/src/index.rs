@@ -130,7 +130,8 @@ fn work_json(totals: &Totals) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the bits of an entry as one visible character, whose code is [`MASK_BASE`] plus the bits:
+/// Returns the bits of an entry as one visible character, whose code is [`MASK_BASE`] plus the
+/// bits:
 ///
 /// - bit N if the filter at index N of [`FILTERS`] shows the entry
 /// - the [`FLAG_BITS`] of its flags

@@ -159,7 +159,8 @@ impl<'a> Text<'a> {
             if code_point < 0x1_0000 {
                 return [Some(code_point), None];
             }
-            // A character beyond 16 bits is a pair of surrogates. The low one has the last ten bits.
+            // A character beyond 16 bits is a pair of surrogates. The low one has the last ten
+            // bits.
             let low_surrogate = 0xdc00 + (code_point & 0x3ff);
             [Some(high_surrogate(code_point)), Some(low_surrogate)]
         };
@@ -223,8 +224,8 @@ fn utf16_sort_key(code_point: u32) -> (u32, u32) {
 
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
-    /// A byte begins at most two units, so the sum over a chunk fits in a `u8`, and the compiler can
-    /// count many bytes at a time. This is a multiple of the length of vectors, so no byte of a
+    /// A byte begins at most two units, so the sum over a chunk fits in a `u8`, and the compiler
+    /// can count many bytes at a time. This is a multiple of the length of vectors, so no byte of a
     /// chunk is counted on its own.
     const CHUNK: usize = 96;
 

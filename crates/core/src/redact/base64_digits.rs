@@ -1,5 +1,5 @@
-//! Reads digits of base64 in raw bytes, without decoding a whole run: the prefilter only has to know
-//! how an encoded secret begins. `encoded.rs` decodes runs.
+//! Reads digits of base64 in raw bytes, without decoding a whole run: the prefilter only has to
+//! know how an encoded secret begins. `encoded.rs` decodes runs.
 
 /// The minimum number of base64 digits of a run that is decoded. Fewer digits are too short for a
 /// key.
@@ -35,8 +35,9 @@ pub fn may_encode(
 }
 
 /// Returns the first [`BYTES_DECODED`] bytes that base64 digits encode, after the first
-/// `bits_before` bits. These belong to the byte before, so they are fewer than a digit has. `None`
-/// if there are too few digits, or if something else, such as a line break, is among them.
+/// `bits_before` bits. These are the last bits of the byte before; they are fewer than the six of a
+/// digit. `None` if there are too few digits, or if something else, such as a line break, is among
+/// them.
 ///
 /// ```text
 ///   bits of the digits   before │ byte │ byte │ byte │ byte │ byte │ byte │ after

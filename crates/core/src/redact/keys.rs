@@ -118,12 +118,12 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
         None => return first_line_end,
     };
     for line in lines {
-        let digits = line.trailing_digits();
-        if digits.len() >= SHORTEST_LINE {
-            key_end = digits.end;
+        let content = line.trimmed();
+        if count_trailing_digits(content) >= SHORTEST_LINE {
+            key_end = line.start + content.len();
             continue;
         }
-        if let Some(digits_end) = last_digits_end(line.trimmed()) {
+        if let Some(digits_end) = last_digits_end(content) {
             key_end = line.start + digits_end;
         }
         break;
@@ -136,11 +136,10 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
 fn first_full_line_end(lines: &mut LinesBelow) -> Option<usize> {
     // One more line than headers: the full line.
     for line in lines.take(MOST_HEADERS + 1) {
-        let digits = line.trailing_digits();
-        if digits.len() >= SHORTEST_LINE {
-            return Some(digits.end);
-        }
         let content = line.trimmed();
+        if count_trailing_digits(content) >= SHORTEST_LINE {
+            return Some(line.start + content.len());
+        }
         let is_header_or_blank = content.len() < SHORTEST_LINE || content.contains(&b':');
         if !is_header_or_blank {
             return None;
@@ -231,15 +230,19 @@ impl<'t> TextLine<'t> {
     /// Returns the range, in the text, of the base64 digits at the end of the trimmed line. It is
     /// empty if there are none.
     fn trailing_digits(&self) -> Range<usize> {
-        let line = self.trimmed();
-        let digit_count = line
-            .iter()
-            .rev()
-            .take_while(|byte| is_padded_base64_digit(byte))
-            .count();
-        let end = self.start + line.len();
-        end - digit_count..end
+        let content = self.trimmed();
+        let end = self.start + content.len();
+        end - count_trailing_digits(content)..end
     }
+}
+
+/// Returns the number of base64 digits at the end of a trimmed line.
+fn count_trailing_digits(content: &[u8]) -> usize {
+    content
+        .iter()
+        .rev()
+        .take_while(|byte| is_padded_base64_digit(byte))
+        .count()
 }
 
 /// Iterates over the lines below an offset, from top to bottom. Empty lines are left out, because

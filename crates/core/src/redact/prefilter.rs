@@ -209,8 +209,9 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Returns the searches that a line needs because of the needles ending at `last_byte`; `None` if
-    /// the bytes after it rule out every needle. `state` is the state of the automaton after this byte.
+    /// Returns the searches that a line needs because of the needles ending at `last_byte`; `None`
+    /// if the bytes after it rule out every needle. `state` is the state of the automaton after
+    /// this byte.
     ///
     /// Not inlined, because the function would use the registers that the calling loop needs: the
     /// loop would take a third longer.

@@ -158,8 +158,8 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
 pub fn is_generated_password(secret: &[u8]) -> bool {
     // Signs that are usual in names are not among them.
     const SIGNS: &[u8] = b"!#$%&*+=?@^~";
-    const MIN_LEN: usize = 12;
-    secret.len() >= MIN_LEN
+    const SHORTEST_GENERATED: usize = 12;
+    secret.len() >= SHORTEST_GENERATED
         && secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)
         && secret.iter().any(u8::is_ascii_digit)
@@ -176,10 +176,10 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
 /// pattern or an address, rule this out.
 fn has_random_signs(secret: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!@#$%^&*()=+";
-    const MIN_LEN: usize = 20;
+    const SHORTEST_KEY: usize = 20;
     let is_key_character =
         |byte: &u8| byte.is_ascii_alphanumeric() || SIGNS.contains(byte) || is_separator(byte);
-    secret.len() >= MIN_LEN
+    secret.len() >= SHORTEST_KEY
         && secret.iter().all(is_key_character)
         && secret.iter().any(|byte| SIGNS.contains(byte))
         && changes_class_at_a_third(secret)
@@ -313,7 +313,7 @@ pub fn is_reference(secret: &[u8]) -> bool {
         return true;
     }
     if secret.starts_with(b"%") {
-        // `%s` and `%NAME%` and `%(name)s`, but not a password that begins with `%`.
+        // `%s`, `%NAME%` and `%(name)s`, but not a password that begins with `%`.
         let is_short_format = secret.len() <= 3;
         let ends_with_sign = secret.ends_with(b"%");
         let has_name_in_brackets = matches!(secret, [_, b'(' | b'{' | b'[' | b'%', ..]);

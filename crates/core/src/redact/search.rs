@@ -404,8 +404,8 @@ impl SecretSearch {
     }
 }
 
-/// Returns the searches that the needles in a range of the line call for. Consumes these needles,
-/// and those before the range, from `needles`, which are in order.
+/// Returns the searches that a range of the line needs because of its needles. Consumes these
+/// needles, and those before the range, from `needles`, which are in order.
 fn take_searches_in<'n>(
     needles: &mut Peekable<impl Iterator<Item = &'n NeedleHit>>,
     range: &Range<usize>,

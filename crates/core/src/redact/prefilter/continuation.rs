@@ -1,5 +1,5 @@
-//! Conditions for the bytes after a needle. Many needles are ordinary words, so only the bytes after
-//! one show whether it may be part of a secret.
+//! Conditions for the bytes after a needle. Many needles are ordinary words, so only the bytes
+//! after one show whether it may be part of a secret.
 
 use crate::redact::base64_digits::{continues_base64, encodes_text, may_encode};
 use crate::redact::shapes::Shape;

@@ -188,8 +188,8 @@ fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
     });
 }
 
-/// Adds the base64 spellings of a literal; none for a literal of one byte, because they would be too
-/// short.
+/// Adds the base64 spellings of a literal; none for a literal of one byte, because they would be
+/// too short.
 ///
 /// A spelling consists of the digits all of whose bits belong to the literal. The last bits of the
 /// literal may be in the next digit. `continuation_after` returns the condition for the bytes after
