@@ -1,7 +1,7 @@
 //! What the summary takes from one tool call of a reply.
 
 use super::budget::MAX_READ_UNITS;
-use super::message::string_head;
+use super::cut::string_head;
 use super::shell::changes_files;
 use super::written::describe_written;
 use crate::agents::readable::{self, Folders};

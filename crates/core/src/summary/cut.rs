@@ -1,6 +1,9 @@
-//! Cuts what is too long for a summary in its middle, and reports how much is missing.
+//! Cuts what is too long for a summary: a text in its middle, reporting how much is missing, and a
+//! string of a call or a message at its end.
 
+use super::budget::MAX_READ_UNITS;
 use crate::format::{count_utf16, fitting_len};
+use pisess_json::Raw;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Cuts a text of more than `max` units to the lines at its start and at its end, around a line
@@ -43,6 +46,15 @@ pub(super) fn cut_message(text: String, most: usize) -> String {
 
     let gap = gap_line(count_utf16(&text[head_end..tail_start]));
     format!("{}{gap}{}", &text[..head_end], &text[tail_start..])
+}
+
+/// Returns the first [`MAX_READ_UNITS`] units of a string, which is enough for any section.
+pub(super) fn string_head(value: Option<Raw>) -> String {
+    value
+        .and_then(Raw::text)
+        .unwrap_or_default()
+        .head_whole(MAX_READ_UNITS)
+        .into_string_lossy()
 }
 
 /// Returns the nearest offset from `at` backwards that is between two characters.

@@ -1,8 +1,8 @@
 //! What the summary takes from one message.
 
-use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT, REMARK};
+use super::budget::{MAX_TEXT_LEN, POINT, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
-use super::cut::cut_message;
+use super::cut::{cut_message, string_head};
 use super::quote::{is_narrower, quote_line, strip_transitions};
 use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
@@ -239,13 +239,4 @@ pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
         Cow::Borrowed(_) => words,
         Cow::Owned(shortened) => shortened,
     }
-}
-
-/// Returns the first [`MAX_READ_UNITS`] units of a string, which is enough for any section.
-pub(super) fn string_head(value: Option<Raw>) -> String {
-    value
-        .and_then(Raw::text)
-        .unwrap_or_default()
-        .head_whole(MAX_READ_UNITS)
-        .into_string_lossy()
 }

@@ -1,7 +1,7 @@
 //! What a call writes into a file: the names of the functions, types and sections that it adds.
 
 use super::budget::{MAX_READ_UNITS, RESULT};
-use super::message::string_head;
+use super::cut::string_head;
 use super::quote::{code_span, count_utf16, quote_line};
 use crate::session::content::find_members;
 use foldhash::HashSet;
