@@ -3,7 +3,7 @@
 use super::budget::MAX_READ_UNITS;
 use super::cut::string_head;
 use super::shell::changes_files;
-use super::written::describe_written;
+use super::written::read_written;
 use crate::agents::readable::{self, Folders};
 use crate::session::content::find_members;
 use crate::session::read::record::Block;
@@ -28,7 +28,7 @@ pub(super) struct SummaryCall {
     /// The arguments of any other tool, in short: a path as seen from the session's directory, a
     /// pattern.
     pub target: String,
-    /// What it writes into a file, in short.
+    /// What it writes into a file, in whole lines.
     pub written: String,
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
@@ -80,7 +80,7 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         target = description.text.into_string_lossy();
     }
     if call_use == CallUse::Show && changes_files(&tool) {
-        written = describe_written(arguments, &target);
+        written = read_written(arguments, &target);
     }
     SummaryCall {
         id: string_head(block.id),

@@ -57,6 +57,23 @@ pub(super) fn string_head(value: Option<Raw>) -> String {
         .into_string_lossy()
 }
 
+/// Returns the whole lines in the first [`MAX_READ_UNITS`] units of a string: a line that is cut
+/// could end within a secret.
+pub(super) fn string_lines(value: Option<Raw>) -> String {
+    let mut text = string_head(value);
+    if may_be_cut(&text) {
+        text.truncate(text.rfind('\n').unwrap_or_default());
+    }
+    text
+}
+
+/// Whether the first [`MAX_READ_UNITS`] units of a string may not be all of it. Both units of a
+/// character are left out if only one fits.
+fn may_be_cut(head: &str) -> bool {
+    const SHORTEST_CUT: usize = MAX_READ_UNITS - 1;
+    head.len() >= SHORTEST_CUT && count_utf16(head) >= SHORTEST_CUT
+}
+
 /// Returns the nearest offset from `at` backwards that is between two characters.
 fn char_boundary_before(text: &str, at: usize) -> usize {
     let mut boundary = at;

@@ -4,6 +4,7 @@ use super::budget::{LAST_CALLS, RESULT, SEARCHES};
 use super::quote::quote_line;
 use super::tool_calls::{ToolHistory, describe_call, fold_series};
 use super::tool_run::ToolRun;
+use super::written::describe_written;
 use crate::session::outcome::Outcome;
 
 impl ToolHistory {
@@ -57,8 +58,9 @@ fn describe_run(run: &ToolRun) -> String {
     if !run.call.command.is_empty() && !run.output.is_empty() {
         description.push_str(&format!(", {}", quote_line(&run.output, RESULT)));
     }
-    if run.changes_file() && !run.call.written.is_empty() {
-        description.push_str(&format!(", wrote {}", run.call.written));
+    let written = describe_written(&run.call.written, &run.call.target);
+    if run.changes_file() && !written.is_empty() {
+        description.push_str(&format!(", wrote {written}"));
     }
     description
 }
@@ -97,7 +99,7 @@ mod tests {
 
         record(
             &mut history,
-            file_call("edit", "a.ts", "`function low`"),
+            file_call("edit", "a.ts", "function low() {"),
             "",
         );
         record(&mut history, file_call("read", "b.ts", ""), "text");

@@ -1,7 +1,10 @@
 //! What a call writes into a file: the names of the functions, types and sections that it adds.
+//!
+//! [`read_written`] takes whole lines from the call. [`describe_written`] cuts them, once the
+//! secrets in them are removed: half a secret could not be recognized.
 
-use super::budget::{MAX_READ_UNITS, RESULT};
-use super::cut::string_head;
+use super::budget::RESULT;
+use super::cut::string_lines;
 use super::quote::{code_span, count_utf16, quote_line};
 use crate::session::content::find_members;
 use foldhash::HashSet;
@@ -10,12 +13,13 @@ use pisess_json::Raw;
 /// The maximum number of names.
 const MOST_NAMES: usize = 3;
 
-/// A line of more units is not quoted: a secret in it could be cut, and then not be recognized.
-const LONGEST_LINE: usize = 160;
+/// A line of more units is not quoted, and its name is not read.
+const LONGEST_LINE: usize = 400;
 
-/// Describes what a call writes into the file at `path`, by the first names that it adds or, if
-/// there are none, the first line. Empty if it writes nothing that can be quoted.
-pub(super) fn describe_written(arguments: Raw, path: &str) -> String {
+/// Returns the lines that describe what a call writes into the file at `path`: those of the first
+/// names that it adds or, if there are none, the first line. Empty if it writes nothing that can be
+/// quoted.
+pub(super) fn read_written(arguments: Raw, path: &str) -> String {
     // All is found in one walk, because this is done for each edit of a session.
     let names = [
         "edits",
@@ -47,7 +51,7 @@ pub(super) fn describe_written(arguments: Raw, path: &str) -> String {
     replacements.push([None, content.or(source)]);
     let replacements: Vec<[String; 2]> = replacements
         .into_iter()
-        .map(|texts| texts.map(read_lines))
+        .map(|texts| texts.map(string_lines))
         .collect();
 
     let mut added = Vec::new();
@@ -55,31 +59,49 @@ pub(super) fn describe_written(arguments: Raw, path: &str) -> String {
         let old_lines: HashSet<&str> = old.lines().collect();
         added.extend(new.lines().filter(|line| !old_lines.contains(line)));
     }
-    let patch = read_lines(patch);
+    let patch = string_lines(patch);
     added.extend(patch.lines().filter_map(|line| line.strip_prefix('+')));
 
-    let names = added.iter().filter_map(|line| find_name(line, path));
-    let spans: Vec<String> = names
-        .take(MOST_NAMES)
-        .map(|name| code_span(name, RESULT))
-        .collect();
-    if !spans.is_empty() {
-        return spans.join(", ");
+    let mut named_lines = Vec::new();
+    for line in &added {
+        if find_name(line, path).is_some() && is_quotable(line) {
+            named_lines.push(line.trim());
+        }
+        if named_lines.len() == MOST_NAMES {
+            break;
+        }
     }
-    let mut lines = added.iter().map(|line| line.trim());
-    match lines.find(|line| line.contains(char::is_alphanumeric)) {
-        Some(line) if count_utf16(line) <= LONGEST_LINE => quote_line(line, RESULT),
+    if !named_lines.is_empty() {
+        return named_lines.join("\n");
+    }
+    let first_line = added
+        .iter()
+        .find(|line| line.contains(char::is_alphanumeric));
+    match first_line {
+        Some(line) if is_quotable(line) => line.trim().to_owned(),
         _ => String::new(),
     }
 }
 
-/// Returns the lines at the start of a string. A line that is not whole could end within a secret.
-fn read_lines(value: Option<Raw>) -> String {
-    let mut text = string_head(value);
-    if text.len() >= MAX_READ_UNITS {
-        text.truncate(text.rfind('\n').unwrap_or_default());
+fn is_quotable(line: &str) -> bool {
+    count_utf16(line) <= LONGEST_LINE
+}
+
+/// Describes the lines of [`read_written`] by their names or, if they have none, quotes them.
+pub(super) fn describe_written(lines: &str, path: &str) -> String {
+    let mut names = Vec::new();
+    for line in lines.lines() {
+        if let Some(name) = find_name(line, path) {
+            names.push(code_span(name, RESULT));
+        }
     }
-    text
+    if !names.is_empty() {
+        names.join(", ")
+    } else if !lines.is_empty() {
+        quote_line(lines, RESULT)
+    } else {
+        String::new()
+    }
 }
 
 /// Returns the name that a line declares: a heading, as the kind of the file writes it, or what is
@@ -195,10 +217,12 @@ mod tests {
             ("a.ts", r#"{"path":"a.ts"}"#, ""),
         ] {
             let arguments = Raw::parse(arguments.as_bytes()).unwrap();
-            assert_eq!(describe_written(arguments, path), expected, "{path}");
+            let lines = read_written(arguments, path);
+            assert_eq!(describe_written(&lines, path), expected, "{path}");
         }
         let patch = r#"{"input":"*** Update File: a.rs\n@@\n-fn low() {\n+fn low_water() {\n"}"#;
         let arguments = Raw::parse(patch.as_bytes()).unwrap();
-        assert_eq!(describe_written(arguments, "a.rs"), "`fn low_water`");
+        let lines = read_written(arguments, "a.rs");
+        assert_eq!(describe_written(&lines, "a.rs"), "`fn low_water`");
     }
 }

@@ -284,29 +284,75 @@ fn probes_and_earlier_failures_do_not_hold_up_an_answered_request() {
     assert!(!text.contains("with a failure left open"), "{text}");
 }
 
+/// Returns the summary of messages whose secrets are searched as they are read.
+fn searched_summary(parts: &[Vec<String>]) -> String {
+    let rules = SecretSearch::default();
+    let mut builder = extract(None);
+    for message in parts.iter().flatten() {
+        let json = Raw::parse(message.as_bytes()).unwrap();
+        let message = super::super::message::read_message(json, Folders::default(), CallUse::Show);
+        let mut searched = SearchedMessage::new(message, CallUse::Show, &rules);
+        builder.add_searched("e1", &mut searched);
+    }
+    builder.finish().text
+}
+
 #[test]
 fn ids_in_commands_stay_and_secrets_go() {
     let id = "Kf3sdW9xQzT7bLmN2vRyC5hJ8pA";
     let key = "Zq8rTk2WmB6yHn4sVx1cDf7jLp";
-    let mut builder = extract(None);
-    feed(
-        &mut builder,
-        [user("Copy the chart of the harbours to the new folder.")],
-    );
-    let call = bash(&format!("lark copy --doc_token={id} --api_key={key}"), None);
-    for message in &call {
-        let message = super::super::message::read_message(
-            Raw::parse(message.as_bytes()).unwrap(),
-            Folders::default(),
-            CallUse::Show,
-        );
-        let mut searched = SearchedMessage::new(message, CallUse::Show, &SecretSearch::default());
-        builder.add_searched("e1", &mut searched);
-    }
-    let text = builder.finish().text;
+    let text = searched_summary(&[
+        user("Copy the chart of the harbours to the new folder."),
+        bash(&format!("lark copy --doc_token={id} --api_key={key}"), None),
+    ]);
     assert!(text.contains(&format!("doc_token={id}")), "{text}");
     assert!(text.contains("api_key=[REDACTED:"), "{text}");
     assert!(!text.contains(key), "{text}");
+}
+
+#[test]
+fn secrets_in_written_lines_go_before_the_lines_are_cut() {
+    let secret = "Zq8rTk2WmB6yHn4sVx1cDf7jLpGw3uEa9oXi5dNhQv0KbYtS6lRzMf8JgCpUe2Wy1A";
+    for (path, line, is_quoted) in [
+        (
+            "chart.json",
+            format!("\"client_secret\": \"{secret}\""),
+            true,
+        ),
+        (
+            "chart.md",
+            format!("# The chart, client_secret: '{secret}'"),
+            true,
+        ),
+        (
+            "chart.py",
+            format!("def draw(client_secret=\"{secret}\"):"),
+            false,
+        ),
+        (
+            "chart.go",
+            format!("type ClientSecret = \"{secret}\""),
+            false,
+        ),
+        (
+            "chart.py",
+            format!("class Chart; client_secret = '{secret}'"),
+            false,
+        ),
+    ] {
+        let arguments = format!(
+            r#"{{"path":"{path}","oldText":"x","newText":{}}}"#,
+            json(&format!("{line}\n\nThe harbours of the chart.\n")),
+        );
+        let text = searched_summary(&[
+            user("Copy the chart of the harbours to the new folder."),
+            tool("", "edit", &arguments, None),
+        ]);
+        let prefix = &secret[..12];
+        assert!(!text.contains(prefix), "{text}");
+        assert!(text.contains(", wrote "), "{text}");
+        assert_eq!(text.contains("[REDACTED:"), is_quoted, "{text}");
+    }
 }
 
 #[test]
