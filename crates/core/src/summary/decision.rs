@@ -2,7 +2,6 @@
 
 use super::budget::POINT;
 use super::quote::{count_utf16, first_chars, is_narrower, one_line};
-use super::revisions::LaterMessage;
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::words::content_words;
@@ -18,7 +17,8 @@ pub(super) struct Decision {
     pub key: String,
     /// A shorter text, for when the decision is old.
     pub short_text: String,
-    /// The words of content in it, by which a message that quotes it is recognized.
+    /// The words of content in it, by which a later message that quotes it or names the same is
+    /// recognized.
     pub words: HashSet<Box<str>>,
     /// The number of the turn in which it was made, or quoted last.
     pub turn_number: usize,
@@ -53,19 +53,6 @@ impl Decision {
     pub fn set_said(&mut self, message: &str) {
         self.said = first_chars(message, POINT).to_owned();
         self.lower_said = self.said.to_lowercase();
-    }
-
-    /// Whether it contains a name that a later message has, too.
-    pub fn has_name_of(&self, later: &LaterMessage) -> bool {
-        later.names.iter().any(|name| self.words.contains(&**name))
-    }
-
-    /// Whether it refused something that a later message names.
-    pub fn has_refused(&self, later: &LaterMessage) -> bool {
-        later
-            .names
-            .iter()
-            .any(|name| self.refused_words.contains(&**name))
     }
 
     /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its

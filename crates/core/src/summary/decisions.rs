@@ -95,7 +95,7 @@ impl Decisions {
         let is_about_reply = points_back(message) || later.names.is_empty();
         for decision in &mut self.0 {
             let is_carried_out = decision.is_carried_out_in(turn);
-            if is_carried_out && (is_about_reply || decision.has_name_of(&later)) {
+            if is_carried_out && (is_about_reply || later.names_one_of(&decision.words)) {
                 decision.later_mark = later.mark();
             }
         }
@@ -123,7 +123,7 @@ impl Decisions {
         let goes_on = is_sequel(message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
             let is_next = goes_on && age < REVISABLE;
-            let is_refused = is_next && decision.has_refused(&later);
+            let is_refused = is_next && later.names_one_of(&decision.refused_words);
             let was_trial = is_next
                 && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
                 && is_trial(&decision.lower_said);

@@ -57,6 +57,11 @@ impl<'m> LaterMessage<'m> {
         format!(" (later: {})", quote_line(self.message, REMINDER))
     }
 
+    /// Whether one of the words is a name that the message has, too.
+    pub fn names_one_of(&self, words: &HashSet<Box<str>>) -> bool {
+        self.names.iter().any(|name| words.contains(&**name))
+    }
+
     /// Whether it takes back an earlier message, which is in lower case: both name the same, and
     /// the later one says so, counts otherwise, or denies what was affirmed.
     pub fn takes_back(&self, earlier: &str) -> bool {
