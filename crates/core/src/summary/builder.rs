@@ -10,6 +10,7 @@ use super::proposals::Proposal;
 use super::purpose::Purpose;
 use super::questions::is_question;
 use super::quote::{is_narrower, one_line, quote_line};
+use super::revisions::LaterMessage;
 use super::sections::*;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
@@ -175,8 +176,9 @@ impl SummaryBuilder {
             self.decisions
                 .add_answer(&proposal, text, turn, turn_before);
         } else if is_ended && is_correction(text) {
-            self.decisions.add_correction(text, turn);
-            self.points.mark_taken_back(text, &[]);
+            let correction = LaterMessage::new(text);
+            self.decisions.add_correction(&correction, turn);
+            self.points.mark_taken_back(&correction, &[]);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.

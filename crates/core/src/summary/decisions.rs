@@ -42,7 +42,7 @@ impl Decisions {
         turn_before: Option<&Turn>,
     ) {
         // Before the answer is added, which does not take itself back.
-        self.mark_taken_back(answer, Some(turn));
+        self.mark_taken_back(&LaterMessage::new(answer), Some(turn));
 
         let mut text = proposal.describe_decision(answer, QUESTION, POINT);
         let mut short_text = proposal.describe_decision(answer, FINDING, OLDEST);
@@ -70,14 +70,14 @@ impl Decisions {
     /// request.
     pub fn add_choice(
         &mut self,
-        choice: &str,
+        choice: &LaterMessage,
         turn_before: Option<&Turn>,
         referents: [String; 2],
         turn_number: usize,
     ) {
-        if !self.quotes(choice) {
+        if !self.quotes(choice.message) {
             self.mark_taken_back(choice, turn_before);
-            self.add_words("The user chose", choice, referents, turn_number);
+            self.add_words("The user chose", choice.message, referents, turn_number);
         }
     }
 
@@ -86,17 +86,17 @@ impl Decisions {
     /// reply, names nothing, or has a name in common with the decision.
     ///
     /// A message that is a wish as a whole is not added, because it is listed among the constraints.
-    pub fn add_correction(&mut self, message: &str, turn: &Turn) {
+    pub fn add_correction(&mut self, correction: &LaterMessage, turn: &Turn) {
+        let message = correction.message;
         if self.quotes(message) {
             return;
         }
-        self.mark_taken_back(message, Some(turn));
-        let later = LaterMessage::new(message);
-        let is_about_reply = points_back(message) || later.names.is_empty();
+        self.mark_taken_back(correction, Some(turn));
+        let is_about_reply = points_back(message) || correction.names.is_empty();
         for decision in &mut self.0 {
             let is_carried_out = decision.is_carried_out_in(turn);
-            if is_carried_out && (is_about_reply || later.names_one_of(&decision.words)) {
-                decision.later_mark = later.mark();
+            if is_carried_out && (is_about_reply || correction.names_one_of(&decision.words)) {
+                decision.later_mark = correction.mark();
             }
         }
 
@@ -118,9 +118,8 @@ impl Decisions {
     /// A message that goes on from what was said, with a word such as "then", also marks two kinds
     /// of the newest [`REVISABLE`] decisions: those that refused something that the message names,
     /// and trials that `turn_before` carried out.
-    fn mark_taken_back(&mut self, message: &str, turn_before: Option<&Turn>) {
-        let later = LaterMessage::new(message);
-        let goes_on = is_sequel(message);
+    fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
+        let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
             let is_next = goes_on && age < REVISABLE;
             let is_refused = is_next && later.names_one_of(&decision.refused_words);

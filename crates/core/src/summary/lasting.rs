@@ -35,12 +35,14 @@ impl SummaryBuilder {
                 Some(turn) if follows_on(&choice) => quote_referents(turn, request),
                 _ => Default::default(),
             };
+            let choice = LaterMessage::new(&choice);
             self.decisions
                 .add_choice(&choice, turn_before, referents, self.turn.number);
             self.points.mark_taken_back(&choice, &wishes);
         }
         for wish in &wishes {
-            self.points.mark_taken_back(wish.trim_matches('"'), &wishes);
+            let wish = LaterMessage::new(wish.trim_matches('"'));
+            self.points.mark_taken_back(&wish, &wishes);
         }
         for mut wish in wishes {
             if let Some(turn) = turn_before
@@ -55,8 +57,7 @@ impl SummaryBuilder {
 
 impl Sections {
     /// Marks the wishes that a message takes back, except those that it has itself.
-    pub(super) fn mark_taken_back(&mut self, message: &str, own_wishes: &[String]) {
-        let later = LaterMessage::new(message);
+    pub(super) fn mark_taken_back(&mut self, later: &LaterMessage, own_wishes: &[String]) {
         for item in self.items_mut(Section::Constraints) {
             let wish = item.split(" (").next().unwrap_or_default();
             let is_own = own_wishes.iter().any(|own| item.starts_with(own));

@@ -35,7 +35,7 @@ const SAME_TOPIC: usize = 2;
 
 /// A message that may take back earlier ones: one that chooses, wishes, answers or corrects.
 pub(super) struct LaterMessage<'m> {
-    message: &'m str,
+    pub message: &'m str,
     lower: String,
     /// Its words that name something, in lower case.
     pub names: Vec<String>,
