@@ -9,9 +9,9 @@ use crate::session::outcome::Outcome;
 
 impl ToolHistory {
     /// Describes the last calls of the current turn, in order, with their outcomes, what commands
-    /// found, and what was written. A series of similar calls counts as one of the
-    /// [`LAST_CALLS`]; of searches, only the last [`SEARCHES`] are listed. If none of these changed a file, the last one that did precedes them: it is
-    /// in the file that is worked on.
+    /// found, and what was written. A series of similar calls counts as one of the [`LAST_CALLS`].
+    /// Of searches, only the last [`SEARCHES`] are listed. If none of the listed calls changed a
+    /// file, the last one that did comes first: it is in the file that is worked on.
     pub fn last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         let mut last_change = None;
@@ -20,9 +20,14 @@ impl ToolHistory {
             if run.turn_number != self.turn_number {
                 break;
             }
-            search_count += usize::from(run.command.is_read_only && !run.found_nothing());
-            if run.found_nothing() || run.command.is_read_only && search_count > SEARCHES {
+            if run.found_nothing() {
                 continue;
+            }
+            if run.command.is_read_only {
+                search_count += 1;
+                if search_count > SEARCHES {
+                    continue;
+                }
             }
             let description = describe_run(run);
             if run.changes_file() && last_change.is_none() {
