@@ -6,6 +6,9 @@ use super::weights::count_measurements;
 use std::cmp::Reverse;
 use unicode_segmentation::UnicodeSegmentation;
 
+/// What is between two sentences: a space and, in place of others, an ellipsis with a space.
+const GAP_SIZE: usize = 3;
+
 /// Quotes an answer in at most about `max` units. If its start has fewer values than its other
 /// sentences, these are quoted instead, after the start of the first sentence.
 pub(super) fn quote_answer(answer: &str, max: usize) -> String {
@@ -42,14 +45,19 @@ fn pick_sentences(answer: &str, max: usize) -> String {
 
     let first = quote_line(first, max / 2);
     let first = first.trim_matches('"');
-    let mut by_rate: Vec<usize> = (0..others.len()).collect();
-    by_rate.retain(|&index| rate(others[index]) > (0, false));
-    by_rate.sort_by_cached_key(|&index| Reverse(rate(others[index])));
+    let mut rated = Vec::new();
+    for (index, sentence) in others.iter().enumerate() {
+        let rating = rate(sentence);
+        if rating > (0, false) {
+            rated.push((rating, index));
+        }
+    }
+    // A stable sort, so that of equals, the first is picked first.
+    rated.sort_by_key(|(rating, _)| Reverse(*rating));
     let mut room = max.saturating_sub(count_utf16(first));
     let mut is_picked = vec![false; others.len()];
-    for index in by_rate {
-        // A space, and the ellipsis before it.
-        let size = count_utf16(others[index]) + 3;
+    for (_, index) in rated {
+        let size = count_utf16(others[index]) + GAP_SIZE;
         if size <= room {
             is_picked[index] = true;
             room -= size;
