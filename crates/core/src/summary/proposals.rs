@@ -20,9 +20,9 @@ const SHORTEST_CONTEXT: usize = 40;
 /// A word of a request that has this many characters may name what it is about, unless it is one of
 /// [`TOPICLESS_WORDS`].
 const TOPIC_WORD: usize = 3;
-const TOPICLESS_WORDS: [&str; 24] = [
+const TOPICLESS_WORDS: [&str; 23] = [
     "the", "and", "for", "can", "you", "how", "why", "what", "now", "are", "was", "did", "not",
-    "its", "with", "und", "der", "die", "das", "wie", "was", "les", "des", "est",
+    "its", "with", "und", "der", "die", "das", "wie", "les", "des", "est",
 ];
 /// The number of sentences at the end of a reply that can propose something.
 const LAST_SENTENCES: usize = 4;
