@@ -64,10 +64,11 @@ impl CommandStep {
         let [other_program, other_arguments @ ..] = &other.words[..] else {
             return false;
         };
+        if !is_same_program(program, other_program) {
+            return false;
+        }
         // What an interpreter ran without a file was another text.
-        let is_other_text = arguments.is_empty() && runs_files(program);
-        if !is_same_program(program, other_program) || is_other_text && !other_arguments.is_empty()
-        {
+        if runs_files(program) && arguments.is_empty() && !other_arguments.is_empty() {
             return false;
         }
         let mut pairs = arguments.iter().zip(other_arguments);
