@@ -102,8 +102,8 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
-    /// Whether a text mentions an argument of the step or, if it has no arguments, its program. Of a
-    /// path, the name of the file suffices.
+    /// Whether a text mentions an argument of the step or, if it has no arguments, its program. Of
+    /// a path, the name of the file suffices.
     pub fn is_named_in(&self, text: &str) -> bool {
         let has_arguments = self.words.len() > 1;
         let distinctive_words = if has_arguments {

@@ -66,8 +66,8 @@ impl Decision {
         self.is_near(turn) && first_chars(message, POINT) == self.said
     }
 
-    /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did. A
-    /// short sentence such as "yes" could be anywhere.
+    /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did.
+    /// A short sentence such as "yes" could be anywhere.
     pub fn is_carried_out_in(&self, turn: &Turn) -> bool {
         let is_sentence = !is_narrower(&self.said, SHORTEST_SENTENCE);
         let has_sentence = is_sentence && turn.request.contains(&self.said);

@@ -32,8 +32,8 @@ impl Decisions {
         decisions
     }
 
-    /// Adds the answer to the proposal in the reply of a turn. If the request of the turn only asked
-    /// about the reply of the one before, this is quoted as well.
+    /// Adds the answer to the proposal in the reply of a turn. If the request of the turn only
+    /// asked about the reply of the one before, this is quoted as well.
     pub fn add_answer(
         &mut self,
         proposal: &Proposal,
@@ -85,7 +85,8 @@ impl Decisions {
     /// takes back. Also marks those that the turn carried out, if the message points back to the
     /// reply, names nothing, or has a name in common with the decision.
     ///
-    /// A message that is a wish as a whole is not added, because it is listed among the constraints.
+    /// A message that is a wish as a whole is not added, because it is listed among the
+    /// constraints.
     pub fn add_correction(&mut self, correction: &LaterMessage, turn: &Turn) {
         let message = correction.message;
         if self.quotes(message) {

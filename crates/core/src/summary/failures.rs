@@ -149,7 +149,8 @@ impl ToolHistory {
 }
 
 /// Describes what happened since a step failed, given the later runs, none of which settled it. A
-/// run that repeats the step and does not settle it has a hidden exit code, so its result is quoted.
+/// run that repeats the step and does not settle it has a hidden exit code, so its result is
+/// quoted.
 fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
     let later_count = later_runs.len();
     if later_count == 0 {

@@ -80,8 +80,8 @@ impl SummaryBuilder {
 
     /// Moves the weight of each turn that the next one corrects to that one, if it is answered.
     ///
-    /// `weights` are those of the first earlier turns. The last of these turns loses its weight if a
-    /// turn without a weight corrects it.
+    /// `weights` are those of the first earlier turns. The last of these turns loses its weight if
+    /// a turn without a weight corrects it.
     fn move_weights_to_corrections(&self, weights: &mut [usize]) {
         for corrected_index in 0..weights.len() {
             let Some(next) = self.earlier_turns.get(corrected_index + 1) else {
