@@ -85,10 +85,13 @@ mod unix {
     }
 
     /// A stream can be read once, which is enough for every command but `migrate`, which requires
-    /// files.
+    /// files. The home directory exists because `fork --for` puts the fork of a file below it, and
+    /// that of a stream on standard output.
     #[test]
     fn every_command_reads_a_fifo() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
+        fs::create_dir(s.path("home")).unwrap();
+        let home = s.path("home").to_str().unwrap().to_owned();
         assert!(
             std::process::Command::new("mkfifo")
                 .arg(s.path("fifo"))
@@ -111,9 +114,15 @@ mod unix {
                 std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
             // A process of its own: a child that another test forks meanwhile would inherit the
             // reading end of the FIFO, and the next writer would write to nobody.
-            let piped = s.pisess(&every::of(line, "./fifo")).real();
+            let piped = s
+                .pisess(&every::of(line, "./fifo"))
+                .env("HOME", &home)
+                .real();
             writer.join().unwrap();
-            let read = s.pisess(&every::of(line, "./two-branches.jsonl")).real();
+            let read = s
+                .pisess(&every::of(line, "./two-branches.jsonl"))
+                .env("HOME", &home)
+                .real();
             assert_eq!(piped.code, read.code, "{line}: {piped}");
         }
     }
