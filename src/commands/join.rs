@@ -29,9 +29,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Join two copies of a session that grew apart.
 ///
-/// The first copy gets the entries that only the other has; nothing else in it changes. Entries
-/// that were appended to only one copy become a branch. The conversation continues where the first
-/// copy ends. If the second copy only extends the first, the conversation continues where the
+/// The first copy gets the entries that only the other has; nothing else in it changes. If both
+/// copies grew, the entries that were added to the second become a branch, and the conversation
+/// continues where the first copy ends. If the second copy only extends the first, the conversation continues where the
 /// second ends. The second copy is only read.
 ///
 /// With -o, the result is written to PATH: the header of the first copy, and all entries of both

@@ -76,10 +76,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// file,session` has a row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
-/// responses with the same response id, as in two imports of a session. If a response is a copy by
-/// its response id, the entries since the response before it count as copies, too. `--by entry`
-/// prints every copy, and also each tool result that reports the usage of sub-agents. Messages
-/// copied by `pisess pick` cost nothing if the originals are in the same session.
+/// responses with the same response id, as in two imports of a session. If a response id shows that
+/// a response is a copy, the entries between the previous response and this one count as copies,
+/// too. `--by entry` prints every copy, and also each tool result that reports the usage of
+/// sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
+/// session.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
