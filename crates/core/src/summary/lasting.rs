@@ -7,7 +7,7 @@ use super::prose::prose_of_user;
 use super::quote::{first_chars, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
 use super::revisions::LaterMessage;
-use super::sections::{Section, Sections};
+use super::sections::{EARLIER_MARK, Section, Sections};
 use super::wishes::{binding_sentences, may_bind_expression};
 use super::words::compile_expression;
 use regex::Regex;
@@ -59,14 +59,29 @@ impl Sections {
     /// Marks the wishes that a message takes back, except those that it has itself.
     pub(super) fn mark_taken_back(&mut self, later: &LaterMessage, own_wishes: &[String]) {
         for item in self.items_mut(Section::Constraints) {
-            let wish = item.split(" (").next().unwrap_or_default();
-            let is_own = own_wishes.iter().any(|own| item.starts_with(own));
+            let wish = wish_in_item(item);
+            let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
             if !is_own && later.takes_back(&wish.to_lowercase()) {
-                let unmarked = item.split(" (later: ").next().unwrap_or_default();
+                let unmarked = without_later_mark(item);
                 *item = format!("{unmarked}{}", later.mark());
             }
         }
     }
+}
+
+/// Returns the wish of an item of the constraints: without the mark of an earlier summary, its
+/// quotation marks, and what it refers to or what takes it back, which follow the quotation.
+fn wish_in_item(item: &str) -> &str {
+    let wish = without_later_mark(item.trim_start_matches(EARLIER_MARK));
+    match wish.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+        None => wish,
+    }
+}
+
+/// Returns an item of the constraints without the mark of [`LaterMessage::mark`].
+fn without_later_mark(item: &str) -> &str {
+    item.split(" (later: ").next().unwrap_or_default()
 }
 
 /// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test

@@ -597,6 +597,33 @@ fn a_constraint_that_is_taken_back_quotes_what_takes_it_back() {
 }
 
 #[test]
+fn a_wish_with_parentheses_is_taken_back_by_what_names_its_end() {
+    let wish = "never draw the rocks (or the buoys) of the north";
+    let later = "no, draw the buoys of the north";
+    let messages = [
+        user(wish),
+        says("Drawn."),
+        user(later),
+        says("Drawn."),
+        user("Now the compass, please."),
+    ];
+    let marked = format!("- \"{wish}\" (later: \"{later}\")");
+    assert_eq!(section(messages, "## Constraints & Preferences"), marked);
+}
+
+#[test]
+fn a_wish_of_a_previous_summary_is_not_taken_back_by_itself() {
+    let wish = "never use dashes for the ferry lines, always dots instead";
+    let messages = [user(wish), says("Drawn."), user("Now the compass, please.")];
+    let first = summary(None, &messages);
+    let second = summary(Some(&first), &messages);
+    assert_eq!(
+        below(&second, "## Constraints & Preferences"),
+        [format!("- \"{wish}\"")]
+    );
+}
+
+#[test]
 fn a_constraint_forbids_or_demands_in_general() {
     for text in [
         "no console logs! setTheme should return an error instead",
