@@ -191,12 +191,7 @@ impl SummaryBuilder {
 
         self.end_turn();
         self.tool_history.turn_number += 1;
-        self.turn = Turn {
-            number: self.tool_history.turn_number,
-            entry: one_line(entry, 60),
-            request: text.to_owned(),
-            ..Turn::default()
-        };
+        self.turn = Turn::from_message(self.tool_history.turn_number, one_line(entry, 60), text);
         let is_first = self.turn.number == 1 && !self.is_continued;
         self.purpose.keep_request(&self.turn.request, is_first);
     }

@@ -1,10 +1,10 @@
 //! Lasting words: what of a request still binds, or is decided, once the next one follows.
 
 use super::SummaryBuilder;
-use super::budget::{POINT, REFERENT, WHOLE_REQUEST};
+use super::budget::{POINT, REFERENT};
 use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
-use super::quote::{first_chars, quote_line};
+use super::quote::quote_line;
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
 use super::revisions::LaterMessage;
 use super::sections::{EARLIER_MARK, Section, Sections};
@@ -15,14 +15,20 @@ use std::sync::LazyLock;
 
 impl SummaryBuilder {
     /// Adds the sentences of the current request that remain binding to the constraints, and what
-    /// it chooses to the decisions.
+    /// it chooses to the decisions. Each message of the request is searched once: a wish in it may
+    /// have been taken back when the next message comes.
     pub(super) fn add_wishes_and_choices(&mut self) {
-        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
-        if !may_wish_or_choose(request) {
-            return;
+        let messages = std::mem::take(&mut self.turn.unsearched);
+        for message in &messages {
+            if may_wish_or_choose(message) {
+                self.add_wishes_and_choices_in(message);
+            }
         }
-        let prose = prose_of_user(request);
-        let wishes = binding_sentences(request, &prose);
+    }
+
+    fn add_wishes_and_choices_in(&mut self, message: &str) {
+        let prose = prose_of_user(message);
+        let wishes = binding_sentences(message, &prose);
         let turn_before = self.earlier_turns.last();
         let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
@@ -32,7 +38,7 @@ impl SummaryBuilder {
                 continue;
             }
             let referents = match turn_before {
-                Some(turn) if follows_on(&choice) => quote_referents(turn, request),
+                Some(turn) if follows_on(&choice) => quote_referents(turn, message),
                 _ => Default::default(),
             };
             let choice = LaterMessage::new(&choice);
@@ -44,11 +50,19 @@ impl SummaryBuilder {
             let wish = LaterMessage::new(wish.trim_matches('"'));
             self.points.mark_taken_back(&wish, &wishes);
         }
+
+        // The request of a previous summary has no number. Its wishes may be listed there already,
+        // with a mark of what took them back.
+        let is_of_previous = self.turn.number == 0;
         for mut wish in wishes {
+            if is_of_previous && self.points.lists_wish(&wish) {
+                continue;
+            }
+            self.points.remove_wish(&wish);
             if let Some(turn) = turn_before
                 && points_back(&wish)
             {
-                wish.push_str(&quote_referent(turn, request, REFERENT));
+                wish.push_str(&quote_referent(turn, message, REFERENT));
             }
             self.points.add(Section::Constraints, wish);
         }
@@ -66,6 +80,18 @@ impl Sections {
                 *item = format!("{unmarked}{}", later.mark());
             }
         }
+    }
+
+    /// Whether a wish is listed, whatever mark it has.
+    fn lists_wish(&self, wish: &str) -> bool {
+        let mut items = self.items(Section::Constraints).iter();
+        items.any(|item| wish_in_item(item) == wish_in_item(wish))
+    }
+
+    /// Removes a wish that is made anew: what took it back before holds no longer.
+    fn remove_wish(&mut self, wish: &str) {
+        self.items_mut(Section::Constraints)
+            .retain(|item| wish_in_item(item) != wish_in_item(wish));
     }
 }
 

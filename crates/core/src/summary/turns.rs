@@ -6,7 +6,7 @@ use super::cut::cut_middle;
 use super::message::{ReplyEnd, only_leads_over};
 use super::proposals::Proposal;
 use super::questions::is_question;
-use super::quote::{is_narrower, quote_line, strip_digits, strip_transitions};
+use super::quote::{first_chars, is_narrower, quote_line, strip_digits, strip_transitions};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Turn {
     pub entry: String,
     /// The request, with later additions.
     pub request: String,
+    /// The messages of the request in which no wishes and choices were searched yet.
+    pub unsearched: Vec<String>,
     pub reply_end: ReplyEnd,
     /// The assistant's remarks, including its last words.
     pub remarks: Vec<String>,
@@ -50,6 +52,7 @@ impl Turn {
         Some(Turn {
             entry: entry_in_lead(request.lead_rest).to_owned(),
             request: request.text.to_owned(),
+            unsearched: vec![request.text.to_owned()],
             reply_end: if is_answered {
                 ReplyEnd::Done
             } else {
@@ -58,6 +61,16 @@ impl Turn {
             remarks,
             ..Turn::default()
         })
+    }
+
+    pub fn from_message(number: usize, entry: String, text: &str) -> Turn {
+        Turn {
+            number,
+            entry,
+            request: text.to_owned(),
+            unsearched: vec![first_chars(text, WHOLE_REQUEST).to_owned()],
+            ..Turn::default()
+        }
     }
 
     /// Adds a user message sent during the work on the request, to continue it, or to answer a
@@ -74,6 +87,10 @@ impl Turn {
 
         let request = format!("{}\n\n{lead}\n{text}", self.request);
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
+        if self.unsearched.len() < MAX_HELD {
+            let start = first_chars(text, WHOLE_REQUEST);
+            self.unsearched.push(start.to_owned());
+        }
     }
 
     /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over

@@ -624,6 +624,46 @@ fn a_wish_of_a_previous_summary_is_not_taken_back_by_itself() {
 }
 
 #[test]
+fn a_wish_that_is_taken_back_while_its_request_goes_on_is_listed_once() {
+    let wish = "Never use dashes for the ferry lines";
+    let later = "no, use dashes for the ferry lines";
+    let messages = [
+        user(&format!("Draw the map of the islands. {wish}.")),
+        stops("aborted", ""),
+        user(later),
+        says("The ferry lines have dashes."),
+        user("Now the harbours of the north, with their depths and their lights."),
+        says("Drawn."),
+        user("And the compass."),
+    ];
+    let expected = [format!("- \"{wish}.\" (later: \"{later}\")")];
+    for count in 5..=messages.len() {
+        let text = summary(None, &messages[..count]);
+        assert_eq!(below(&text, "## Constraints & Preferences"), expected);
+    }
+}
+
+#[test]
+fn a_wish_that_was_taken_back_keeps_its_mark_in_the_next_summary() {
+    let wish = "Never use dashes for the ferry lines";
+    let later = "no, use dashes for the ferry lines";
+    let first = summary(
+        None,
+        [
+            user(&format!("Draw the map of the islands. {wish}.")),
+            says("Which lines first?"),
+            user("the east"),
+            stops("aborted", ""),
+            user(later),
+            stops("aborted", ""),
+        ],
+    );
+    let second = summary(Some(&first), [user("And the compass of the map, in blue.")]);
+    let marked = format!("- Earlier: \"{wish}.\" (later: \"{later}\")");
+    assert_eq!(below(&second, "## Constraints & Preferences"), [marked]);
+}
+
+#[test]
 fn a_constraint_forbids_or_demands_in_general() {
     for text in [
         "no console logs! setTheme should return an error instead",
