@@ -5,7 +5,7 @@
 
 use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::Files;
-use super::lock::Locked;
+use super::lock::{Growth, Locked};
 use super::publish_lock::PublishLock;
 use super::rewrite::{folder_of, sync_folder};
 use super::temp::Temp;
@@ -74,15 +74,18 @@ impl Locked {
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.bytes_to_append(lines)?;
         let publish = PublishLock::take(&self)?;
-        if self.has_grown()? {
+        if self.check_again()? == Growth::Found {
+            // The caller has to read what was appended, and to decide again.
             drop(publish);
             return Ok(Attempt::Stale(Box::new(self)));
         }
         self.write_once(&bytes)?;
-        // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
+        // Released before the fsync, which may take longer than a running oh-my-pi waits for its
+        // lock file (rule 5).
         drop(publish);
-        // Whole lines are in effect as soon as they are written, and another process may have read
-        // them or appended to them, so they stay.
+
+        // Even if the fsync fails, the lines stay: they are in effect as soon as they are written,
+        // and another process may have read them or appended to them (rule 1).
         match self.files.sync(&self.file) {
             Err(error) => Err(StoreError::new(
                 Action::Sync,
@@ -140,10 +143,12 @@ impl Locked {
         ))
     }
 
-    /// Truncates the file to its old size after a short write, unless another process has appended
-    /// since (rules 1 and 7). Returns the error for the caller: `why`, or [`Cause::Torn`] if the
-    /// written bytes remain.
-    fn cut_off_written(&self, written: &[u8], why: io::Error) -> StoreError {
+    /// Undoes a short write: truncates the file to its old size, unless another process has appended
+    /// since, whose bytes would be lost. `written` are the bytes that were written.
+    ///
+    /// Returns the error for the caller: `write_error`, or [`Cause::Torn`] with it if the written
+    /// bytes remain.
+    fn cut_off_written(&self, written: &[u8], write_error: io::Error) -> StoreError {
         let old_size = self.base.stat.size;
         let written_len = written.len() as u64;
         let has_only_ours = match self.files.stat(&self.file) {
@@ -151,16 +156,17 @@ impl Locked {
             Err(_) => false,
         };
         if has_only_ours && self.files.truncate(&self.file, old_size).is_ok() {
-            return self.failed(why);
+            return self.failed(write_error);
         }
 
-        // The first byte may be the newline that closes the old last line, so it does not count.
+        // Whether a whole line of ours is in effect. The first byte may be the newline that closes
+        // the old last line, so it does not count.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
         StoreError::new(
             Action::Write,
             &self.path,
             Cause::Torn {
-                error: why,
+                error: write_error,
                 left: written_len,
                 has_line,
             },

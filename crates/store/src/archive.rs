@@ -177,7 +177,7 @@ impl Archive {
         io::copy(&mut (&mut stream).take(bytes_before), &mut io::sink())?;
 
         let mut content = stream.take(others[index].size);
-        let spooled = Spooled::written(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
+        let spooled = Spooled::from_writer(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
         let missing_bytes = content.limit();
         if missing_bytes > 0 {
             return Err(damaged("it is cut off"));

@@ -184,7 +184,7 @@ pub(super) fn create_on(
         // Another process may have created the file meanwhile: then this fails.
         files.rename_new(&new.path, &target).map_err(failed)?;
     }
-    new.mark_placed();
+    new.disarm();
     let mut committed = Committed::new(path);
     committed.sync_folder_of(files, &target);
     Ok(committed)
@@ -314,7 +314,7 @@ pub fn create_beside(
     } else {
         DISK.rename_new(&new.path, &companion.target)
             .map_err(failed)?;
-        new.mark_placed();
+        new.disarm();
     }
     // From here on, dropping the companion undoes this.
     companion.new = Some(new);

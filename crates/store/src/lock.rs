@@ -180,6 +180,16 @@ fn error_after_reading(path: &Path, action: Action, error: io::Error) -> StoreEr
     }
 }
 
+/// The result of [`Locked::check_again`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// The file is as it was read.
+    None,
+    /// Another process has appended, or the content is to be read again for another reason: see
+    /// [`Locked::is_stale`].
+    Found,
+}
+
 /// The result of waiting for a lock that no other process holds any more.
 enum LockAttempt {
     /// The handle holds the lock.
@@ -246,23 +256,33 @@ impl Locked {
         Ok(file)
     }
 
-    /// Checks once more before a commit that the path still leads to this file, and that the file
-    /// is as it was read (rules 3 and 4). Returns whether the file has grown. When the time to wait
-    /// is over, a file that has grown is an error.
-    pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
+    /// Checks once more, before a commit, that the path still leads to this file, and that the
+    /// content is as it was read (rules 3 and 4). Sets what [`Locked::is_stale`] returns.
+    ///
+    /// # Errors
+    /// [`Cause::Changed`] if the file was replaced or edited. If it has grown, only when the time
+    /// to wait is over.
+    pub(super) fn check_again(&mut self) -> Result<Growth, StoreError> {
         let found = self.files.stat_at(&self.resolved);
-        let here = found.map_err(|error| error_after_reading(&self.path, Action::Write, error))?;
-        self.check_inode(&here)?;
+        let stat_at_path =
+            found.map_err(|error| error_after_reading(&self.path, Action::Write, error))?;
+        self.check_inode(&stat_at_path)?;
+
         let compared = self
             .base
             .compare(self.files, &self.file)
             .map_err(|error| self.failed(error))?;
-        self.is_stale = match compared {
-            None => false,
-            Some(FileChange::Grown) if !self.is_out_of_time() => true,
-            Some(change) => return Err(self.changed(change)),
-        };
-        Ok(self.is_stale)
+        match compared {
+            None => {
+                self.is_stale = false;
+                Ok(Growth::None)
+            }
+            Some(FileChange::Grown) if !self.is_out_of_time() => {
+                self.is_stale = true;
+                Ok(Growth::Found)
+            }
+            Some(change) => Err(self.changed(change)),
+        }
     }
 
     /// Fails if the file at the path is no longer the file that is open here. `here` is the state

@@ -104,14 +104,15 @@ pub fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
-/// The size of a page of memory, on most machines.
+/// The size of a page of memory, on most machines. It divides the size of the address space, which
+/// [`aligned_start`] needs.
 const PAGE: usize = 4096;
 /// The number of bytes that are allocated in excess, so that a little more need not be allocated
 /// soon.
 const SPARE: usize = 3 * PAGE;
-/// The length above which the bytes in a buffer are moved only if there is no space after them.
-/// Moving so many takes longer than an unaligned copy of the new bytes.
-const LONG: usize = 256 * 1024;
+/// The maximum number of bytes that a buffer moves only to align new ones. Moving more takes longer
+/// than an unaligned copy of the new bytes.
+const MAX_MOVED_TO_ALIGN: usize = 256 * 1024;
 
 /// A buffer for bytes of a file, in which the offset of a byte within a page of memory equals its
 /// offset within a page of the file. The kernel copies bytes several times faster that way.
@@ -133,23 +134,30 @@ impl PageBuffer {
         self.extend(offset, len)
     }
 
-    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. The
-    /// bytes in the buffer are moved so that the new bytes are aligned, unless there are more than
-    /// 256 KiB.
-    pub fn extend(&mut self, offset: u64, more: usize) -> io::Result<&mut [u8]> {
-        let had = self.used.len();
-        if had <= LONG || self.used.end + more > self.buffer.len() {
-            let needed = (had + PAGE + more).max(2 * had);
-            if self.buffer.len() < needed {
-                resize(&mut self.buffer, needed + SPARE)?;
+    /// Appends space for `added_len` bytes, which begin at `offset` in the file, and returns it.
+    ///
+    /// The bytes in the buffer are moved to the offset at which the new bytes are aligned. If there
+    /// are more than 256 KiB, they stay where they are as long as there is space after them, and
+    /// the new bytes are not aligned.
+    pub fn extend(&mut self, offset: u64, added_len: usize) -> io::Result<&mut [u8]> {
+        let used_len = self.used.len();
+        let has_space_at_end = self.used.end + added_len <= self.buffer.len();
+        if used_len <= MAX_MOVED_TO_ALIGN || !has_space_at_end {
+            // The page is for the start, which is anywhere in the first page. The length is at
+            // least doubled, so that a buffer that grows in small steps is rarely allocated again.
+            let needed_len = (PAGE + used_len + added_len).max(2 * used_len);
+            if self.buffer.len() < needed_len {
+                resize(&mut self.buffer, needed_len + SPARE)?;
             }
-            let start = (offset as usize).wrapping_sub(self.buffer.as_ptr().addr() + had) % PAGE;
+            // Only now, because allocating changes the address of the buffer.
+            let start = aligned_start(&self.buffer, used_len, offset);
             self.buffer.copy_within(self.used.clone(), start);
-            self.used = start..start + had;
+            self.used = start..start + used_len;
         }
-        let end = self.used.end;
-        self.used.end += more;
-        Ok(&mut self.buffer[end..end + more])
+
+        let added_start = self.used.end;
+        self.used.end += added_len;
+        Ok(&mut self.buffer[added_start..self.used.end])
     }
 
     /// Removes the first `count` bytes.
@@ -176,6 +184,15 @@ impl PageBuffer {
     }
 }
 
+/// Returns where in the first page of `buffer` the used bytes have to start, so that the byte after
+/// them is aligned: its address and `offset`, its offset in the file, have the same remainder modulo
+/// [`PAGE`].
+fn aligned_start(buffer: &[u8], used_len: usize, offset: u64) -> usize {
+    let address_if_start_is_0 = buffer.as_ptr().addr() + used_len;
+    // The difference may wrap around, which keeps its remainder: see `PAGE`.
+    (offset as usize).wrapping_sub(address_if_start_is_0) % PAGE
+}
+
 /// The maximum number of bytes of a stream that are kept in memory.
 pub(super) const MEMORY: usize = 16 << 20;
 
@@ -191,13 +208,15 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    /// Keeps what `write` writes: in memory if it has at most `limit` bytes.
-    pub(super) fn written(
+    /// Keeps what `write` writes: up to `limit` bytes in memory, and more in a temporary file.
+    /// `write` must not seek.
+    pub(super) fn from_writer(
         limit: usize,
         write: impl FnOnce(&mut SpooledTempFile) -> io::Result<()>,
     ) -> io::Result<Spooled> {
         let mut file = SpooledTempFile::new(limit);
         write(&mut file)?;
+        // After the last write, the position is the end.
         let len = file.stream_position()?;
         Ok(Spooled {
             data: file.into_inner(),
@@ -286,7 +305,7 @@ pub(super) fn spool_named(
             original_lines: None,
         });
     }
-    let spooled = Spooled::written(limit, |out| {
+    let spooled = Spooled::from_writer(limit, |out| {
         out.write_all(&start)?;
         io::copy(reader, out).map(drop)
     });
@@ -297,6 +316,6 @@ pub(super) fn spool_named(
 pub fn spool_written(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Spooled, StoreError> {
-    let spooled = Spooled::written(MEMORY, |out| write_behind(out, |out| write(out)));
+    let spooled = Spooled::from_writer(MEMORY, |out| write_behind(out, |out| write(out)));
     spooled.map_err(|error| StoreError::io(Action::Spool, Path::new("the copy"), error))
 }

@@ -21,9 +21,9 @@
 use super::append::{Attempt, Committed};
 use super::error::{Action, FileChange, StoreError};
 use super::files::{Files, unlink_own};
-use super::lock::{Locked, WriteOptions, lock_on};
+use super::lock::{Growth, Locked, WriteOptions, lock_on};
 use super::publish_lock::PublishLock;
-use super::rewrite::{folder_of, sync_folder};
+use super::rewrite::{Observed, folder_of, sync_folder};
 use super::source::Source;
 use super::temp::Temp;
 use std::collections::BTreeSet;
@@ -52,6 +52,9 @@ pub struct Unremoved {
 impl Locked {
     /// Removes the session, and the files that belong to it. If one of the files has changed since
     /// it was read, or another process may still write to it, no file is removed.
+    ///
+    /// First, each file is renamed to a hidden name, and then all hidden files are removed. So an
+    /// error before that can be undone, by renaming them back.
     pub fn remove_with(mut self, companions: &[&Source]) -> Result<Attempt, Unremoved> {
         let mut removal = Removal {
             files: self.files,
@@ -59,6 +62,7 @@ impl Locked {
         };
         match removal.hide_session(&mut self) {
             Ok(Hiding::Hidden) => {}
+            // No file has been renamed yet, so there is nothing to undo.
             Ok(Hiding::HasGrown) => return Ok(Attempt::Stale(Box::new(self))),
             Err(error) => return Err(removal.undo(error)),
         }
@@ -75,24 +79,27 @@ impl Locked {
     /// rewrite of the same name removes.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
-        if self.has_grown()? {
+        if self.check_again()? == Growth::Found {
             drop(publish);
             return Ok(Attempt::Stale(Box::new(self)));
         }
-        // An empty file reserves the hidden name, and the rename replaces it.
-        let mut hidden =
+        // An empty temporary file reserves a hidden name: no other process uses the name while the
+        // file is locked. The rename below replaces it by the file to remove.
+        let mut reserved =
             Temp::create_beside(self.files, &self.resolved).map_err(|error| self.failed(error))?;
         self.files
-            .rename(&self.resolved, &hidden.path)
+            .rename(&self.resolved, &reserved.path)
             .map_err(|error| self.failed(error))?;
+        // Released before the wait, which is longer than oh-my-pi waits for this lock.
         drop(publish);
-        // From here on, the session has the hidden name, so dropping `hidden` must not remove it.
-        hidden.mark_placed();
+        // From here on, the file to remove has that name. Dropping `reserved` must not remove it.
+        reserved.disarm();
 
-        if let Err(error) = self.wait_and_unlink(&hidden.path) {
+        let hidden_path = &reserved.path;
+        if let Err(error) = self.wait_and_unlink(hidden_path) {
             self.files
-                .rename_new(&hidden.path, &self.resolved)
-                .map_err(|error| StoreError::io(Action::MoveBack, &hidden.path, error))?;
+                .rename_new(hidden_path, &self.resolved)
+                .map_err(|error| StoreError::io(Action::MoveBack, hidden_path, error))?;
             return Err(error);
         }
         let mut committed = Committed::new(&self.path);
@@ -110,17 +117,23 @@ impl Locked {
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it
     /// since it was read.
     fn wait_until_unused(&mut self) -> Result<(), StoreError> {
-        // A change is a `StoreError`, which passes through `wait_until_closed` within an
-        // `io::Error`.
-        let mut refuse_change =
-            |own: &Locked| match own.base.compare_for_reading(own.files, &own.file)? {
-                Some(change) => Err(io::Error::other(own.changed(change))),
-                // Nothing has changed since the last call.
-                None => Ok(false),
-            };
         let problem = "another process has it open, and may write to it";
+        // If the error contains the one of `refuse_change`, `failed` returns that one.
         self.wait_until_closed(problem, &mut refuse_change)
             .map_err(|error| self.failed(error))
+    }
+}
+
+/// Fails if the content of the file has changed since it was read. For [`Locked::wait_until_closed`]:
+/// as it allows no change, it always returns that nothing has changed. Its error contains a
+/// [`StoreError`].
+fn refuse_change(locked: &Locked) -> io::Result<Observed> {
+    match locked
+        .base
+        .compare_for_reading(locked.files, &locked.file)?
+    {
+        None => Ok(Observed::Nothing),
+        Some(change) => Err(io::Error::other(locked.changed(change))),
     }
 }
 
@@ -147,10 +160,14 @@ enum Hiding {
 }
 
 impl Removal {
-    /// Gives the session its hidden name, and waits until nobody can write to it.
+    /// Gives the session its hidden name, and waits until nobody can write to it. After the rename,
+    /// an error leaves it hidden: the caller calls [`Removal::undo`].
+    ///
+    /// The order of the steps matters: no agent may write between the check and the rename, and a
+    /// process that has opened the session before the rename is found only after it.
     fn hide_session(&mut self, session: &mut Locked) -> Result<Hiding, StoreError> {
         let publish = PublishLock::take(session)?;
-        if session.has_grown()? {
+        if session.check_again()? == Growth::Found {
             return Ok(Hiding::HasGrown);
         }
         self.rename(session)?;
@@ -171,7 +188,7 @@ impl Removal {
         options: &WriteOptions,
     ) -> Result<(), StoreError> {
         let mut locked = lock_on(self.files, &companion.open()?, options)?;
-        if locked.has_grown()? {
+        if locked.check_again()? == Growth::Found {
             return Err(locked.changed(FileChange::Grown));
         }
         self.rename(&locked)?;

@@ -6,7 +6,7 @@ use super::attributes;
 use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, OldFile, Pause};
 use super::live;
-use super::lock::Locked;
+use super::lock::{Growth, Locked};
 use super::publish_lock::PublishLock;
 use super::read::ReadAt;
 use super::send::copy_range;
@@ -47,14 +47,14 @@ impl Locked {
         self.rewrite_then(backup, write, &mut || ())
     }
 
-    /// Replaces the content as [`Locked::rewrite`] does. Calls `then` when the new content is on
-    /// disk, while the new file is still locked, so that the caller can change files that belong to
-    /// it.
+    /// Replaces the content as [`Locked::rewrite`] does. Calls `change_companions` when the new
+    /// content is on disk and safe from a power failure, while the new file is still locked: so that
+    /// the caller can change files that belong to it.
     pub fn rewrite_then(
         mut self,
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-        then: &mut dyn FnMut(),
+        change_companions: &mut dyn FnMut(),
     ) -> Result<Attempt, StoreError> {
         let Some(Replacement {
             mut committed,
@@ -67,8 +67,9 @@ impl Locked {
         if let Some(backup) = backup {
             committed.sync_folder_of(self.files, backup);
         }
-        then();
-        // The new file is unlocked only now.
+        change_companions();
+        // `temp` holds the lock on the new file, which ends here. What is removed is the old file,
+        // which has the temporary name now.
         committed.remove_temp(temp);
         Ok(Attempt::Done(committed))
     }
@@ -84,7 +85,7 @@ impl Locked {
         // If the last line has no newline yet, what is appended next is the rest of that line, and
         // cannot follow the new content.
         let can_copy_growth = self.carries_growth && self.base.ends_with_newline();
-        if self.has_grown()? && !can_copy_growth {
+        if self.check_again()? == Growth::Found && !can_copy_growth {
             return Ok(None);
         }
 
@@ -99,7 +100,7 @@ impl Locked {
         let publish = PublishLock::take(self)?;
         // The growth is copied as long as there is some, so that the last check before the rename
         // finds none.
-        while self.has_grown()? {
+        while self.check_again()? == Growth::Found {
             if !can_copy_growth {
                 return Ok(None);
             }
@@ -110,7 +111,7 @@ impl Locked {
         }
         self.put_in_place(&mut temp)?;
         if let Some(backup_copy) = &mut backup_copy {
-            backup_copy.mark_placed();
+            backup_copy.disarm();
         }
         let late_growth = self.copy_late_growth(&temp);
         drop(publish);
@@ -143,7 +144,7 @@ impl Locked {
     /// old file, and syncs it.
     fn write_temp(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
-        // The temporary file is locked, so that a pisess that opens it as soon as it is in place
+        // A temporary file is created locked. So a pisess that opens it as soon as it is in place
         // waits until we are done (rule 3).
         let mut new = Temp::create_beside(self.files, &self.resolved).map_err(failed)?;
         new.fill(&self.path, write)?;
@@ -159,17 +160,19 @@ impl Locked {
     }
 
     /// Appends to the new file what was appended to the old one since it was read, and syncs the
-    /// new file. Returns `false` if nothing was appended: on overlayfs, a copy-up makes a file look
-    /// grown.
+    /// new file. From then on, the base is the old file with what was appended: the next check
+    /// finds only further growth.
+    ///
+    /// Returns `false` if nothing was appended: on overlayfs, a copy-up makes a file look grown.
     fn copy_growth_to_temp(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let path = self.path.clone();
         let failed = |error| StoreError::io(Action::Rewrite, &path, error);
-        let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
+        let next_base = Snapshot::take(self.files, &self.file).map_err(failed)?;
         // Fails if what precedes the growth is no longer what was read. Checked after the snapshot,
-        // so that an edit between the two is found.
-        let _ = self.has_grown()?;
+        // so that an edit between the two is found. That the file has grown is known already.
+        self.check_again()?;
 
-        let growth = self.base.stat.size..now.stat.size;
+        let growth = self.base.stat.size..next_base.stat.size;
         if growth.is_empty() {
             return Ok(false);
         }
@@ -177,7 +180,7 @@ impl Locked {
         copy_range(self, growth, &mut self.out(&new.file)).map_err(failed)?;
         self.files.sync(&new.file).map_err(failed)?;
         new.bytes = self.files.stat(&new.file).map_err(failed)?.size;
-        self.base = now;
+        self.base = next_base;
         Ok(true)
     }
 
@@ -191,18 +194,22 @@ impl Locked {
         if old_file == OldFile::Gone {
             return Ok(());
         }
-        let change = match self.find_change(&new.path) {
+
+        // The file with the temporary name, at `new.path`, is now the old one.
+        let error = match self.find_change(&new.path) {
             Ok(None) => return Ok(()),
             Ok(Some(change)) => self.changed(change),
             Err(error) => failed(error),
         };
         new.exchange_back(&self.resolved).map_err(failed)?;
+
+        // What follows our own bytes in the new file was appended while it was in place.
         let size = self.files.stat(&new.file).map_err(failed)?.size;
         if size > new.bytes {
-            let theirs = self.files.open_append(&self.resolved).map_err(failed)?;
-            copy_range(new, new.bytes..size, &mut self.out(&theirs)).map_err(failed)?;
+            let in_place = self.files.open_append(&self.resolved).map_err(failed)?;
+            copy_range(new, new.bytes..size, &mut self.out(&in_place)).map_err(failed)?;
         }
-        Err(change)
+        Err(error)
     }
 
     /// Returns how a file has changed since it was read. `path` is the file that was in place until
@@ -219,9 +226,12 @@ impl Locked {
         }
     }
 
-    /// Copies the old file with all its attributes to `backup`, which must not exist (rule 6). The
-    /// copy is complete and synced before it gets that name. Returns `None` if a complete copy is
-    /// there already, from a process that was killed.
+    /// Copies the old file with all its attributes to `backup`. A file with another content there is
+    /// an error: a backup overwrites nothing (rule 6). The copy is complete and synced before it
+    /// gets that name.
+    ///
+    /// Dropping the result removes the backup again, unless the caller [disarms](Temp::disarm) it.
+    /// The result is `None` if a complete copy is there already, from a process that was killed.
     ///
     /// The backup is not a hard link: if the process was killed before the rename of the new file,
     /// the old file would keep its second link, and later rewrites would refuse it.
@@ -244,18 +254,20 @@ impl Locked {
         Ok(Some(copy))
     }
 
-    /// Appends to the new file what other processes append to the old one late (rule 4): a process
-    /// that has the old file open may have written to it between our last comparison and the
-    /// rename, or may do so now.
+    /// Appends to the new file what other processes append to the old one late: a process that has
+    /// the old file open may have written to it between our last comparison and the rename, and it
+    /// may write until it closes the file (rule 4).
     fn copy_late_growth(&mut self, new: &Temp) -> io::Result<()> {
+        let compared_size = self.base.stat.size;
         let mut growth = LateGrowth {
             new,
-            old_size: self.base.stat.size,
-            copied_end: self.base.stat.size,
+            compared_size,
+            copied_end: compared_size,
         };
+        // Calls `copy_new` until no process has the old file open.
         self.wait_until_closed(
             "another process has the old file open, and may write to it",
-            &mut |old| growth.copy_from(old),
+            &mut |old| growth.copy_new(old),
         )?;
         if growth.has_copied() {
             self.files.sync(&new.file)?;
@@ -267,7 +279,7 @@ impl Locked {
     /// must also stay unchanged for [`QUIET`]: then no process is about to open it, either.
     ///
     /// `handle_change` is called again and again. It handles what has changed since its last call,
-    /// and returns whether anything has changed. After its last call, nothing changes any more.
+    /// and returns whether that was anything. After its last call, nothing changes any more.
     ///
     /// # Errors
     /// - `problem`, if a process keeps the file open for [`CLOSED_WITHIN`].
@@ -275,7 +287,7 @@ impl Locked {
     pub(super) fn wait_until_closed(
         &mut self,
         problem: &str,
-        handle_change: &mut dyn FnMut(&Locked) -> io::Result<bool>,
+        handle_change: &mut dyn FnMut(&Locked) -> io::Result<Observed>,
     ) -> io::Result<()> {
         // Closes our own handle for writing, so that only handles of other processes are found.
         self.file = self.handle_for_reading()?;
@@ -285,7 +297,7 @@ impl Locked {
         let since_change = live::time_between(self.files.now(), self.base.stat.modified);
         let mut is_quiet = since_change >= RECENT;
         loop {
-            if handle_change(self)? {
+            if handle_change(self)? == Observed::Change {
                 is_quiet = false;
             }
 
@@ -299,7 +311,7 @@ impl Locked {
             }
 
             // A process may have written and closed the file between the two calls above.
-            if handle_change(self)? {
+            if handle_change(self)? == Observed::Change {
                 is_quiet = false;
                 continue;
             }
@@ -337,6 +349,15 @@ impl Locked {
     }
 }
 
+/// What the callback of [`Locked::wait_until_closed`] has found since its last call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Observed {
+    /// The file has not changed.
+    Nothing,
+    /// The file has changed, which was handled.
+    Change,
+}
+
 /// A session whose new content is in place, and synced. The directory is not synced.
 struct Replacement {
     committed: Committed,
@@ -347,32 +368,35 @@ struct Replacement {
 
 /// What other processes append to the old file after the last comparison.
 struct LateGrowth<'a> {
+    /// The new file, to which it is copied.
     new: &'a Temp,
     /// The size of the old file at that comparison.
-    old_size: u64,
+    compared_size: u64,
     /// The offset in the old file up to which its content is in the new file.
     copied_end: u64,
 }
 
 impl LateGrowth<'_> {
-    /// Copies what the old file has in addition since the last call. Returns whether there was
-    /// anything.
-    fn copy_from(&mut self, old: &Locked) -> io::Result<bool> {
-        let size = old.files.stat(&old.file)?.size;
-        if size <= self.copied_end {
-            return Ok(false);
+    /// Appends to the new file what was appended to the old file since the last call.
+    fn copy_new(&mut self, old: &Locked) -> io::Result<Observed> {
+        let old_size = old.files.stat(&old.file)?.size;
+        if old_size <= self.copied_end {
+            return Ok(Observed::Nothing);
         }
-        // Only the first growth may have to begin on a line of its own.
+        // What is copied first must begin a line in the new file. What is copied later continues
+        // it, even in the middle of a line.
         if !self.has_copied() {
             old.close_last_line(self.new)?;
         }
-        copy_range(old, self.copied_end..size, &mut old.out(&self.new.file))?;
-        self.copied_end = size;
-        Ok(true)
+        let mut end_of_new = old.out(&self.new.file);
+        copy_range(old, self.copied_end..old_size, &mut end_of_new)?;
+        self.copied_end = old_size;
+        Ok(Observed::Change)
     }
 
+    /// Whether anything has been copied so far.
     fn has_copied(&self) -> bool {
-        self.copied_end > self.old_size
+        self.copied_end > self.compared_size
     }
 }
 
@@ -412,10 +436,13 @@ impl Batch {
             temp,
         }) = locked.replace(backup, write)?
         else {
+            // The file has grown, and nothing was written.
             return Ok(Attempt::Stale(Box::new(locked)));
         };
+        // Unlocks the new file, and removes the old one, which has the temporary name now.
         committed.remove_temp(temp);
 
+        // Should another worker have panicked, its directories are still to be synced.
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.insert(folder_of(&locked.resolved).to_owned());
         if let Some(backup) = backup {
@@ -440,9 +467,9 @@ impl Batch {
     }
 }
 
-/// Whether the file at `path` is a copy of the first `size` bytes of `original`: a process that was
-/// killed before it changed the session left it. `false` if there is no file. Any other file is an
-/// error (rule 6).
+/// Whether the file at `path` is a copy of the first `size` bytes of `original`, as a process leaves
+/// it that is killed before it changes the session. `false` if there is no file. Any other file is
+/// the error [`io::ErrorKind::AlreadyExists`]: it must not be overwritten (rule 6).
 pub(super) fn has_complete_copy(
     files: &dyn Files,
     path: &Path,
@@ -454,8 +481,8 @@ pub(super) fn has_complete_copy(
         copy => copy?,
     };
 
-    // The original under another name would be changed along with it.
     let stat = files.stat(&copy)?;
+    // The original under another name is no copy: it would be changed along with the original.
     let is_original = stat.is_same_inode(&files.stat(original)?);
     if stat.kind != FileType::Regular || stat.size != size || is_original {
         return Err(io::ErrorKind::AlreadyExists.into());

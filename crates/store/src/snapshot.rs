@@ -36,27 +36,33 @@ impl Snapshot {
     }
 
     /// Returns how the file that is open as `file` differs from this snapshot; `None` if it is the
-    /// same. An edit in the middle that keeps the size shows only in the ctime. So even a `chmod`
-    /// counts as an edit.
+    /// same. The snapshot has only the first and the last bytes, so an edit in the middle that
+    /// keeps the size shows only in the ctime. So even a `chmod`, which changes the ctime, counts
+    /// as an edit.
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may
     /// change its device and inode. If nothing else has changed, the result is
     /// [`FileChange::Grown`], so that the caller reads the content again.
     pub(super) fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
-        let new = self.settled(files, file)?;
+        let current = self.stat_after_append(files, file)?;
         let old = &self.stat;
-        let is_moved = new.changed != old.changed || !new.is_same_inode(old);
-        if new.size != old.size || !is_moved {
-            return self.compare_content(files, file, &new);
+        if current.size != old.size {
+            return self.compare_content(files, file, &current);
+        }
+        // `changed` is the ctime.
+        if current.changed == old.changed && current.is_same_inode(old) {
+            return self.compare_content(files, file, &current);
         }
 
-        // The size is the same, but the ctime or the inode is not.
-        let may_be_copied_up = new.modified == old.modified && files.copies_up(file);
+        // The size is the same, but the ctime or the inode is not: an edit, or a copy-up. A copy-up
+        // keeps `modified`, the mtime.
+        let may_be_copied_up = current.modified == old.modified && files.copies_up(file);
         if !may_be_copied_up {
             return Ok(Some(FileChange::Edited));
         }
-        match self.compare_content(files, file, &new)? {
+        match self.compare_content(files, file, &current)? {
             Some(change) => Ok(Some(change)),
+            // Not grown, but to be read again: the ctime can no longer show an edit in the middle.
             None => Ok(Some(FileChange::Grown)),
         }
     }
@@ -68,46 +74,56 @@ impl Snapshot {
         files: &dyn Files,
         file: &File,
     ) -> io::Result<Option<FileChange>> {
-        let new = self.settled(files, file)?;
-        if new.size == self.stat.size && new.modified != self.stat.modified {
+        let current = self.stat_after_append(files, file)?;
+        // An edit that keeps the size may be in the middle, of which the snapshot has no bytes: only
+        // the mtime shows it. If the size has changed, the mtime has changed as well, and shows
+        // nothing.
+        if current.size == self.stat.size && current.modified != self.stat.modified {
             return Ok(Some(FileChange::Edited));
         }
-        self.compare_content(files, file, &new)
+        self.compare_content(files, file, &current)
     }
 
-    /// Returns the current `stat` of the file. During an append, Linux updates the modification
-    /// time before the size, which would look like an edit. So this waits up to [`APPENDED_WITHIN`]
-    /// for the size to change.
-    fn settled(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
+    /// Returns the current `stat` of the file, in which an append shows in the size.
+    ///
+    /// During an append, Linux updates the mtime before the size, which would look like an edit. So
+    /// if the mtime has changed and the size has not, this waits up to [`APPENDED_WITHIN`] for the
+    /// size to change.
+    fn stat_after_append(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
         let mut pause = Pause::new(APPENDED_WITHIN);
         loop {
-            let new = files.stat(file)?;
-            let is_settled = new.size != self.stat.size || new.modified == self.stat.modified;
-            if is_settled || pause.is_over() {
-                return Ok(new);
+            let current = files.stat(file)?;
+            let may_be_appending =
+                current.modified != self.stat.modified && current.size == self.stat.size;
+            if !may_be_appending || pause.is_over() {
+                return Ok(current);
             }
             pause.sleep(files);
         }
     }
 
     /// Compares the size, the first and the last bytes of the snapshot with the current file.
-    /// Returns `None` if they are the same. `new` is the current `stat` of the file.
+    /// Returns `None` if they are the same. `current` is the current `stat` of the file.
     fn compare_content(
         &self,
         files: &dyn Files,
         file: &File,
-        new: &Stat,
+        current: &Stat,
     ) -> io::Result<Option<FileChange>> {
         let old = &self.stat;
-        if new.size < old.size {
+        if current.size < old.size {
             return Ok(Some(FileChange::Truncated));
         }
+        // The last bytes are those before the old end, also if the file has grown.
         let head = read_range(files, file, 0, old.size.min(HEAD_BYTES))?;
         let tail = read_range(files, file, tail_start(old.size), old.size)?;
         if head != self.head || tail != self.tail {
             return Ok(Some(FileChange::Edited));
         }
-        Ok((new.size > old.size).then_some(FileChange::Grown))
+        if current.size > old.size {
+            return Ok(Some(FileChange::Grown));
+        }
+        Ok(None)
     }
 
     /// Whether the last line has its newline; true for an empty file.

@@ -24,8 +24,9 @@ pub(super) struct Temp {
     /// The number of bytes that [`Temp::fill`] wrote, and that were carried over from the old file
     /// since.
     pub bytes: u64,
-    /// Whether dropping it must not remove the file at `path`; see [`Temp::mark_placed`].
-    is_placed: bool,
+    /// Whether dropping it must not remove the file at `path`: there is none any more, or it is not
+    /// ours to remove. See [`Temp::disarm`].
+    is_disarmed: bool,
 }
 
 /// The maximum number of processes that can write to the same target at the same time, each to its
@@ -70,15 +71,16 @@ impl Temp {
             path: path.to_owned(),
             file: created?,
             bytes: 0,
-            is_placed: false,
+            is_disarmed: false,
         };
 
         // Until we lock the file, it looks abandoned: another process may have locked or removed
-        // it. Without lock support, no process removes it.
+        // it. Without lock support, no process removes it. The name is checked under the lock: as
+        // long as we hold it, no other process removes the file.
         let is_locked = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         if is_locked || !is_name_of(files, path, &temp.file)? {
             // What is at the path now belongs to that process: dropping `temp` must not remove it.
-            temp.is_placed = true;
+            temp.disarm();
             return Ok(None);
         }
         Ok(Some(temp))
@@ -95,27 +97,30 @@ impl Temp {
         Ok(())
     }
 
-    /// Renames the file to `path`, which must be free. Unless [`Temp::mark_placed`] is called,
-    /// dropping it still removes the file.
+    /// Renames the file to `path`, which must be free. Unless [`Temp::disarm`] is called, dropping
+    /// it still removes the file.
     pub fn rename_new(&mut self, path: &Path) -> io::Result<()> {
         self.files.rename_new(&self.path, path)?;
         self.path = path.to_owned();
         Ok(())
     }
 
-    /// Records that no file of ours has the temporary name any more, because it was renamed to its
-    /// place. Dropping this then removes nothing.
-    pub fn mark_placed(&mut self) {
-        self.is_placed = true;
+    /// Lets dropping this remove nothing. For a file that was renamed to its place: no file of ours
+    /// has the temporary name any more.
+    pub fn disarm(&mut self) {
+        self.is_disarmed = true;
     }
 
-    /// Removes the file, unless it was placed. Unlike dropping, this reports a failure: after an
-    /// exchange, the file under this name has the old content of the target.
+    /// Removes the file with the temporary name, unless it was [disarmed](Self::disarm).
+    ///
+    /// Dropping ignores a failure; this reports it. The caller needs to know after
+    /// [`Temp::exchange`]: the file with the temporary name then has the old content of the target.
     pub fn remove(mut self) -> Result<(), StoreError> {
-        if self.is_placed {
+        if self.is_disarmed {
             return Ok(());
         }
-        self.is_placed = true;
+        // Whether or not this succeeds, dropping `self` must not try it again.
+        self.disarm();
         match unlink_own(self.files, &self.path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -135,16 +140,16 @@ impl Temp {
     pub fn exchange(&mut self, old: &Path) -> io::Result<OldFile> {
         let old_file = self.files.exchange(&self.path, old)?;
         // Without an exchange, nothing has the temporary name any more.
-        self.is_placed = old_file == OldFile::Gone;
+        self.is_disarmed = old_file == OldFile::Gone;
         Ok(old_file)
     }
 
     /// Undoes [`Temp::exchange`]. If that fails, the old file stays under the temporary name.
     pub fn exchange_back(&mut self, old: &Path) -> io::Result<()> {
         // Until the exchange has succeeded, the file with the temporary name is the old one.
-        self.is_placed = true;
+        self.is_disarmed = true;
         self.files.exchange(&self.path, old)?;
-        self.is_placed = false;
+        self.is_disarmed = false;
         Ok(())
     }
 }
@@ -166,7 +171,7 @@ impl ReadAt for Temp {
 
 impl Drop for Temp {
     fn drop(&mut self) {
-        if !self.is_placed {
+        if !self.is_disarmed {
             // If it cannot be removed, it is a hidden file that the agents ignore.
             let _ = unlink_own(self.files, &self.path);
         }
