@@ -87,14 +87,16 @@ pub fn load_appended(
     Ok(true)
 }
 
-/// Appends new lines to the entries of a session. Returns the joined fragment, which retains what a
-/// session does not store, such as the ids of parents.
+/// Appends new lines to the entries of a session, and empties `new_lines`.
+///
+/// Returns the rest of the joined fragment: the problems of the lines, and what a session does not
+/// store, such as the ids of parents.
 ///
 /// # Errors
 /// If the strings no longer fit into 4 GiB. The session is then as it was before.
 fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fragment, LoadError> {
-    // `line_count` of a fragment is the number of its next line, and `line_count` of a session the
-    // number of its last.
+    // The session's own data is taken for a moment: as a fragment, the new lines can be appended to
+    // it. In a fragment, `line_count` is the number of the next line; in a session, of the last.
     let mut whole = Fragment {
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
@@ -105,12 +107,10 @@ fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fra
     };
     let append_result = whole.append(new_lines);
 
-    // Even if appending failed, because the session's own data was taken. Nothing was appended to
-    // it then.
+    // Give the data back before any error is returned. If appending failed, it is unchanged.
     session.entries = take(&mut whole.entries);
     session.arena = take(&mut whole.arena);
     session.collected = take(&mut whole.collected);
-    // A fragment counts the number of its next line, a session that of its last.
     session.line_count = whole.line_count - 1;
     session.record_count = whole.record_count;
     append_result?;

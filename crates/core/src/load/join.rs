@@ -30,12 +30,12 @@ impl Fragment {
 
         // In most files, the parent of each entry is the one before. The first entry of the next
         // fragment is then linked here, and its parent need not be looked up by its id.
-        let follows_last_entry = self.is_followed_by_child(next);
-        if follows_last_entry {
+        let is_child_of_last = self.is_last_parent_of_first(next);
+        if is_child_of_last {
             next.parent_ids.remove(0);
         }
         self.entries.append_part(&mut next.entries, preceding);
-        if follows_last_entry {
+        if is_child_of_last {
             let first_joined = EntryIx::new(preceding.entries as usize);
             self.entries[first_joined.index()].parent = first_joined.previous();
         }
@@ -61,25 +61,19 @@ impl Fragment {
         Ok(())
     }
 
-    /// Whether the parent of the first entry of the next fragment is the last entry of this one.
+    /// Whether the last entry of this fragment is the parent of the first entry of the next one. If
+    /// so, the id of that parent is the first of the next fragment's `parent_ids`.
     ///
-    /// In its own fragment, that entry has no previous entry, so the id of its parent is the first
-    /// of `parent_ids`.
-    fn is_followed_by_child(&self, next: &Fragment) -> bool {
-        let Some(parent) = next.parent_ids.first() else {
+    /// `parent_ids` has the parents that are not the previous entry, in the order of their
+    /// children. The first entry of a fragment has no previous entry there, so its parent, if it
+    /// has one, is always listed, and is listed first.
+    fn is_last_parent_of_first(&self, next: &Fragment) -> bool {
+        let (Some(last), Some(listed)) = (self.entries.last(), next.parent_ids.first()) else {
             return false;
         };
-        let is_of_first_entry = parent.entry == EntryIx::new(0);
-        if !is_of_first_entry {
-            return false;
-        }
-
-        let last_id = match self.entries.last() {
-            Some(last) => &self.arena[last.id.range()],
-            // No parent has an empty id.
-            None => &[],
-        };
-        next.arena[parent.text.range()] == *last_id
+        let is_of_first_entry = listed.entry == EntryIx::new(0);
+        // An entry without an id is the parent of no other: listed ids are not empty.
+        is_of_first_entry && next.arena[listed.text.range()] == self.arena[last.id.range()]
     }
 }
 

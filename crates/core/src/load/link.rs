@@ -213,10 +213,9 @@ fn index_ids(session: &mut Session) {
         ..
     } = session;
     for index in 0..entries.len() {
-        let superseded = ids.insert(EntryIx::new(index), |ix| {
-            &arena[entries[ix.index()].id.range()]
-        });
-        if let Some(superseded) = superseded {
+        let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
+        let earlier_with_same_id = ids.insert(EntryIx::new(index), id_of);
+        if let Some(superseded) = earlier_with_same_id {
             problems.push(Problem {
                 line: entries[index].line,
                 kind: FindingKind::DuplicateId,
@@ -236,14 +235,19 @@ fn link_in_file_order(session: &mut Session) {
     }
 }
 
-/// Links entries to the parents whose ids are in `parent_ids`. All other entries are linked
-/// already: they are roots, or follow the entry before them.
+/// Links entries to the parents whose ids are in `parent_ids`. Of several entries with such an id,
+/// the last in the file is the parent, as in the agents.
+///
+/// All entries that are not in `parent_ids` were linked when they were read: their `parentId` is
+/// the id of the entry before them, or they have none and are roots.
 ///
 /// An entry whose parent is missing becomes a root. That is a problem, and the `parentId` is stored
 /// as dangling.
+///
+/// The index of ids must be complete: see [`index_ids`].
 fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
-    // Reading linked an entry to the entry before it if that has the right id. But if a later entry
-    // has the same id, that is the parent.
+    // An entry was linked to the entry before it without a look at the lines after it. If one of
+    // these repeats the id, that link is wrong.
     let has_duplicates = session
         .problems
         .iter()
@@ -254,6 +258,7 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
 
     for parent_id in parent_ids {
         let child = parent_id.entry;
+        // If several entries have the id, this is the last of them.
         let parent = session.find_entry(&session.text(parent_id.text));
         session.entries[child.index()].parent = parent;
         if parent.is_none() {
@@ -266,14 +271,15 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
     }
 }
 
-/// If the id of an entry's parent is repeated later in the file, makes the last entry with that id
-/// the parent, as in the agents.
+/// Moves each child of a superseded entry to the last entry of the file with the same id, as in the
+/// agents. An entry is superseded if a later one has its id, so it is never the last.
 fn relink_from_superseded(session: &mut Session) {
     for index in 0..session.entries.len() {
         let Some(parent) = session.entries[index].parent else {
             continue;
         };
         if session.entry(parent).flags.contains(Flags::SUPERSEDED) {
+            // `find_entry` returns the last entry with an id.
             session.entries[index].parent = session.find_entry(&session.id(parent));
         }
     }
@@ -285,11 +291,13 @@ fn relink_from_superseded(session: &mut Session) {
 /// A link is a record number. The header is record 0: a link to it, or a negative one, makes the
 /// entry a root. So does a link to a missing record, which is a problem. An entry without a link,
 /// or whose link is not a number, follows the entry before it in the file.
+///
+/// The times follow the order of the file, and do not depend on the links.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     link_in_file_order(session);
-    carry_times(session);
     for link in links {
-        // A head without a link follows the entry before it, like any other entry.
+        // Entries without a link stay where they are. Of these, `links` contains only entries of
+        // the type `head`.
         if link.parent.is_nan() {
             continue;
         }
@@ -303,16 +311,21 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         }
         session.entries[link.entry.index()].parent = parent;
     }
-    fill_timestamps(session);
+
+    fill_missing_times(session);
+    // A timestamp is the text of a time, so it comes after the times.
+    store_missing_timestamps(session);
 }
 
-/// Converts the targets of labels of the draft tree format to ids. `numbered_targets` has the
-/// record numbers, in the order of the labels in the file.
+/// Gives the labels of the draft tree format the ids of the entries that they label.
 ///
-/// - A label that was a named head has its parent as its target: the entry that the head points to.
-///   If the head points nowhere, the target is empty.
-/// - The target of any other label is a record number. If there is no such entry, the target is
-///   `root`.
+/// - Migration makes a label of a `head` that has a name. It labels the entry that the head points
+///   to, which is its parent. If it has no parent, the target is empty.
+/// - Any other label gives the record number of the entry that it labels. If there is no such
+///   entry, the target is `root`.
+///
+/// `links` has all heads. `numbered_targets` has the record numbers, in file order. The parents
+/// must be known: see [`link_draft`].
 fn link_draft_labels(
     session: &mut Session,
     links: &[DraftLink],
@@ -332,6 +345,7 @@ fn link_draft_labels(
                 None => Slice::default(),
             }
         } else {
+            // In file order, and so sorted by label.
             let target_index = numbered_targets.binary_search_by_key(&label, |target| target.label);
             let Ok(target_index) = target_index else {
                 continue; // The target is no number, and stays as it is.
@@ -347,7 +361,7 @@ fn link_draft_labels(
 
 /// Gives each entry without a time the time of the entry before it in the file, and the first entry
 /// that of the header.
-fn carry_times(session: &mut Session) {
+fn fill_missing_times(session: &mut Session) {
     let started_ms = session.header.started_ms();
     let mut previous_ms = started_ms.unwrap_or(Entry::NO_TIME);
     for entry in &mut session.entries {
@@ -360,7 +374,7 @@ fn carry_times(session: &mut Session) {
 
 /// Stores a timestamp for each entry and label without one: the text that migration would write. If
 /// the timestamps of entries were not requested, their table is empty and stays so.
-fn fill_timestamps(session: &mut Session) {
+fn store_missing_timestamps(session: &mut Session) {
     for ix in session.entry_indexes() {
         let timestamp = session.collected.timestamps.get(ix.index());
         if timestamp.is_some_and(|stored| stored.is_empty()) {
@@ -388,7 +402,8 @@ fn cut_cycles(session: &mut Session) {
         return; // There can be no cycle.
     }
 
-    // For each entry, the start of the walk that visited it; `None` if no walk has.
+    // For each entry, the start of the walk that visited it; `None` if no walk has. All walks share
+    // it, so that an entry is visited once.
     let mut visited_from = vec![None; session.entries.len()];
     for start in session.entry_indexes() {
         let Some(member) = walk_to_new_cycle(&session.entries, start, &mut visited_from) else {
@@ -400,6 +415,7 @@ fn cut_cycles(session: &mut Session) {
             session.dangling.extend(cut_link);
         }
     }
+    // They were added in the order in which the cycles were found, after those of missing parents.
     session.dangling.sort_by_key(|parent_id| parent_id.entry);
 }
 
@@ -442,6 +458,9 @@ fn all_parents_precede(entries: &[Entry]) -> bool {
 /// parent, and becomes a root. All entries of the cycle are marked, and each is a problem.
 ///
 /// Returns the link that was cut: the new root, and the id of its former parent.
+///
+/// `member` must be in a cycle. From an entry that only leads into a cycle, the round would not
+/// end.
 fn cut_cycle(
     entries: &mut [Entry],
     member: EntryIx,
