@@ -41,12 +41,14 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
         let ending = Ending::from_message(role, message);
         if role == Role::Assistant {
             let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
-            // A reply may be neither silent nor an answer, such as one that failed.
+            // `SILENT` replies have nothing to show, `ANSWER` replies conclude a turn. Others are
+            // neither, such as one that failed, or one with text before its tool calls.
             flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
             flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
         }
         flags.insert_if(Flags::NO_CONTENT, has_no_content);
         flags.insert_if(Flags::ABORTED, ending.is_aborted);
+        // What the user aborted has not failed, whatever its exit code.
         flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
 

@@ -8,8 +8,8 @@ use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::Raw;
 
 impl Fragment {
-    /// Stores the tool calls of an entry that name a file. These are the calls in an assistant
-    /// message, and the calls that a tool made itself, which its result lists.
+    /// Stores the tool calls of an entry that name a file: those among the calls of an assistant
+    /// message, and among the calls that a tool made itself, which its result lists.
     pub fn keep_file_calls(&mut self, entry: EntryIx, parsed: &ParsedEntry) {
         // Set even if no call follows: `None` means that calls were not requested.
         self.collected.file_calls.get_or_insert_default();
@@ -29,7 +29,8 @@ impl Fragment {
         }
     }
 
-    /// Stores a tool call once for each file that it names. oh-my-pi's `edit` can name several.
+    /// Stores a tool call once for each file that it names; nothing for a call that names none.
+    /// oh-my-pi's `edit` can name several.
     fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
         for file in called_files(name, arguments) {
             let path = self.keep_text(&file.path);

@@ -131,8 +131,10 @@ impl Fragment {
                     if has_invalid_utf8 {
                         self.report(FindingKind::InvalidUtf8);
                     }
-                    self.push_record(&record, &blocks, span, reading);
-                    self.keep_message(line, &record, &blocks, reading);
+                    let is_entry = self.push_record(&record, &blocks, span, reading);
+                    if is_entry {
+                        self.keep_message(line, &record, &blocks, reading);
+                    }
                 }
                 LineContent::ValueAndMore => self.report(FindingKind::FusedLine),
                 // Only a line that was not written to its end lacks a newline.
@@ -173,11 +175,11 @@ impl Fragment {
         self.problems.push(Problem { line, kind });
     }
 
-    /// Stores the location and the estimated tokens of a line's message, if the options request
-    /// them.
+    /// Stores the location and the estimated tokens of an entry's message, if the options request
+    /// them. `line` is the line of the entry.
     ///
-    /// Invariant: both tables have one element per entry. So they grow by one element if the line
-    /// added an entry, and stay as they are if the line was only a problem.
+    /// Both tables have one element per entry, in file order. So this must be called once for each
+    /// entry that is added, even if the entry has no message.
     fn keep_message(
         &mut self,
         line: &[u8],
@@ -185,44 +187,41 @@ impl Fragment {
         blocks: &[Block],
         reading: &ReadContext,
     ) {
-        // The line added one entry or none, so `resize` adds the value once or not at all.
-        let entry_count = self.entries.len();
         if reading.options.message_spans {
-            let range = message_range(line, record);
-            self.collected.messages.resize(entry_count, range);
+            self.collected.messages.push(message_range(line, record));
         }
         if reading.options.message_tokens {
             let tokens = match &record.message {
                 Some(message) => reading.agent.estimate_scanned(message, blocks),
                 None => 0,
             };
-            self.collected.message_tokens.resize(entry_count, tokens);
+            self.collected.message_tokens.push(tokens);
         }
     }
 
     /// Adds the value of a line as an entry. If the value is not an object, or is a second header,
     /// adds a problem instead. Either counts as a record, except a value that JavaScript treats as
-    /// false.
+    /// false. Returns whether an entry was added.
     fn push_record(
         &mut self,
         record: &Record,
         blocks: &[Block],
         span: Span,
         reading: &ReadContext,
-    ) {
+    ) -> bool {
         if !record.is_object {
             self.report(FindingKind::NotAnEntry);
             // Only a value that JavaScript treats as true has a record number.
             if Raw::from_checked(record.bytes).is_truthy() {
                 self.record_count += 1;
             }
-            return;
+            return false;
         }
         let record_number = self.record_count;
         self.record_count += 1;
         if record.kind.is_some_and(|kind| kind.is("session")) {
             self.report(FindingKind::SecondHeader);
-            return;
+            return false;
         }
 
         // The index that the entry has when it is added below.
@@ -253,7 +252,7 @@ impl Fragment {
         if let Some(rows) = &reading.options.rows {
             self.keep_row(ix, &parsed, rows, reading);
         } else if reading.options.tool_calls {
-            self.keep_calls(ix, &parsed, None, reading);
+            self.keep_calls_and_results(ix, &parsed, None, reading);
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes());
@@ -274,6 +273,7 @@ impl Fragment {
             role,
             flags,
         });
+        true
     }
 
     /// Stores the link of an entry of the draft tree format to its parent. `kind` is the kind
@@ -303,11 +303,12 @@ impl Fragment {
         }
     }
 
-    /// Returns the parent of the next entry if it is the entry before, as for most entries.
+    /// Returns the parent of the next entry if it is the entry before, as for most entries; `None`
+    /// in two other cases:
     ///
-    /// Any other parent is looked up once all entries of the file are known. Its id is added to
-    /// `parent_ids`, and the result is `None`. An entry without a `parentId`, or with an empty one,
-    /// is a root.
+    /// - The entry is a root, because it has no `parentId`, or an empty one.
+    /// - The parent is another entry. Its id is added to `parent_ids`, and is looked up once all
+    ///   entries of the file are known.
     fn find_or_queue_parent(&mut self, entry: EntryIx, parent_id: Option<Raw>) -> Option<EntryIx> {
         let parent_id = parent_id?.text()?;
         if parent_id.is_empty() {
@@ -318,6 +319,7 @@ impl Fragment {
         {
             return entry.previous();
         }
+
         let text = self.keep_text(&parent_id);
         self.parent_ids.push(EntryText { entry, text });
         None
@@ -369,31 +371,36 @@ impl Fragment {
             }
             shape
         });
-        self.keep_calls(entry, parsed, Some(rows), reading);
+        self.keep_calls_and_results(entry, parsed, Some(rows), reading);
     }
 
     /// Stores the tool calls of an assistant message. `rows` describes the rows that they get;
     /// without it, only ids are stored. Of a tool result, stores the id of the call that it
     /// answers.
-    fn keep_calls(
+    fn keep_calls_and_results(
         &mut self,
         entry: EntryIx,
         parsed: &ParsedEntry,
         rows: Option<&RowOptions>,
         reading: &ReadContext,
     ) {
-        if parsed.kind == Kind::Message && parsed.role == Role::Assistant {
-            for block in parsed.blocks.iter().filter(|block| block.is_call()) {
-                let call = self.build_tool_call(entry, block, rows, reading);
-                self.collected.tool_calls.push(call);
+        // Only a message has a role.
+        match parsed.role {
+            Role::Assistant => {
+                for block in parsed.blocks.iter().filter(|block| block.is_call()) {
+                    let call = self.build_tool_call(entry, block, rows, reading);
+                    self.collected.tool_calls.push(call);
+                }
             }
-        }
-        if parsed.role == Role::ToolResult
-            && let Some(message) = &parsed.record.message
-            && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
-        {
-            let text = self.keep_text(&call_id);
-            self.collected.tool_results.push(EntryText { entry, text });
+            Role::ToolResult => {
+                if let Some(message) = &parsed.record.message
+                    && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
+                {
+                    let text = self.keep_text(&call_id);
+                    self.collected.tool_results.push(EntryText { entry, text });
+                }
+            }
+            _ => {}
         }
     }
 
@@ -454,6 +461,7 @@ impl Fragment {
         reading: &ReadContext,
     ) {
         let options = reading.options;
+        // The tables of timestamps and of keys have one element per entry, even if it is empty.
         if options.timestamps {
             let stored = self.keep_text(timestamp);
             self.collected.timestamps.push(stored);
@@ -483,20 +491,25 @@ impl Fragment {
     }
 
     /// Stores which of the searched words an entry contains, and the match to show. A word counts
-    /// if it is in a field, or in the text that the agent's own search covers. Of an entry without
-    /// any of the words, only the text for a fuzzy search is stored.
+    /// if it is in a field, or in the text that the agent's own search covers. An entry without any
+    /// of the words gets no matches.
+    ///
+    /// If a word is missing, and the agent has a fuzzy search, the text for that search is stored.
     fn keep_matches(&mut self, entry: EntryIx, parsed: &ParsedEntry, reading: &ReadContext) {
         let words = &reading.options.search;
         let line = Raw::from_checked(parsed.record.bytes);
         let mut matches = words.search_entry(line, parsed.kind, parsed.role);
 
+        // The agent's text is made only for words that are in none of the fields.
         if !matches.has_every_word() {
-            let text = reading.agent.search_text(parsed);
-            words.mark_found(&text.to_string_lossy(), &mut matches.words);
-            // The fuzzy search also covers the label, which a later line may set. So it is made
-            // when all lines are read.
-            if reading.agent.has_fuzzy_search() && !matches.has_every_word() {
-                let text = self.keep_text(&text);
+            let agent_text = reading.agent.search_text(parsed);
+            words.mark_found(&agent_text.to_string_lossy(), &mut matches.words);
+
+            // `mark_found` may have found the last missing words. The fuzzy search also covers the
+            // label, which a later line may set, so it is made when all lines are read.
+            let has_missing_word = !matches.has_every_word();
+            if has_missing_word && reading.agent.has_fuzzy_search() {
+                let text = self.keep_text(&agent_text);
                 self.collected.fuzzy_texts.push(EntryText { entry, text });
             }
         }
@@ -642,14 +655,15 @@ fn drop_divided_character(buffer: &mut Vec<u8>) {
 }
 
 /// Returns the range of the message within its line, in bytes. It is empty if the line has no
-/// message, or if an offset does not fit into 32 bits.
+/// message, or if an offset does not fit into 32 bits. `record` must have been scanned from `line`.
 fn message_range(line: &[u8], record: &Record) -> Range<u32> {
     let Some(message) = record.message else {
         return 0..0;
     };
-    // The bytes of the message are a part of the line.
+    // The scanner copies nothing: the bytes of the message are a part of the line.
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
     let end = start + message.bytes.len();
+    debug_assert!(end <= line.len());
     match (u32::try_from(start), u32::try_from(end)) {
         (Ok(start), Ok(end)) => start..end,
         _ => 0..0,

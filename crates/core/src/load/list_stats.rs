@@ -129,7 +129,7 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     };
     EntryKey {
         key,
-        response: response_key(parsed),
+        response: response_hash(parsed),
         is_message: parsed.kind == Kind::Message,
         is_user_message: parsed.kind == Kind::Message && parsed.role == Role::User,
         is_reply: parsed.kind == Kind::Message && parsed.role == Role::Assistant,
@@ -141,19 +141,22 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
 /// may come from a server on the user's own machine, which may begin with `chatcmpl-1` each time.
 const UNIQUE_ID_LEN: usize = 16;
 
-/// Returns the key of the response that an entry contains: a hash of the id that the provider gave
-/// the response, or else of the id of its first tool call. [`EntryKey::NONE`] if it has neither, or
-/// both are not unique.
-fn response_key(parsed: &ParsedEntry) -> u128 {
+/// Returns a hash by which another entry with the same response of the model is recognized;
+/// [`EntryKey::NONE`] if the entry contains no response, or no id that can identify it.
+///
+/// It is the hash of the id that the provider gave the response. If the entry has no such id, or a
+/// short one that other responses may have, too, it is the hash of the id of the first tool call.
+fn response_hash(parsed: &ParsedEntry) -> u128 {
     if parsed.kind != Kind::Message || parsed.role != Role::Assistant {
         return EntryKey::NONE;
     }
-    // An id that is not unique may occur in other sessions for another response.
     let id = match stored_response_id(parsed.record.bytes) {
         Some(id) if is_unique_id(&id) => Some(id),
         _ => first_call_id(parsed).filter(is_unique_id),
     };
     match id {
+        // The second value only has to differ from a timestamp: an entry whose id is the same has
+        // another hash.
         Some(id) => hash_twice((id.as_bytes(), &b"response"[..])),
         None => EntryKey::NONE,
     }

@@ -191,14 +191,17 @@ fn guess_dialect(
     Ok(Dialect::Pi)
 }
 
-/// Returns the agent of the first of these lines that only one agent writes. `lines` are those
-/// after the preamble.
+/// Returns the agent of the first of these lines that only one agent writes; `None` if there is no
+/// such line. `lines` are the whole lines after the preamble.
+///
+/// All lines are read, as in [`load`]: the evidence is one of the facts that a fragment collects.
 fn find_dialect_evidence(lines: &[u8], preamble: &Preamble) -> Option<Dialect> {
     let mut fragment = Fragment::default();
     let reading = ReadContext {
         options: &LoadOptions::default(),
         format: preamble.format,
-        // The rules of either agent give the same evidence.
+        // Either agent would do: evidence is recognized by the types, roles and members of lines,
+        // which `dialect_evidence` compares without the rules of an agent.
         agent: Dialect::Pi.agent(),
         cwd: None,
     };

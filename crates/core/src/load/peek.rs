@@ -23,17 +23,20 @@ const NAME_LINE: u64 = 64 * 1024;
 /// The type of the entries that name a session.
 const SESSION_INFO: &[u8] = b"session_info";
 
-/// Returns the name of a session, if it has one, by the rules of [`crate::session::name`].
+/// Returns the name of a session, if it has one: that of the title line, else of the last
+/// `session_info` entry, else of the header. The rules of [`crate::session::name`] decide which of
+/// these the agent of the session reads.
 pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     // A title line takes precedence over every other name, so the entries need not be searched.
     let given_name = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source)?,
     };
-    // The agent matters only if an entry names the session, because oh-my-pi ignores such entries.
     let agent = if given_name.is_some() {
+        // oh-my-pi ignores such entries.
         agent_at_start(source)
     } else {
+        // Either agent gives the same name, so no line is read to find the right one.
         Dialect::Pi
     };
     Ok(shown_name(
@@ -82,6 +85,7 @@ pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
         return Text::default();
     };
+    // The opening is collected with the other facts for a list. The period does not matter to it.
     let options = LoadOptions {
         list_stats: Some(Period::default()),
         ..LoadOptions::default()
@@ -147,24 +151,29 @@ fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     let mut buffer = vec![0; SEARCH_STEP.min(usize::try_from(source.len()).unwrap_or(SEARCH_STEP))];
     // The steps overlap, so that a word that crosses their border is found.
     let overlap = SESSION_INFO.len() as u64 - 1;
-    let mut end = source.len();
-    while end > 0 {
-        let start = end.saturating_sub(buffer.len() as u64);
-        let step = &mut buffer[..(end - start) as usize];
-        source.read_exact_at(step, start)?;
+    let mut step_end = source.len();
+    loop {
+        let step_start = step_end.saturating_sub(buffer.len() as u64);
+        let step = &mut buffer[..(step_end - step_start) as usize];
+        source.read_exact_at(step, step_start)?;
+
         let mut unsearched = &step[..];
         while let Some(word_start) = finder.rfind(unsearched) {
-            let line = read_line_around(source, start + word_start as u64)?;
-            if line.name.is_some() {
-                return Ok(line.name);
+            let line = read_line_around(source, step_start + word_start as u64)?;
+            if let Some(name) = line.name {
+                return Ok(Some(name));
             }
-            // Skip all other matches in this line, which may begin before this step.
-            let line_start = usize::try_from(line.start.saturating_sub(start)).unwrap_or(0);
+            // The line does not name the session, so other words in it are skipped. If it begins
+            // before this step, nothing of the step is left to search.
+            let line_start = line.start.saturating_sub(step_start) as usize;
             unsearched = &unsearched[..line_start.min(word_start)];
         }
-        end = if start == 0 { 0 } else { start + overlap };
+
+        if step_start == 0 {
+            return Ok(None);
+        }
+        step_end = step_start + overlap;
     }
-    Ok(None)
 }
 
 /// A line that contains [`SESSION_INFO`].

@@ -13,7 +13,8 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores what statistics need of an entry: its model, its tool and its tool calls. Of a custom
+    /// Stores what statistics need of an entry, as an [`Attribution`]: the model of a reply or of a
+    /// record of usage, the tool of a result. The calls of a reply are stored, too. Of a custom
     /// message, only the fact that the user wrote it is stored; of other entries, nothing.
     ///
     /// Relative paths in calls start from `cwd`. The paths of files that are only read are stored
@@ -28,26 +29,27 @@ impl Fragment {
         let record = parsed.record;
         let attribution = match (parsed.kind, &record.message) {
             (Kind::Message, Some(message)) if parsed.role == Role::Assistant => {
-                let reply = self.attribute_reply(entry, message);
+                let reply = self.build_reply_attribution(entry, message);
                 for block in parsed.blocks.iter().filter(|block| block.is_call()) {
                     self.keep_counted_call(entry, block, cwd, with_read_paths);
                 }
                 reply
             }
             (Kind::Message, Some(message)) if parsed.role == Role::ToolResult => {
-                self.attribute_result(entry, message)
+                self.build_result_attribution(entry, message)
             }
-            (Kind::Usage | Kind::ModelUsage, _) => self.attribute_usage(entry, record),
+            (Kind::Usage | Kind::ModelUsage, _) => self.build_usage_attribution(entry, record),
             (Kind::CustomMessage, _) if is_by_user(record) => Attribution::empty(entry),
             _ => return,
         };
-        // After the calls: their names are often those of the attribution before this one, which
-        // `keep_name` looks at.
+        // Only now that the calls are stored: `keep_name` reuses the names of the last attribution.
+        // For a call, that should be the result before this reply, which often has the same tool.
         self.collected.attributions.push(attribution);
     }
 
-    /// Returns the model of a reply, whether it has usage, and when it began.
-    fn attribute_reply(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
+    /// Returns the model of a reply, whether it has usage, and when it began. The names are stored
+    /// in the arena.
+    fn build_reply_attribution(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
         let respondent = message.respondent();
         let usage = message.get(Member::Usage);
         // The time in a message is when the reply began, not when its line was written.
@@ -61,8 +63,9 @@ impl Fragment {
         }
     }
 
-    /// Returns the tool of a result and, if the tool failed, the id of the call.
-    fn attribute_result(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
+    /// Returns the tool of a result and, if the tool failed, the id of the call. Both strings are
+    /// stored in the arena.
+    fn build_result_attribution(&mut self, entry: EntryIx, message: &MessageFacts) -> Attribution {
         let tool = message.get(Member::ToolName).and_then(Raw::text);
         let mut attribution = Attribution {
             tool: self.keep_name(tool),
@@ -76,8 +79,8 @@ impl Fragment {
         attribution
     }
 
-    /// Returns the model of an entry that records only usage.
-    fn attribute_usage(&mut self, entry: EntryIx, record: &Record) -> Attribution {
+    /// Returns the model of an entry that records only usage. The names are stored in the arena.
+    fn build_usage_attribution(&mut self, entry: EntryIx, record: &Record) -> Attribution {
         Attribution {
             provider: self.keep_name(record.get(Member::Provider).and_then(Raw::text)),
             model: self.keep_name(record.get(Member::Model).and_then(Raw::text)),
@@ -86,8 +89,9 @@ impl Fragment {
     }
 
     /// Stores a tool call once for each file that it reads or changes; a call that names no file,
-    /// once. All of these but the first are marked, so that the call itself is counted once. The
-    /// path of a file that is only read stays empty, unless `with_read_paths` is set.
+    /// once. Whether the tool failed is not known yet: see [`mark_failed_calls`].
+    ///
+    /// The path of a file that is only read stays empty, unless `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
@@ -95,7 +99,7 @@ impl Fragment {
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
-        let mut counted = CountedCall {
+        let without_file = CountedCall {
             entry,
             tool: self.keep_name(call.name.and_then(Raw::text)),
             file: None,
@@ -105,15 +109,17 @@ impl Fragment {
         };
         let files = called_files(call.name, call.arguments);
         if files.is_empty() {
-            self.collected.counted_calls.push(counted);
+            self.collected.counted_calls.push(without_file);
             return;
         }
 
-        // The result has the same id, and shows whether the file was really changed.
-        if let Some(call_id) = call.id.and_then(Raw::text) {
-            counted.id = self.keep_text(&call_id);
-        }
-        for CalledFile { tool, path } in files {
+        // Only a call that names a file needs an id. The result has the same id, and shows whether
+        // the file was really changed.
+        let id = match call.id.and_then(Raw::text) {
+            Some(call_id) => self.keep_text(&call_id),
+            None => Slice::default(),
+        };
+        for (index, CalledFile { tool, path }) in files.into_iter().enumerate() {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let kept_path = if needs_path {
                 let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
@@ -121,19 +127,25 @@ impl Fragment {
             } else {
                 Slice::default()
             };
-            counted.file = Some(FileCall {
+            let file = FileCall {
                 entry,
                 tool,
                 path: kept_path,
+            };
+            self.collected.counted_calls.push(CountedCall {
+                file: Some(file),
+                id,
+                // Only the first file counts as a call.
+                is_further_file: index > 0,
+                ..without_file
             });
-            self.collected.counted_calls.push(counted);
-            counted.is_further_file = true;
         }
     }
 
-    /// Stores a name in the arena, and returns its place there; an empty one for `None`. A name
-    /// that the previous entry has, too, is not stored again: most replies have the model of the
-    /// reply before.
+    /// Stores a name in the arena, and returns its place there; an empty one for `None`.
+    ///
+    /// A name that the last attribution has is not stored again, because most replies have the
+    /// model of the reply before. It may be the name of anything there: only the text counts.
     fn keep_name(&mut self, name: Option<Text>) -> Slice {
         let Some(name) = name else {
             return Slice::default();
