@@ -28,26 +28,26 @@ pub trait Agent: Debug + Sync {
     /// What is fixed for this agent.
     fn constants(&self) -> &'static AgentConstants;
 
-    /// Appends the row of an entry in the agent's tree to `row`. The row of a tool result does not
-    /// show its call; [`Agent::call_row`] does.
-    fn push_row(&self, parsed: &ParsedEntry, row: &mut Vec<u8>) -> RowShape {
+    /// Appends the row of an entry in the agent's tree to a buffer of rows, and returns its shape.
+    /// The row of a tool result does not show its call; [`Agent::call_row`] does.
+    fn push_row(&self, parsed: &ParsedEntry, rows: &mut Vec<u8>) -> RowShape {
         match (parsed.kind, &parsed.record.message) {
             (Kind::Message, Some(message)) => {
-                self.push_message_row(parsed.role, message, parsed.blocks, row)
+                self.push_message_row(parsed.role, message, parsed.blocks, rows)
             }
             (Kind::Message, None) => RowShape::default(),
-            (kind, _) => self.entry_row(kind, parsed.record).append_to(row),
+            (kind, _) => self.entry_row(kind, parsed.record).append_to(rows),
         }
     }
 
-    /// Appends the row of a message in the agent's tree to `row`. The row of a tool result does not
-    /// show its call.
+    /// Appends the row of a message in the agent's tree to a buffer of rows, and returns its shape.
+    /// The row of a tool result does not show its call.
     fn push_message_row(
         &self,
         role: Role,
         message: &MessageFacts,
         blocks: &[Block],
-        row: &mut Vec<u8>,
+        rows: &mut Vec<u8>,
     ) -> RowShape;
 
     /// Returns the row in the agent's tree of an entry that is not a message.
@@ -122,7 +122,8 @@ pub trait Agent: Debug + Sync {
         emit: &mut Emit,
     ) -> io::Result<()>;
 
-    /// Writes the transcript that the agent's summarizer reads.
+    /// Writes the messages as the text that the agent's summarizer reads, such as
+    /// `[User]: fix the test`. Parts have a blank line between them.
     fn write_transcript(
         &self,
         messages: &[ContextMessage],

@@ -5,7 +5,7 @@ use super::{
     row_note, sizes, tokens, transcript,
 };
 use crate::agents::agent::{Agent, AgentConstants, Emit};
-use crate::agents::oh_my_pi::title::title_line;
+use crate::agents::oh_my_pi::title;
 use crate::agents::ordered::OrderedMap;
 use crate::agents::pi;
 use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Preparation};
@@ -63,9 +63,9 @@ impl Agent for OhMyPi {
         role: Role,
         message: &MessageFacts,
         blocks: &[Block],
-        row: &mut Vec<u8>,
+        rows: &mut Vec<u8>,
     ) -> RowShape {
-        row::push_message_row(role, message, blocks, row)
+        row::push_message_row(role, message, blocks, rows)
     }
 
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static> {
@@ -152,7 +152,7 @@ impl Agent for OhMyPi {
         };
 
         let timestamp = Text::from(timestamp);
-        Some(title_line(
+        Some(title::title_line(
             Some(Raw::from_checked(&title)),
             source,
             &timestamp,

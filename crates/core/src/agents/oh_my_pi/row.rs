@@ -5,7 +5,7 @@ use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
     BracketEnd, CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value,
-    normalize_spaces, push_text_or, role_name, round_to_thousands, string_head,
+    normalize_spaces, push_message_text_or, role_name, round_to_thousands, string_head,
 };
 use crate::session::column::RowShape;
 use crate::session::content;
@@ -87,24 +87,26 @@ fn unnamed_row(record: &Record) -> RowText<'static> {
     bracketed_row("", &Text::from_wtf8(spaced))
 }
 
-/// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
-/// otherwise, it has the row of the call.
+/// Appends the row of a message to a buffer of rows, and returns its shape.
+///
+/// A tool result gets a row with the name of its tool. When a tree is drawn, this row is shown only
+/// if the call of the result is not found. Otherwise, the row of the call is shown in its place.
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
-    row: &mut Vec<u8>,
+    rows: &mut Vec<u8>,
 ) -> RowShape {
     match role {
-        Role::User => push_text_or("user", message, blocks, row, Text::default),
-        Role::Developer => push_text_or("developer", message, blocks, row, Text::default),
-        Role::Assistant => push_assistant(message, blocks, row),
+        Role::User => push_message_text_or("user", message, blocks, rows, Text::default),
+        Role::Developer => push_message_text_or("developer", message, blocks, rows, Text::default),
+        Role::Assistant => push_assistant(message, blocks, rows),
         Role::ToolResult => {
             let name = match message.get(Member::ToolName) {
                 Some(name) if !name.is_null() => display_value(Some(name)),
                 _ => Text::from("tool"),
             };
-            bracketed_row("", &name).append_to(row)
+            bracketed_row("", &name).append_to(rows)
         }
         Role::BashExecution => {
             let command = match message.get(Member::Command) {
@@ -112,26 +114,26 @@ pub fn push_message_row(
                 _ => Text::default(),
             };
             let command = normalize_spaces(command).head(ROW_UNITS);
-            RowText::with_bracketed_role("bash", &command).append_to(row)
+            RowText::with_bracketed_role("bash", &command).append_to(rows)
         }
-        _ => bracketed_row("", &role_name(role, message)).append_to(row),
+        _ => bracketed_row("", &role_name(role, message)).append_to(rows),
     }
 }
 
-/// Appends the row of an assistant message to `row`. If a retry recovered the turn, the row is the
-/// note on the retry. Otherwise, it is the turn's text or, without a text, the reason why the turn
-/// ended.
-fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> RowShape {
+/// Appends the row of an assistant message to a buffer of rows. If a retry recovered the turn, the
+/// row is the note on the retry. Otherwise, it is the turn's text or, without a text, the reason
+/// why the turn ended.
+fn push_assistant(message: &MessageFacts, blocks: &[Block], rows: &mut Vec<u8>) -> RowShape {
     const ROLE: &str = "assistant";
 
     let recovery = message.get(Member::RetryRecovery).unwrap_or(Raw::NULL);
     if content::member_is(recovery, "status", "recovered") {
         let stored_note = recovery.get_text("note").unwrap_or_default();
         let note = row_note::format_retry_note(&stored_note, NOTE_COLUMNS);
-        return RowText::with_role(ROLE, &note).append_to(row);
+        return RowText::with_role(ROLE, &note).append_to(rows);
     }
 
-    push_text_or(ROLE, message, blocks, row, || {
+    push_message_text_or(ROLE, message, blocks, rows, || {
         // The error of a superseded turn is not shown.
         let is_superseded = content::member_is(recovery, "status", "superseded");
         if !is_superseded && let Some(text) = failure_text(message) {
@@ -150,14 +152,14 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -
 }
 
 /// Returns the text that is shown for a turn which failed or was aborted
-/// (`resolveAssistantErrorPresentation`); `None` if there is none.
+/// (`resolveAssistantErrorPresentation`); `None` if there is none. The first of these rules that
+/// applies to the turn decides:
 ///
-/// - A turn that ended in an error has its error message, or "Error".
-/// - A turn that was aborted silently or by the user has no text.
-/// - Any other aborted turn has its error message. If it has no message, or its id or message marks
-///   a plain abort, the text is "Operation aborted".
-/// - A turn that ended in another way has its error message, unless its id or message marks an
-///   abort that was silent or by the user.
+/// 1. It ended in an error: its error message, or "Error" if it has none.
+/// 2. Its error id or its error message marks an abort that was silent, or by the user: no text.
+/// 3. It was aborted, and has no error message, or its id or message marks a plain abort:
+///    "Operation aborted".
+/// 4. Otherwise: its error message, if it has one.
 fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     let error_id = message.get(Member::ErrorId);
     let stop_reason = message.get(Member::StopReason);
@@ -172,15 +174,17 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
         };
     }
 
-    let is_silent = js::has_bit(error_id, SILENT_ABORT_BIT)
+    let is_silent_abort = js::has_bit(error_id, SILENT_ABORT_BIT)
         || error.is_some_and(|error| error.is("__omp.silent_abort__"));
-    if is_silent || is_user_interrupt(error_id, error) {
+    if is_silent_abort || is_user_interrupt(error_id, error) {
         return None;
     }
 
     if stop_reason.is_some_and(|reason| reason.is("aborted")) {
-        let is_plain_abort = js::has_bit(error_id, ABORT_BIT)
-            || error.is_none_or(|error| error.is("Request was aborted"));
+        let is_plain_abort = match error {
+            Some(error) => js::has_bit(error_id, ABORT_BIT) || error.is("Request was aborted"),
+            None => true,
+        };
         if is_plain_abort {
             return Some(Text::from("Operation aborted"));
         }
@@ -305,8 +309,11 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the role of a message, the start of its text, and the command that the user ran. The
-/// command is empty for other roles.
+/// Returns the parts of a message in which the search looks, in the order of the agent: the role,
+/// the start of the text, and the command if the message is a `bashExecution`.
+///
+/// For any other role, the third part is empty, but is there: the joined text then ends in a space,
+/// as in the agent. A message that is missing has no parts.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -363,8 +370,8 @@ pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
     given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
 }
 
-/// Returns a row `[role: text]`. A text that is longer than a row is cut, with [`CUT_MARK`] in
-/// place of the closing bracket.
+/// Returns a row `[role: text]`, or `[text]` if `role` is empty. A text that is longer than a row
+/// is cut, with [`CUT_MARK`] in place of the closing bracket.
 pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
     let end = if is_cut {

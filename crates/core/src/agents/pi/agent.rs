@@ -59,9 +59,9 @@ impl Agent for Pi {
         role: Role,
         message: &MessageFacts,
         blocks: &[Block],
-        row: &mut Vec<u8>,
+        rows: &mut Vec<u8>,
     ) -> RowShape {
-        row::push_message_row(role, message, blocks, row)
+        row::push_message_row(role, message, blocks, rows)
     }
 
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static> {

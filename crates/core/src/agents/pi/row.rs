@@ -3,8 +3,8 @@
 
 use crate::agents::row::{
     BracketEnd, NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value,
-    normalize_spaces, push_text_heads, push_text_or, role_name, round_to_thousands, string_head,
-    unknown_call_text, with_prefix,
+    normalize_spaces, push_message_text_or, push_text_heads, role_name, round_to_thousands,
+    string_head, unknown_call_text, with_prefix,
 };
 use crate::session::column::RowShape;
 use crate::session::content::blocks_of_type;
@@ -80,29 +80,31 @@ fn member_head(entry: Raw, key: &str) -> Text<'static> {
     entry.get(key).map(content_head).unwrap_or_default()
 }
 
-/// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
-/// otherwise, it has that of [`call_row`].
+/// Appends the row of a message to a buffer of rows, and returns its shape.
+///
+/// A tool result gets a row with the name of its tool. When a tree is drawn, this row is shown only
+/// if the call of the result is not found. Otherwise, that of [`call_row`] is shown in its place.
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
-    row: &mut Vec<u8>,
+    rows: &mut Vec<u8>,
 ) -> RowShape {
     match role {
-        Role::User => push_text_or("user", message, blocks, row, Text::default),
-        Role::Assistant => {
-            push_text_or("assistant", message, blocks, row, || turn_end_text(message))
-        }
+        Role::User => push_message_text_or("user", message, blocks, rows, Text::default),
+        Role::Assistant => push_message_text_or("assistant", message, blocks, rows, || {
+            turn_end_text(message)
+        }),
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed_row("", &name.map_or(Text::from("tool"), display_value)).append_to(row)
+            bracketed_row("", &name.map_or(Text::from("tool"), display_value)).append_to(rows)
         }
         Role::BashExecution => {
             let command = message.get(Member::Command).map(content_head);
             let command = normalize_spaces(command.unwrap_or_default());
-            RowText::with_bracketed_role("bash", &command).append_to(row)
+            RowText::with_bracketed_role("bash", &command).append_to(rows)
         }
-        _ => bracketed_row("", &role_name(role, message)).append_to(row),
+        _ => bracketed_row("", &role_name(role, message)).append_to(rows),
     }
 }
 

@@ -90,35 +90,29 @@ impl RowText<'static> {
         let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
         let mut row = with_prefix(prefix, text);
 
-        let kind;
-        let end_of_text;
-        match end {
+        // The mark belongs to the text that was cut; a bracket does not belong to the text.
+        let text_end = match end {
             BracketEnd::Closed => {
-                kind = if has_role {
-                    RowShape::Enclosed
-                } else {
-                    RowShape::Bracketed
-                };
-                end_of_text = row.as_bytes().len();
+                let before_bracket = row.as_bytes().len();
                 row.push_str("]");
+                before_bracket
             }
             BracketEnd::Cut(mark) => {
-                kind = RowShape::Truncated;
                 row.push_str(mark);
-                // The mark belongs to the text that was cut.
-                end_of_text = row.as_bytes().len();
+                row.as_bytes().len()
             }
-        }
-
+        };
         let role_end = if has_role {
             "[".len() + role.len()
         } else {
-            end_of_text
+            text_end
         };
-        RowText {
-            text: row,
-            shape: RowShape::new(kind, role_end),
-        }
+        let shape = match end {
+            BracketEnd::Closed if has_role => RowShape::new(RowShape::Enclosed, role_end),
+            BracketEnd::Closed => RowShape::new(RowShape::Bracketed, role_end),
+            BracketEnd::Cut(_) => RowShape::new(RowShape::Truncated, role_end),
+        };
+        RowText { text: row, shape }
     }
 
     /// Appends a body to a row `[role]`. Does nothing if the role was cut.
@@ -215,13 +209,17 @@ pub fn normalize_spaces(text: Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
-/// Normalizes a row like [`normalize_spaces`], from the byte `start` to the end. Trimming first
-/// makes no difference, because newlines and tabs are trimmed as spaces are.
-fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
-    row.truncate(start + trim_end(&row[start..]).len());
-    row.drain(start..start + leading_space(&row[start..]));
-    for byte in &mut row[start..] {
-        // Each byte is written, so that the compiler can vectorize the loop.
+/// Normalizes the text from the byte `start` to the end of a buffer, like [`normalize_spaces`].
+///
+/// The agents replace newlines and tabs before they trim. Here, the ends are trimmed first, so that
+/// fewer bytes are left to replace. The result is the same, because newlines and tabs at the ends
+/// are trimmed like the spaces that would replace them.
+fn normalize_spaces_from(rows: &mut Vec<u8>, start: usize) {
+    rows.truncate(start + trim_end(&rows[start..]).len());
+    rows.drain(start..start + leading_space(&rows[start..]));
+    for byte in &mut rows[start..] {
+        // Every byte is written, also one that stays the same: without a branch, the compiler can
+        // vectorize the loop.
         *byte = if matches!(byte, b'\n' | b'\t') {
             b' '
         } else {
@@ -230,22 +228,23 @@ fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Appends a row `role: text` to `row`. The text is the start of the message's text, normalized. If
-/// that is empty, it is the result of `fallback`.
-pub fn push_text_or(
+/// Appends a row `role: text` to a buffer of rows, and returns its shape. The text is the start of
+/// the message's text, normalized. If that is empty, it is the result of `fallback`.
+pub fn push_message_text_or(
     role: &str,
     message: &MessageFacts,
     blocks: &[Block],
-    row: &mut Vec<u8>,
+    rows: &mut Vec<u8>,
     fallback: impl FnOnce() -> Text<'static>,
 ) -> RowShape {
-    row.extend_from_slice(role.as_bytes());
-    row.extend_from_slice(b": ");
-    let start = row.len();
-    push_message_head(message, blocks, ROW_UNITS, row);
-    normalize_spaces_from(row, start);
-    if row.len() == start {
-        row.extend_from_slice(fallback().as_bytes());
+    rows.extend_from_slice(role.as_bytes());
+    rows.extend_from_slice(b": ");
+    let text_start = rows.len();
+    push_message_head(message, blocks, ROW_UNITS, rows);
+    normalize_spaces_from(rows, text_start);
+    let is_empty = rows.len() == text_start;
+    if is_empty {
+        rows.extend_from_slice(fallback().as_bytes());
     }
     RowShape::new(RowShape::Prefixed, role.len())
 }
@@ -314,6 +313,7 @@ pub fn spaced_message_head(
             break;
         }
         if !head.is_empty() {
+            // The space is one of the units, of which at least one is left.
             head.push(b' ');
             units_left -= 1;
         }

@@ -121,7 +121,10 @@ impl WordIndex {
     }
 
     /// Whether `word` begins where a word of the text begins. It may continue into the next words.
-    /// If `word` is short, only its first occurrence counts, as in the agent.
+    /// `word` must not be empty; no word of a query is.
+    ///
+    /// If `word` is short, only its first occurrence in the joined words counts, as in the agent.
+    /// In `stop to`, joined `stopto`, `to` first occurs within `stop`, so it is not found.
     fn has_word_prefix(&self, word: &[u16]) -> bool {
         /// The minimum length of a word all of whose occurrences count, in UTF-16 units.
         const MIN_LONG_UNITS: usize = 3;
