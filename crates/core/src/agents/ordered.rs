@@ -28,6 +28,13 @@ impl<K, V> Default for OrderedMap<K, V> {
     }
 }
 
+impl<K: Eq + Hash> OrderedMap<K> {
+    /// Adds a key to a set. A new key is added at the end; an existing one keeps its position.
+    pub fn insert(&mut self, key: K) {
+        self.set(key, ());
+    }
+}
+
 impl<K: Eq + Hash, V> OrderedMap<K, V> {
     /// Sets the value of a key. A new key is added at the end; an existing one keeps its position.
     pub fn set(&mut self, key: K, value: V) {

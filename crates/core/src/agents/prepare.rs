@@ -94,10 +94,10 @@ impl Preparation {
     }
 
     /// Completes a preparation whose messages and first kept entry are set: adds the files that the
-    /// messages name, and the compactions on the path.
+    /// messages name to those of earlier summaries, and lists the compactions on the path.
     ///
-    /// Returns `None` if there are no messages, or if the first kept entry has no id by which the
-    /// compaction could name it.
+    /// Returns the completed preparation. `None` if there is nothing to summarize, or if the first
+    /// kept entry has no id by which the compaction could name it.
     pub fn finish(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
         if let Some(first_kept) = self.first_kept
@@ -117,10 +117,12 @@ impl Preparation {
             self.file_ops.add_message(message, reader)?;
         }
 
-        let newest_first = path.iter().rev().copied();
-        self.previous_compactions = newest_first
-            .filter(|&ix| session.entry(ix).kind == Kind::Compaction)
-            .collect();
+        // Newest first: `summary_with_archive` takes the first one.
+        for &ix in path.iter().rev() {
+            if session.entry(ix).kind == Kind::Compaction {
+                self.previous_compactions.push(ix);
+            }
+        }
         Ok(Some(self))
     }
 }
@@ -203,25 +205,21 @@ impl FileOps {
         }
     }
 
-    /// Adds a path to the set of files with this action. A new path is added at the end, because
-    /// the agents' sets are in the order in which files were first used.
+    /// Adds a path to the set of files with this action. As in the agents, a set is in the order in
+    /// which files were first used: a new path is added at the end, and one that the set contains
+    /// keeps its position. In addition, `last_read` has the order of the last reads.
     fn insert_path(&mut self, action: FileAction, path: Text) {
         let path = path.into_owned();
         match action {
             FileAction::Read => {
-                self.move_to_end_of_last_read(path.clone());
-                self.read.set(path, ());
+                // Removed first, because a path in the set would keep its position.
+                self.last_read.remove(&path);
+                self.last_read.insert(path.clone());
+                self.read.insert(path);
             }
-            FileAction::Write => self.written.set(path, ()),
-            FileAction::Edit => self.edited.set(path, ()),
+            FileAction::Write => self.written.insert(path),
+            FileAction::Edit => self.edited.insert(path),
         }
-    }
-
-    /// Records that a file was read, after all others.
-    fn move_to_end_of_last_read(&mut self, path: Text<'static>) {
-        // Setting an existing key would leave it at its position.
-        self.last_read.remove(&path);
-        self.last_read.set(path, ());
     }
 
     /// Adds the files in the `details` of a summary entry. As in the agents, its modified files
@@ -305,9 +303,9 @@ impl FileOps {
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 
-    /// Appends a shorter list of files to a built-in summary: the files that were changed, and the
-    /// twenty files that were read last and not changed, the newest first. The `details` of the
-    /// entry list all files.
+    /// Appends a shorter list of files to a built-in summary: the files that were changed, and
+    /// those of the files only read that were read last, at most [`MAX_LISTED_READS`], the newest
+    /// first. The `details` of the entry list all files.
     ///
     /// Files for which `is_removed` is true are left out. So are installed packages and temporary
     /// files, unless they were changed.
@@ -318,28 +316,36 @@ impl FileOps {
         is_removed: impl Fn(&str) -> bool,
     ) -> Text<'static> {
         let all = self.with_unlisted();
-        let mut lists = all.file_lists(session);
-        lists
-            .modified_files
-            .retain(|path| !is_removed(&path.to_string_lossy()));
+        let FileLists {
+            read_files: only_read,
+            mut modified_files,
+        } = all.file_lists(session);
+        modified_files.retain(|path| !is_removed(&path.to_string_lossy()));
 
-        // These are the files that were read and not changed.
-        let read_files: HashSet<Text> = lists.read_files.drain(..).collect();
+        let only_read: HashSet<Text> = only_read.into_iter().collect();
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
+        let mut read_last = Vec::new();
         for path in all.last_read.keys().rev() {
-            if lists.read_files.len() == MAX_LISTED_READS {
+            if read_last.len() == MAX_LISTED_READS {
                 break;
             }
             let name = path.to_string_lossy();
-            if read_files.contains(path)
+            if only_read.contains(path)
                 && !is_removed(&name)
                 && !is_installed_or_temporary(&name, &cwd)
             {
-                lists.read_files.push(path.clone());
+                read_last.push(path.clone());
             }
         }
-        session.agent().append_file_list(summary, &lists, &all.read)
+
+        let short_lists = FileLists {
+            read_files: read_last,
+            modified_files,
+        };
+        session
+            .agent()
+            .append_file_list(summary, &short_lists, &all.read)
     }
 }
 
@@ -367,7 +373,8 @@ fn is_installed_or_temporary(path: &str, cwd: &str) -> bool {
     is_temporary && !is_own
 }
 
-/// The files of a summary. Both lists are sorted by UTF-16 units.
+/// The files of a summary. Both lists are sorted by UTF-16 units, except in the short list of a
+/// built-in summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLists {
     /// Files that were read and not changed.

@@ -111,10 +111,12 @@ fn build_prompt(
 }
 
 /// Joins the responses to [`compaction_prompts`], as both agents do: the summary of the history, a
-/// separator, and the summary of the split turn. The responses are in the order of the prompts.
+/// separator, and the summary of the beginning of the split turn. Without a split turn, the result
+/// is only the summary of the history. If that was not requested, the previous summary takes its
+/// place.
 ///
-/// If no summary of the history was requested, the previous summary takes its place. Without a
-/// split turn, the result is only the summary of the history.
+/// `responses` are in the order of the prompts: first that for the history, if it was requested,
+/// then that for the turn, if one is split.
 pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>) -> Text<'static> {
     let mut responses = responses.into_iter();
     let new_history = if needs_history_summary(preparation) {
@@ -123,6 +125,7 @@ pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>)
         None
     };
     let Some(turn_prefix) = responses.next() else {
+        // No turn is split.
         return new_history.unwrap_or_default();
     };
     let history = new_history

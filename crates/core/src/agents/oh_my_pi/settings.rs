@@ -103,7 +103,7 @@ fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedM
         }
         reader.with_entry(ix, |line| {
             for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
-                rules.set(js::stringify(rule).into_bytes(), ());
+                rules.insert(js::stringify(rule).into_bytes());
             }
         })?;
     }
@@ -159,7 +159,7 @@ struct ModelAssignments {
 
 impl ModelAssignments {
     /// Collects the assignments on the path. Reads the lines of the `model_change` entries, and of
-    /// at most one assistant message.
+    /// at most one assistant message: the last before an entry that assigns the role `default`.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();
@@ -171,7 +171,10 @@ impl ModelAssignments {
                 models.entries.push(ix);
                 let assigned = reader.with_entry(ix, parse_model_change)?;
                 if let Some((role, model)) = assigned {
-                    is_default_chosen |= role == "default";
+                    if role == "default" {
+                        // From here on, assistant messages no longer assign their model.
+                        is_default_chosen = true;
+                    }
                     models.assignments.push((role, model));
                 }
             } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
@@ -185,7 +188,8 @@ impl ModelAssignments {
         }
 
         // Each of these messages assigns its model to the role `default`. The first gives the role
-        // its position and the last its model, so only the last one is read.
+        // its position and the last its model, so one assignment stands for all of them. It is
+        // inserted among those of the entries, as if it were made at the first message.
         if let Some(turns) = default_turns {
             let default_model = reader.with_message(turns.last, turn_model)?;
             models
