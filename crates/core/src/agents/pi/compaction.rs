@@ -172,11 +172,14 @@ impl Projection<'_> {
         }
     }
 
-    /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
-    /// to the next entry before which a cut is possible, then back over entries without messages.
+    /// Chooses the cut as pi does, at `start` or later. `None` if no cut is possible there.
     ///
-    /// If the tokens are reached, and only a failed attempt that was undone follows the entry at
-    /// the cut, that entry is summarized, too. `None` if no cut is possible at `start` or later.
+    /// 1. Back from the end of the path until `keep` tokens are reached.
+    /// 2. Forward to the next entry before which a cut is possible.
+    /// 3. One entry forward, if `keep` tokens are reached, and only a failed attempt that was
+    ///    undone follows that entry. So the entry is summarized, too.
+    /// 4. Back over entries without messages, such as a change of the model. They are kept with
+    ///    what follows them.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
         let is_possible_cut = |&index: &usize| self.has_message_in_role(index, can_cut_before);
@@ -184,18 +187,19 @@ impl Projection<'_> {
             return Ok(None);
         };
 
-        let budget_reached_at = self.find_overflow(start, keep)?;
-        let search_start = budget_reached_at.unwrap_or(start);
+        let budget_index = self.find_budget_index(start, keep)?;
+        let search_start = budget_index.unwrap_or(start);
         // If no cut is possible after that, the last possible one is used, although it keeps more
         // tokens.
         let mut cut = (search_start..end)
             .find(is_possible_cut)
             .unwrap_or(last_possible_cut);
 
-        if budget_reached_at.is_some() && self.is_failed_attempt(cut + 1)? {
+        // `cut` is the index of an entry, so `cut + 1` is at most the end, from which on there is
+        // no attempt.
+        if budget_index.is_some() && self.is_failed_attempt(cut + 1)? {
             cut += 1;
         }
-        // Entries without messages, such as a change of the model, are kept with what follows.
         while cut > start
             && self.kind_at(cut - 1) != Kind::Compaction
             && self.has_no_message(cut - 1)
@@ -207,7 +211,7 @@ impl Projection<'_> {
 
     /// Finds the last index from which the estimates to the end add up to at least `keep` tokens.
     /// `None` if all entries from `start` on have fewer.
-    fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+    fn find_budget_index(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for index in (start..self.entries.len()).rev() {
             let mut tokens = 0;

@@ -55,7 +55,9 @@ impl<'a> Projection<'a> {
     pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let path_indexes = indexes_in_effect(path, reader)?;
-        let entries_in_effect = path_indexes.iter().map(|&index| path[index as usize]);
+        let entries_in_effect = path_indexes
+            .iter()
+            .map(|&path_index| path[path_index as usize]);
         let edits = collect_edits(entries_in_effect, reader)?;
 
         let mut projection = Projection {
@@ -66,19 +68,20 @@ impl<'a> Projection<'a> {
         };
         for path_index in path_indexes {
             let ix = path[path_index as usize];
-            let has_model_messages;
-            // The compaction in effect is the first entry. An older one among the kept entries has
-            // no messages here, because the summary in effect replaces them.
+            // The compaction in effect is the first entry. Any other is an older one among the kept
+            // entries, whose messages the summary in effect replaces.
             let is_older_compaction =
                 !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
-            if is_older_compaction {
-                has_model_messages = true;
+            let bodies = if is_older_compaction {
+                [None, None]
             } else {
-                let bodies = message_bodies(ix, reader)?;
-                has_model_messages = bodies.iter().any(Option::is_some);
-                let edit = edits.get(session.id(ix).as_bytes()).copied();
-                append_edited(ix, bodies, edit, reader, &mut projection.messages)?;
-            }
+                message_bodies(ix, reader)?
+            };
+            // A compaction has messages by its type, even if they are replaced here.
+            let has_model_messages = is_older_compaction || bodies.iter().any(Option::is_some);
+
+            let edit = edits.get(session.id(ix).as_bytes()).copied();
+            append_edited(ix, bodies, edit, reader, &mut projection.messages)?;
             projection.entries.push(ProjectedEntry {
                 path_index,
                 has_model_messages,
@@ -232,8 +235,9 @@ pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[O
 
 /// Returns the message of a `message` entry; `None` if its line has no message.
 ///
-/// If a message of the system, the user, the model or a tool has no content, it gets empty content,
-/// as pi assumes. Any other message is as stored.
+/// A message of the system, the user, the model or a tool needs content. If it has none, it gets
+/// empty content, of the type that pi writes for its role: text for the system, a list of blocks
+/// for the others. Any other message is as stored.
 pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
     let entry = reader.session().entry(ix);
     if entry.role == Role::Missing {
@@ -262,7 +266,7 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     })?;
     match completed {
         Some(completed) => Ok(Some(Body::from_json(completed))),
-        // The file has changed since it was loaded: a message was there then.
+        // When the file was loaded, the message had a role. It has changed since then.
         None => Ok(Some(Body::Stored)),
     }
 }

@@ -79,6 +79,10 @@ pub fn assess_defect(
 }
 
 /// Returns the severity and the consequence of a defect of ids or parents, or of content.
+///
+/// `is_worst_case` means that the defect has the form or position that does most harm, such as a
+/// missing id of the last entry, or a cycle on the path to the leaf. `ops::check` decides this for
+/// each kind.
 fn assess_parent_defect(kind: FindingKind, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         FindingKind::MissingId | FindingKind::OddId if is_worst_case => (

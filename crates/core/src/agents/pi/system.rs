@@ -72,7 +72,8 @@ impl SystemPrompt {
 
     /// Applies a later system message: appends its text as a paragraph, and changes the sections
     /// and tools. A section that is `null` is removed. Tools are removed before others are added,
-    /// so a message can replace a tool.
+    /// so a message can replace a tool. The time of the prompt is that of the first message whose
+    /// time is not `null`.
     pub fn apply_message(&mut self, message: Raw) {
         let names = [
             "content",
@@ -82,8 +83,12 @@ impl SystemPrompt {
             "timestamp",
         ];
         let [content, sections, added, removed, timestamp] = content::find_members(message, names);
-        // The first time that is not null counts.
-        if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
+        // As stored, a time is JSON.
+        let has_time = self
+            .timestamp
+            .as_deref()
+            .is_some_and(|time| time != b"null");
+        if !has_time {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
         append_paragraph(&mut self.content, &content::content_text(content, "\n"));

@@ -73,8 +73,10 @@ fn context_tokens_with(
         .iter()
         .rposition(|&ix| changes_context(session.entry(ix).kind));
 
-    // From the last message to the first, so that messages before the last count are not read.
+    // From the last message to the first. The nearest count includes all messages before it, so
+    // these are not read.
     let mut trailing_estimate = 0;
+    // Needed only if there is no count.
     let mut non_system_estimate = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
         // A count from before the change applies to another context.
@@ -92,6 +94,8 @@ fn context_tokens_with(
         }
     }
 
+    // Nothing was counted, so all messages were estimated. The model receives the system messages
+    // combined into one, which may be smaller: a later one can replace a tool of an earlier one.
     let system_estimate = match system::combine_system_messages(projection)? {
         // The time in the message does not matter for its size.
         Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
@@ -208,9 +212,9 @@ fn json_units(value: Raw) -> u64 {
 
 /// Returns the size of the context at each of `tips`, in tokens.
 ///
-/// For most tips, a `CountWalk` finds the size, which reads each entry at most once for all tips.
-/// For the other tips, the context is built. All builds of a session have one budget. Once it is
-/// used up, such tips are left out of the result.
+/// For most tips, a [`CountWalk`] finds the size, which reads each entry at most once for all tips.
+/// For the other tips, the context is built, which takes longer. All builds of a session share a
+/// budget. Once it is used up, such tips are missing in the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut walk = CountWalk {
@@ -226,14 +230,15 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
             sizes.insert(tip, count.usage + count.trailing as f64);
             continue;
         }
-        // The loop goes on, because the walk may still find the sizes of the tips that follow.
         if budget == 0 {
+            // The size at this tip remains unknown. The walk may still find those of later tips.
             continue;
         }
 
         let path = session.path(Some(tip));
         let projection = Projection::from_path(&path, reader)?;
         budget = budget.saturating_sub(context_build_cost(projection.entries.len(), path.len()));
+        // The walk remembers the sizes of messages, which the contexts of several tips share.
         let size = context_tokens_with(&projection, |message| walk.measure_message(message))?;
         sizes.insert(tip, size);
     }
@@ -294,14 +299,20 @@ struct CountWalk<'a> {
 impl CountWalk<'_> {
     /// Returns the size of the context at `tip`: the nearest count of a provider on its path, plus
     /// the estimate of the messages after that count. Without a count, the messages are added up
-    /// from the root. The sizes at all visited entries are kept.
+    /// from the root. The sizes at all visited entries are kept for later walks.
     ///
-    /// `None` if the context has to be built. This is so if a compaction, an edit or an edited
-    /// entry is nearer than the count, or if there is no count and a system message is on the path.
+    /// `None` if the context has to be built to find its size:
+    ///
+    /// - A compaction, an edit or an edited entry is nearer than the count. Then the messages of
+    ///   the entries are not those of the context.
+    /// - There is no count, and a system message is on the path. All system messages are combined
+    ///   into one.
     fn count_context(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
         let session = self.reader.session();
 
-        // Walk up from the tip, until the size at an entry is known. Above the root, it is 0.
+        // Walk up from the tip, until the size at an entry is known: from an earlier walk, or
+        // because a provider counted there. Above the root, it is 0. It is `None` at an entry where
+        // the context has to be built, and then at all entries below, up to the next count.
         let mut count = Some(ContextCount::default());
         let mut uncounted = Vec::new();
         for ix in session.ancestors(Some(tip)) {
