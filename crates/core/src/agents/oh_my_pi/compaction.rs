@@ -76,7 +76,9 @@ pub fn prepare_compaction(
 }
 
 /// Finds the cut that `from` asks for. `None` if the entry that it names is not on the path, or if
-/// there is no message to keep.
+/// recent messages are to be kept and there is no message.
+///
+/// `candidates` are in the order of the path.
 fn find_cut(
     candidates: &[Candidate],
     path: &[EntryIx],
@@ -92,7 +94,7 @@ fn find_cut(
         FirstKept::Entry(entry) => {
             let path_index = path.iter().position(|&ix| ix == entry)?;
             Some(Cut {
-                // If the entry has no message, the cut is before the next entry that has one.
+                // The first candidate at the entry or after it: the entry may have no message.
                 index: candidates.partition_point(|candidate| candidate.path_index < path_index),
                 first_kept: Some(entry),
             })
@@ -172,11 +174,12 @@ fn find_previous_compaction(
 /// the last reset. There are three kinds of compactions:
 ///
 /// - One with the history that OpenAI returned covers the entries up to
-///   `providerReplayThroughEntryId`, also those that it keeps.
-/// - A compaction with a text keeps the entries from `firstKeptEntryId` on. What a reset has
-///   cleared is not kept.
-/// - A native snapshot that names no such entry covers the entries up to
-///   `providerReplayThroughEntryId`.
+///   `providerReplayThroughEntryId`, also those that it keeps. Entries after that, but before the
+///   reset, are cleared.
+/// - A native snapshot covers the entries up to `providerReplayThroughEntryId`. Its
+///   `firstKeptEntryId` is empty.
+/// - Any other compaction covers the entries before `firstKeptEntryId`. If that entry is before the
+///   reset, nothing that it keeps is in effect.
 fn find_kept_start(
     line: Raw,
     above: &[EntryIx],
@@ -189,18 +192,25 @@ fn find_kept_start(
         return after_replayed.map(|start| start.max(after_reset));
     }
 
-    if let Some(first_kept) = index_named_by("firstKeptEntryId")
-        && first_kept >= after_reset
-    {
-        return Some(first_kept);
+    let is_snapshot = native::last_covered_id(line).is_some();
+    if is_snapshot {
+        return after_replayed;
     }
 
-    let is_snapshot = native::last_covered_id(line).is_some();
-    if is_snapshot { after_replayed } else { None }
+    let first_kept = index_named_by("firstKeptEntryId")?;
+    if first_kept >= after_reset {
+        Some(first_kept)
+    } else {
+        None
+    }
 }
 
-/// Whether a compaction contains its history as OpenAI returned it. `preserved` is its
-/// `preserveData`. Such a history has the name of the provider beside it, or a compaction item.
+/// Whether a compaction contains the history that OpenAI returned for it. `preserved` is its
+/// `preserveData`. Beside the list `replacementHistory`, one of these must be stored:
+///
+/// - the name of the provider;
+/// - an item of the type `compaction` with encrypted content;
+/// - an item of the type `compaction_summary`.
 fn has_provider_history(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else {
         return false;
@@ -216,7 +226,8 @@ fn has_provider_history(preserved: Raw) -> bool {
     let item = item.unwrap_or(Raw::NULL);
     let has_encrypted_item = content::member_is(item, "type", "compaction")
         && item.get("encrypted_content").is_some_and(Raw::is_string);
-    names_provider || has_encrypted_item || content::member_is(item, "type", "compaction_summary")
+    let has_summary_item = content::member_is(item, "type", "compaction_summary");
+    names_provider || has_encrypted_item || has_summary_item
 }
 
 /// A message that the compaction may summarize or keep.

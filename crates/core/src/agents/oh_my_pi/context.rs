@@ -27,6 +27,7 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
         reader,
         items: Vec::new(),
     };
+    // In the agent's order: the notes come before the summary and all other messages.
     if let Some(notes) = notes::notes_message(path, reader)? {
         builder.push_item(notes, MessageKind::Other);
     }
@@ -44,6 +45,8 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
 /// - the entries that determine the settings;
 /// - the turn with the last count of a provider;
 /// - the last request, which a rollover repeats.
+///
+/// An entry that is used for several reasons may be listed several times.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else {
         return Ok(Vec::new());
@@ -56,12 +59,12 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
         items: Vec::new(),
     };
 
-    // All entries from the first that the compaction names. The compaction may name itself, or no
-    // entry of the path.
+    // All entries from the first that the compaction names. The compaction may also name itself,
+    // whose index on the path is `above.len()`, or no entry of the path: then it keeps none.
     let mut first_used = above.len();
     for key in ["firstKeptEntryId", "providerReplayThroughEntryId"] {
-        if let Some(index) = builder.index_of_id(line.get_text(key)) {
-            first_used = first_used.min(index);
+        if let Some(path_index) = builder.index_of_id(line.get_text(key)) {
+            first_used = first_used.min(path_index);
         }
     }
     let mut used = above[first_used..].to_vec();
@@ -134,15 +137,13 @@ impl ContextBuilder<'_> {
             first_kept
         };
 
-        // A model must accept the signatures in the kept messages, which are older than the
-        // summary. So the history counts as rewritten just before these messages. As in the agent,
-        // a payload of OpenAI does not matter here.
+        // As in the agent, a payload of OpenAI does not matter here.
         let rewrite_ms = if anthropic_payload.is_none() {
             None
         } else if is_snapshot {
-            self.ms_before_kept(first_not_replayed, compaction_index)
+            self.find_rewrite_ms(first_not_replayed, compaction_index)
         } else {
-            self.ms_before_kept(first_kept, compaction_index)
+            self.find_rewrite_ms(first_kept, compaction_index)
         };
 
         let entry = self.reader.session().entry(ix);
@@ -167,18 +168,25 @@ impl ContextBuilder<'_> {
         self.append_entries(&self.path[compaction_index + 1..])
     }
 
-    /// Adds the newest user request before a rollover. Adds nothing if the rollover keeps that
-    /// request, or names no entry that it keeps.
+    /// Adds the newest user request before a rollover, so that the model knows what it is working
+    /// on even if the rollover keeps only later entries.
+    ///
+    /// `first_kept` is the first entry that the rollover keeps. Adds nothing if the request is not
+    /// before that entry, because it is kept then. Also adds nothing if `first_kept` is `None`, as
+    /// in the agent. `reset` is the last reset: requests before it are no longer in effect.
     fn repeat_request(
         &mut self,
         rollover_index: usize,
         reset: Option<usize>,
         first_kept: Option<usize>,
     ) -> io::Result<()> {
+        let Some(first_kept) = first_kept else {
+            return Ok(());
+        };
         let Some(request) = self.find_last_request(rollover_index, reset)? else {
             return Ok(());
         };
-        if first_kept.is_some_and(|first_kept| request < first_kept) {
+        if request < first_kept {
             self.append_entry(self.path[request])?;
         }
         Ok(())
@@ -190,15 +198,20 @@ impl ContextBuilder<'_> {
         self.reader.session().index_on_path(self.path, &id?)
     }
 
-    /// Returns the time one millisecond before the first entry that a compaction keeps. If it keeps
-    /// none, the entry after the compaction counts. `None` if there is no such entry, or its time
-    /// is not valid.
-    fn ms_before_kept(&self, kept_from: Option<usize>, compaction_index: usize) -> Option<f64> {
-        let index = match kept_from {
+    /// Returns the time at which a compaction counts as having rewritten the history, in
+    /// milliseconds since 1970: one millisecond before the first message after the summary.
+    ///
+    /// A model must accept the signatures in the messages that a compaction keeps. They are older
+    /// than the compaction, so its own time would be too late.
+    ///
+    /// `kept_from` is the first entry that is kept. If no entry before the compaction is kept, the
+    /// entry after it counts. `None` if there is no such entry, or its time is not valid.
+    fn find_rewrite_ms(&self, kept_from: Option<usize>, compaction_index: usize) -> Option<f64> {
+        let first_after_summary = match kept_from {
             Some(kept_from) if kept_from < compaction_index => kept_from,
             _ => compaction_index + 1,
         };
-        let ix = *self.path.get(index)?;
+        let ix = *self.path.get(first_after_summary)?;
         let ms = self.reader.session().entry(ix).js_time();
         if ms.is_finite() { Some(ms - 1.0) } else { None }
     }
@@ -245,10 +258,14 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the message of a `message` entry, if it has one. The line is read only if the role does
-    /// not determine the [`MessageKind`].
+    /// Adds the message of a `message` entry, if it has one.
+    ///
+    /// The line is read only if something depends on it: of which [`MessageKind`] the message is,
+    /// whether it is loaded as stored, or whether there is a message at all.
     fn append_message(&mut self, ix: EntryIx) -> io::Result<()> {
         let role = self.reader.session().entry(ix).role;
+        // `MessageKind::read` returns `Other` for all other roles, and `load_body` returns `Stored`
+        // for them. Without a role, the message itself may be missing.
         let needs_line = matches!(
             role,
             Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing

@@ -55,40 +55,40 @@ fn quotes_thinking(message: Raw) -> bool {
 /// - turns that the user interrupted;
 /// - turns before the note that quotes their thinking. `next` is the message after the turn.
 ///
-/// A turn of which nothing is left is not sent, unless it is followed by the note or has controls.
+/// A turn of one of these kinds without other blocks is not sent. It is sent nevertheless if the
+/// note follows it, or if it has controls, which later requests repeat.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
     reader: &EntryReader,
     emit: &mut Emit,
 ) -> io::Result<()> {
-    let Some(sendable_blocks) = blocks_before_unsigned_thinking(turn) else {
+    let Some(other_blocks) = blocks_before_unsigned_thinking(turn) else {
+        // It does not end in such thinking.
         return emit(turn.bytes());
     };
     let is_quoted_by_next = match next {
         Some(next) => next.with_json(reader, quotes_thinking)?,
         None => false,
     };
-    if !is_quoted_by_next && !is_interrupted_by_user(turn) {
+    let removes_thinking = is_quoted_by_next || is_interrupted_by_user(turn);
+    if !removes_thinking {
         return emit(turn.bytes());
     }
 
-    if sendable_blocks.is_empty() {
-        // Later requests repeat the controls of this turn's request.
-        let has_controls = turn.get("requestControls").is_some();
-        if !is_quoted_by_next && !has_controls {
-            return Ok(());
-        }
+    let has_controls = turn.get("requestControls").is_some();
+    if other_blocks.is_empty() && !is_quoted_by_next && !has_controls {
+        return Ok(());
     }
 
     let content = turn.get("content").unwrap_or(Raw::NULL);
-    let has_content = content.items().next().is_some();
-    if !has_content {
-        // There is nothing to remove.
+    let is_without_content = content.items().next().is_none();
+    if is_without_content {
+        // There is no thinking to remove, and the member, which may be missing, stays as it is.
         return emit(turn.bytes());
     }
-    let sendable_content = array(sendable_blocks.iter().map(|block| block.bytes()));
-    emit(&edit::with_member(turn, "content", &sendable_content))
+    let other_content = array(other_blocks.iter().map(|block| block.bytes()));
+    emit(&edit::with_member(turn, "content", &other_content))
 }
 
 /// Whether the user aborted a turn. The agent may also abort one for another reason.
@@ -228,18 +228,23 @@ fn convert_python_execution(message: Raw) -> Vec<u8> {
     build_execution_message(message, start, &PYTHON_WORDS, None)
 }
 
-/// Builds the message for a command or code that the user ran. `text` quotes the command. The
-/// output follows, in the agent's `words`, and the notice about what was truncated.
+/// Builds the message of the user for a command or code that the user ran.
+///
+/// Its text is `quoted_command`, then the output that `execution` has stored, then a notice if a
+/// part of the output was cut off (which `meta` describes). `words` are the words around the
+/// output. The `images` of the output follow as blocks.
 fn build_execution_message(
-    message: Raw,
-    mut text: Text,
+    execution: Raw,
+    quoted_command: Text,
     words: &OutputWords,
     images: Option<Raw>,
 ) -> Vec<u8> {
-    push_output(&mut text, message, words);
-    text.push(&format_notice(message.get("meta")));
+    let mut text = quoted_command;
+    push_output(&mut text, execution, words);
+    text.push(&format_notice(execution.get("meta")));
+
     let content = text_and_blocks(&text, images.into_iter().flat_map(Raw::items));
-    build_message("user", &content, "user", message)
+    build_message("user", &content, "user", execution)
 }
 
 /// Converts mentioned files to one message for the files that are text, and one for the files that
@@ -353,8 +358,11 @@ fn convert_branch_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
-/// Converts the summary of a compaction. A method of compaction has its own text around the
-/// summary. If there are blocks, the summary is bare, and the archived history follows it.
+/// Converts the summary of a compaction to a message of the user. Its first block is the summary,
+/// in a template for the method of compaction.
+///
+/// If the message has `blocks`, the summary is sent without a template. These blocks are the
+/// archived history, and follow the summary. Without them, the `images` of the message follow.
 fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",
@@ -376,6 +384,7 @@ fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     };
     let archive = blocks.or(images).unwrap_or(Raw::NULL).items();
     let content = text_and_blocks(&text, archive);
+    // Without a time of its own, the history was rewritten when the summary was written.
     build_summary_message(message, &content, rewritten_at.or(timestamp), payload)
 }
 
@@ -418,7 +427,8 @@ fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Ve
     array(all)
 }
 
-/// Builds a message in a role, with the time of `message`.
+/// Builds a message in a role. `attribution` is `user` or `agent`: on whose behalf it was written.
+/// The time is that of `message`.
 fn build_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)

@@ -142,11 +142,12 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     Some(Body::from_json(message.finish()))
 }
 
-/// Converts a `compaction` entry to a message.
+/// Converts a `compaction` entry to a message. Its members have the order in which the agent writes
+/// them, because commands print the message byte for byte.
 ///
-/// `provider_payload` is the history that a provider replays. `blocks` are those of the archive,
-/// oldest first. `rewrite_ms` is the time in milliseconds at which the history before the summary
-/// was rewritten, if that is not the time of the entry.
+/// `provider_payload` is the history that a provider replays. `blocks` are the texts and pictures
+/// of the archived history, oldest first. `rewrite_ms` is the time in milliseconds at which the
+/// history before the summary was rewritten, if that is not the time of the entry.
 pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,

@@ -124,8 +124,9 @@ fn remove_dangling_calls(
                 .message
                 .with_json(reader, |turn| strip_unanswered_calls(turn, &answered))?;
             let Some(remaining) = remaining else {
-                continue;
+                continue; // Nothing of the turn remains.
             };
+            // The ids in the kind must be those of the calls in the message.
             item.message.body = Body::from_json(remaining);
             calls.retain(|id| answered.contains(id));
         }

@@ -31,11 +31,13 @@ fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::R
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size of the context at each of `tips`, and at the entries that were read to find it.
-/// Each entry is read once.
+/// Returns the size of the context, in tokens, at each of `tips`. The result also has the sizes at
+/// the entries between a tip and the nearest count above it. Each entry is read once for the counts
+/// of all tips.
 ///
-/// If a compaction is nearer to a tip than any count, the tip's context is built and estimated. All
-/// builds of a session have one budget. Once it is used up, such tips are left out.
+/// If a compaction is nearer to a tip than any count, the tip's context is built and estimated,
+/// which takes long. So all builds of a session share a budget. Once it is used up, such tips are
+/// missing in the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
@@ -45,9 +47,13 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
         let is_counted = insert_counted_sizes(tip, reader, &mut sizes)?;
-        if is_counted || budget == 0 {
+        if is_counted {
             continue;
         }
+        if budget == 0 {
+            continue; // The size at this tip remains unknown.
+        }
+
         let path = session.path(Some(tip));
         let messages = context::build_context(&path, reader)?.messages;
         budget = budget.saturating_sub(context_build_cost(messages.len(), path.len()));
@@ -67,6 +73,7 @@ fn insert_counted_sizes(
     sizes: &mut HashMap<EntryIx, f64>,
 ) -> io::Result<bool> {
     let session = reader.session();
+    // In tokens. If the walk comes to the root, nothing was counted.
     let mut size = 0.0;
     let mut visited = Vec::new();
     for ix in session.ancestors(Some(tip)) {
