@@ -236,6 +236,7 @@ impl<'a> Frame<'a> {
         let data = data.as_bytes();
         Some(Frame {
             raw,
+            // Base64 has one byte per UTF-16 unit.
             bytes: utf16_len(data),
             is_blob: data.starts_with(b"blob:sha256:"),
             is_cut: data.ends_with(CUT_NOTICE),
@@ -260,12 +261,12 @@ fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
     !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
 }
 
-/// Returns the note in place of a gap. All pictures of a gap are left out for the same reason: they
-/// are in the blob store, or exceed the budget.
+/// Returns the note in place of a gap: one or more consecutive pictures. All of them are left out
+/// for the same reason: they are in the blob store, or exceed the budget.
 fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::group_digits(gap.len() as f64);
-    // The first picture has the same reason as all others.
+    // A gap has at least one picture, and all have the same reason.
     let is_in_blob_store = gap[0].frame.is_blob;
     if is_in_blob_store {
         return format!(
@@ -274,18 +275,12 @@ fn gap_note(gap: &[SelectedFrame]) -> String {
     }
 
     let bytes: usize = gap.iter().map(|selected| selected.frame.bytes).sum();
-    let size = if bytes == 0 {
-        String::new()
-    } else {
-        format!(
-            " {} of base64 exceeded the per-request snapcompact payload budget.",
-            format_size(bytes as f64)
-        )
-    };
+    let size = format_size(bytes as f64);
     format!(
         "-------------- snapcompact image middle omitted\n{count} archived image \
-         frame{plural_suffix} could not be included.{size} The compacted summary and visible text \
-         edges remain available.\n--------------"
+         frame{plural_suffix} could not be included. {size} of base64 exceeded the per-request \
+         snapcompact payload budget. The compacted summary and visible text edges remain \
+         available.\n--------------"
     )
 }
 

@@ -18,8 +18,8 @@ static DATA_URL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i-u){url}")).expect("a constant")
 });
 
-/// Matches `![label](` or `[label](` directly before a URL.
-static MARKDOWN_OPENER: LazyLock<Regex> = LazyLock::new(|| {
+/// Matches `![label](` or `[label](` at the end of a text.
+static MARKDOWN_OPENER_AT_END: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?-u)!?\[[^\]\n]*\]\({JS_SPACE}*$")).expect("a constant")
 });
 
@@ -33,11 +33,11 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
         let mut before = &bytes[copied_to..captures.get_match().start()];
         copied_to = captures.get_match().end();
 
-        // The match includes a `)` after the URL. If it closes a link, it is removed with the
-        // link's opener. Otherwise, it is kept.
+        // The match includes a `)` after the URL. If the opener of a link is directly before the
+        // URL, both are removed. Otherwise, the `)` is kept.
         let mut kept_close: &[u8] = b"";
         if let Some(close) = captures.name("close") {
-            match MARKDOWN_OPENER.find(before) {
+            match MARKDOWN_OPENER_AT_END.find(before) {
                 Some(opener) => before = &before[..opener.start()],
                 None => kept_close = close.as_bytes(),
             }
@@ -54,22 +54,27 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Returns the number of characters in the payload of a [`DATA_URL`]. A marker that an earlier
-/// version left counts as the characters that it replaced.
+/// Returns the number of characters in the payload of a [`DATA_URL`], in UTF-16 units.
+///
+/// The payload may contain a marker of an earlier version, such as `[…96ch elided…]` with the space
+/// around it. The marker counts as the characters that it replaced (96). As in the agent, a marker
+/// in capital letters, which [`DATA_URL`] also matches, counts as its own characters.
 fn payload_chars(captures: &Captures) -> f64 {
     let chars = utf16_len(&captures["payload"]) as f64;
     let Some(marker) = captures.name("marker") else {
         return chars;
     };
-    // Like the agent, counts the characters that a marker replaced only if the marker is in lower
-    // case.
-    if memchr::memmem::find(marker.as_bytes(), b"ch elided").is_none() {
+    let is_lower_case = memchr::memmem::find(marker.as_bytes(), b"ch elided").is_some();
+    if !is_lower_case {
         return chars;
     }
+
+    // A number in JavaScript: of many digits, the result is not exact, or infinite.
     let elided_chars: f64 = String::from_utf8_lossy(&captures["elided"])
         .parse()
-        .unwrap_or(f64::NAN);
-    chars + (elided_chars - utf16_len(marker.as_bytes()) as f64)
+        .expect("a group of digits");
+    let marker_chars = utf16_len(marker.as_bytes()) as f64;
+    chars + (elided_chars - marker_chars)
 }
 
 #[cfg(test)]

@@ -191,13 +191,17 @@ fn plural_suffix(count: f64) -> &'static str {
 }
 
 /// Returns the sentence for an output of which only a part of one line is shown:
-/// `Showing line 3 (partial, 1.0KB of 2.0KB) of 90`.
+/// `Showing line 3 (partial, 1.0KB of 2.0KB) of 90`. If the line is not known, it is line 1.
+///
+/// Other values that are missing appear as JavaScript would write them: `undefined` lines, `NaN`
+/// bytes.
 fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
     let [range, output_bytes, total_bytes, total_lines] = content::find_members(truncation, names);
-    let line = range
-        .and_then(|range| range.get_some("start"))
-        .map_or(Text::from("1"), |line| js::to_js_string(line));
+    let line = match range.and_then(|range| range.get_some("start")) {
+        Some(line) => js::to_js_string(line),
+        None => Text::from("1"),
+    };
     let part = format!(
         " (partial, {} of {}) of ",
         format_size(js::to_operand(output_bytes)),
@@ -347,12 +351,15 @@ fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'stati
 }
 
 /// Splits `path:line:column text` into the path, with forward slashes, and `line:column text`;
-/// `None` for a message of another form.
+/// `None` for a message of another form. The path ends at the first `:` that is followed by such a
+/// position.
 fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     static DIAGNOSTIC: LazyLock<Regex> = LazyLock::new(|| {
-        // Anything but an end of a line, in WTF-8.
-        let any = r"(?:[^\n\r\xe2]|\xe2\x80[^\xa8\xa9]|\xe2[^\x80])";
-        let pattern = format!(r"^(?<file>{any}+?):(?<rest>\d+:\d+{JS_SPACE}+{any}*)$");
+        // The dot of JavaScript: anything but the four ends of a line. It is written in bytes,
+        // because the text is WTF-8, which may have half a surrogate pair. Two of the ends are
+        // U+2028 and U+2029: \xe2\x80\xa8 and \xe2\x80\xa9.
+        let dot = r"(?:[^\n\r\xe2]|\xe2\x80[^\xa8\xa9]|\xe2[^\x80])";
+        let pattern = format!(r"^(?<file>{dot}+?):(?<rest>\d+:\d+{JS_SPACE}+{dot}*)$");
         Regex::new(&format!("(?-u){pattern}")).expect("a constant")
     });
     let found = DIAGNOSTIC.captures(message.as_bytes())?;

@@ -57,6 +57,7 @@ pub fn outline_paths<'a>(
     }];
     while let Some(section) = remaining.pop() {
         if let Some(heading) = &section.heading {
+            // A directory with a heading is below the root, so its files have a depth of 1 or more.
             write_line(OutlineLine {
                 depth: section.depth - 1,
                 name: heading,
@@ -71,6 +72,7 @@ pub fn outline_paths<'a>(
                 file: Some(path),
             });
         }
+        // In reverse, so that the first subdirectory is on top.
         for (name, &subfolder) in folder.folders.iter().rev() {
             remaining.push(subsection(&nodes, name, subfolder, section.depth + 1));
         }

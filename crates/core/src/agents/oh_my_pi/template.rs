@@ -6,7 +6,7 @@
 use pisess_json::text::{self, Text, concat_texts};
 use std::borrow::Cow;
 
-/// Wraps the summary of a compaction.
+/// Wraps the summary of a compaction, in the words of the agent.
 pub fn wrap_compaction_summary(summary: &Text) -> Text<'static> {
     fill_template(
         "Prior model work/tool state available.\nMUST build on prior work; NEVER duplicate prior work.\n\n<summary>\n",
@@ -15,7 +15,8 @@ pub fn wrap_compaction_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the summary of a compaction that is a handoff document.
+/// Wraps the summary of a compaction that is a handoff document. As for all templates here, the
+/// words are the agent's, byte for byte, because they are part of the context that a model sees.
 pub fn wrap_handoff_summary(summary: &Text) -> Text<'static> {
     fill_template(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote \
@@ -30,7 +31,7 @@ pub fn wrap_handoff_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the summary of a branch that was left.
+/// Wraps the summary of a branch that was left, in the words of the agent.
 pub fn wrap_branch_summary(summary: &Text) -> Text<'static> {
     fill_template(
         "Branch-return summary:\n\n<summary>\n",
@@ -39,7 +40,7 @@ pub fn wrap_branch_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps a message that the user sent while the model was working.
+/// Wraps a message that the user sent while the model was working, in the words of the agent.
 pub fn wrap_interjection(message: &Text) -> Text<'static> {
     fill_template(
         "<system-notice>\nUser interjection during work: priority; supersedes conflicting prior \
@@ -89,8 +90,10 @@ fn fill_template(before: &str, text: &Text, after: &str) -> Text<'static> {
 /// Formats a text as the agent does after filling a template. Trailing spaces and the padding of
 /// table cells are removed.
 ///
-/// A single blank line is kept, except at the start, at the end and before a closing tag. Several
-/// blank lines in a row are removed. Fenced code keeps all its blank lines.
+/// A single blank line is kept, except at the start, at the end, before a closing tag and after
+/// another blank line of the result. Several blank lines in a row are removed. Fenced code keeps
+/// all its blank lines. As in the agent, any line with a fence begins or ends code: `~~~` also ends
+/// what `` ``` `` began.
 pub fn tidy_text(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text
         .as_bytes()
@@ -109,6 +112,7 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
 
         let is_blank = unindented.is_empty();
         let follows_text = out.last().is_some_and(|line| !line.is_empty());
+        // A fence that ends code is no longer in it.
         if in_code || is_fence {
             for &line in run {
                 out.push(Cow::from(line));
@@ -157,18 +161,21 @@ fn is_closing_tag(line: &[u8]) -> bool {
     })
 }
 
-/// Formats a line that starts with `|`. In a row of a table, cells lose their padding. In a
-/// delimiter row such as `| :-- |`, each cell gets its shortest form. A line that does not end with
-/// `|` stays the same.
+/// Formats a line that starts with `|`, after its indent. `row` has no newline.
+///
+/// - In a delimiter row such as `| :-- |`, each cell gets its shortest form: `|:---|`.
+/// - In any other row, the cells lose their padding: `| a |` becomes `|a|`.
+/// - A line that does not end with another `|` is not a row, and stays the same.
 fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
-    let is_row = row.len() >= 2 && row.ends_with(b"|");
-    if !is_row {
+    let ends_with_another_bar = row.len() >= 2 && row.ends_with(b"|");
+    if !ends_with_another_bar {
         return [indent, row].concat();
     }
 
     let text = Text::from_wtf8(row);
-    // A delimiter row has more than its first and last bar.
-    if row.len() > 2 && text.code_points().all(is_delimiter) {
+    // `||` is not a delimiter row: it needs something between the bars.
+    let is_delimiter_row = row.len() > 2 && text.code_points().all(is_delimiter);
+    if is_delimiter_row {
         let rules: Vec<_> = table_cells(row)
             .filter(|cell| !cell.is_empty())
             .map(|cell| delimiter_cell(&cell))
@@ -176,7 +183,8 @@ fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
         return [indent, b"|", rules.join("|").as_bytes(), b"|"].concat();
     }
 
-    // The agent's pattern for rows does not match a line that contains a line separator.
+    // JavaScript treats these characters as ends of a line, so the agent's pattern for rows does
+    // not match a line that contains one. It is no row then, either.
     let has_line_separator = text
         .code_points()
         .any(|c| matches!(c, 0x0d | 0x2028 | 0x2029));
