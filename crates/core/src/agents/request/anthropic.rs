@@ -68,6 +68,12 @@ impl<'a> AnthropicWriter<'a> {
         }
     }
 
+    /// Writes the message that is held back, if there is one: an answer or results, never both.
+    fn flush_held_message(&mut self) -> io::Result<()> {
+        self.flush_answer()?;
+        self.flush_results()
+    }
+
     /// Writes the answer that is held back, if there is one. If it is the first message, a user
     /// message is written before it, because the API refuses a body that begins with an answer.
     fn flush_answer(&mut self) -> io::Result<()> {
@@ -118,16 +124,19 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// Writes a user message, unless it is empty, which the API refuses.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let Some(json) = user_content(content) else {
-            // The answer that is held back may still be the last message.
+            // The message ends a series of results, although it is left out. An answer that is held
+            // back may still be the last message.
             return self.flush_results();
         };
-        self.flush_answer()?;
-        self.flush_results()?;
+        self.flush_held_message()?;
         self.sink.write_item(&build_message("user", &json))
     }
 
     /// Holds an answer back until it is known whether it is the last message, which may not end
-    /// with white space: see `trim_answer_end`.
+    /// with white space: see `trim_answer_end`. What was held back before is written.
+    ///
+    /// An answer cannot end with thinking, so thinking at its end is left out. If nothing else
+    /// remains, the whole answer is left out.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let mut answer = Vec::new();
         for block in blocks {
@@ -144,22 +153,19 @@ impl BodyWriter for AnthropicWriter<'_> {
                 }
             }
         }
-        // An answer cannot end with thinking.
         while answer.last().is_some_and(|block| is_thinking(block)) {
             answer.pop();
         }
         if answer.is_empty() {
-            // The answer that is held back may still be the last message.
+            // The turn ends a series of results, although it is left out. An answer that is held
+            // back may still be the last message.
             return self.flush_results();
         }
-        // Thinking without a signature has become text.
-        if answer.iter().any(|block| is_thinking(block)) {
-            self.has_signed_thinking = true;
-        }
+        // `thinking_block` has made text of thinking without a signature.
+        let has_signed_thinking = answer.iter().any(|block| is_thinking(block));
+        self.has_signed_thinking |= has_signed_thinking;
 
-        // The results that are held back answer calls of the previous answer.
-        self.flush_answer()?;
-        self.flush_results()?;
+        self.flush_held_message()?;
         self.answer = answer;
         Ok(())
     }
@@ -167,10 +173,12 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// Holds a result back until all results of the turn are there. A result that is an error can
     /// contain only text, so its images come after all results.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
+        // The answer with the calls comes before their results. It is not the last message, so its
+        // end does not change.
         self.flush_answer()?;
 
-        let is_error = result.is_error == Some(true);
-        let content = if is_error {
+        let has_failed = result.is_error == Some(true);
+        let content = if has_failed {
             let constants = self.target.constants();
             failure_content(&result.parts, constants.empty_failure_text)
         } else {
@@ -180,13 +188,14 @@ impl BodyWriter for AnthropicWriter<'_> {
             .str("type", "tool_result")
             .text("tool_use_id", result.id)
             .json("content", &content);
+        // Left out if the session does not record it.
         if let Some(is_error) = result.is_error {
             block = block.bool("is_error", is_error);
         }
         self.results.push(block.finish());
 
         // The caption connects the images with the result that they belong to.
-        if is_error && images_in(&result.parts).next().is_some() {
+        if has_failed && images_in(&result.parts).next().is_some() {
             let caption = concat_texts(&[
                 &"Images from the error result of tool call ",
                 result.id,
@@ -206,8 +215,7 @@ impl BodyWriter for AnthropicWriter<'_> {
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         // An answer that is still held back is the last message.
         self.trim_answer_end();
-        self.flush_answer()?;
-        self.flush_results()?;
+        self.flush_held_message()?;
 
         let mut trailing_members = Object::new();
         if let Some(max_tokens) = self.target.max_tokens {

@@ -114,18 +114,20 @@ struct ExampleBatch {
 }
 
 impl ExampleBatch {
-    /// Renders messages. The calls in them get ids that are not in `used_ids`.
+    /// Renders messages, without thinking, which an example does not have. The calls in them get
+    /// ids that are not in `used_ids`, the ids of the calls before this batch.
     fn render(
         messages: &[ContextMessage],
         target: &RequestTarget,
         used_ids: UsedIds,
         reader: &EntryReader,
     ) -> io::Result<ExampleBatch> {
+        // Filled through the sink, until `finish_batch` ends the replay.
         let mut items = Vec::new();
         let sink = BodySink::for_items(&mut items, target.constants().surrogate_replacement);
         let writer = Box::new(OpenAiWriter::new(target, sink));
-        let mut replay = Replay::new(target, LateResults::default(), writer);
-        replay.used_ids = used_ids;
+        // Only agents that do not move late results render examples in batches.
+        let mut replay = Replay::new(target, used_ids, LateResults::default(), writer);
         target
             .agent
             .convert_for_model(messages, reader, &mut |json| {

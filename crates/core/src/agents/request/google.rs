@@ -25,8 +25,8 @@ pub struct GoogleWriter<'a> {
     results: Vec<Vec<u8>>,
 }
 
-/// The signature that is sent with a call that has none. Gemini 3 refuses calls without a
-/// signature.
+/// The signature that is sent with a call that has none, because it was not received from Google,
+/// or from another model. Gemini 3 refuses calls without a signature, but does not check this one.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> GoogleWriter<'a> {
@@ -84,8 +84,9 @@ impl<'a> GoogleWriter<'a> {
         }
     }
 
-    /// Returns a call as a part. The part has the call's id if the model accepts ids. For Gemini 3
-    /// and later, it has a signature in any case.
+    /// Returns a call as a part. The part has the call's id if the model accepts ids. `signature`
+    /// is the signature of the call if Google accepts it. If there is none, the part has
+    /// [`NO_SIGNATURE`] for Gemini 3 and later, which refuse a call without a signature.
     fn call_part(&self, call: &TurnCall, signature: Option<&Text>) -> Vec<u8> {
         let mut function_call = Object::new()
             .text("name", &call.name)
@@ -122,6 +123,7 @@ impl BodyWriter for GoogleWriter<'_> {
             .filter_map(|block| self.answer_part(block, authorship))
             .collect();
         if parts.is_empty() {
+            // The results before it are still held back: those after it belong to the same content.
             return Ok(());
         }
 
@@ -134,8 +136,10 @@ impl BodyWriter for GoogleWriter<'_> {
     }
 
     /// Holds a result back, so that consecutive results become one content. Its images are in the
-    /// result. For Gemini before 3, they are in a user message after the results that are held
-    /// back.
+    /// result.
+    ///
+    /// Gemini before 3 does not accept images there. Then the results that are held back, with this
+    /// one, are written now, and a user message with the images after them.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
         // A model that is not named like Gemini is assumed to be as capable as a new one.
@@ -161,6 +165,7 @@ impl BodyWriter for GoogleWriter<'_> {
         }
         let mut parts = vec![text_part(&Text::from("Tool result image:"))];
         parts.extend(images);
+        // This writes the results first.
         self.write_user_parts(&parts)
     }
 

@@ -26,20 +26,23 @@ pub struct WireId {
 /// The ids of the calls in a body, of which no two are the same.
 #[derive(Debug, Default)]
 pub struct UsedIds {
-    /// For each id that is taken, the number to append next if the id is wanted again.
+    /// The keys are the ids that are taken. The value is the number to append first if the id is
+    /// wanted again.
     next_numbers: HashMap<Text<'static>, usize>,
 }
 
 impl UsedIds {
     /// Takes an id that is not taken, and returns it: the wanted one or, if that is taken, the
-    /// wanted one with the first free of the suffixes `_2`, `_3`, … With a suffix, it is cut to
-    /// `max_units` UTF-16 units.
+    /// wanted one with the first free of the suffixes `_2`, `_3`, … The wanted id is cut as far as
+    /// needed for the suffix to fit into `max_units` UTF-16 units.
     fn take_free_id(&mut self, wanted: &Text<'static>, max_units: usize) -> Text<'static> {
         let Some(&next_number) = self.next_numbers.get(wanted) else {
             self.next_numbers.insert(wanted.clone(), FIRST_SUFFIX);
             return wanted.clone();
         };
 
+        // Different numbers give different ids, also if the wanted one is cut. So a free one is
+        // found.
         let mut number = next_number;
         let mut id = append_number(wanted, number, max_units);
         while self.next_numbers.contains_key(&id) {
@@ -47,6 +50,7 @@ impl UsedIds {
             id = append_number(wanted, number, max_units);
         }
         self.next_numbers.insert(wanted.clone(), number + 1);
+        // The new id is taken, too, and may be wanted again.
         self.next_numbers.insert(id.clone(), FIRST_SUFFIX);
         id
     }

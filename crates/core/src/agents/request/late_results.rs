@@ -27,6 +27,9 @@ struct LateResult {
 impl LateResults {
     /// Reads the next message of the context, and collects the calls of a turn, or a late result.
     /// `message_number` is the number of the message, from 1.
+    ///
+    /// A result closes one call. If several calls of a turn have the same id, further results with
+    /// this id close the others.
     pub fn read_message(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
@@ -39,6 +42,7 @@ impl LateResults {
                 let open_call = self.open_call_ids.iter().position(|open| *open == id);
                 match open_call {
                     Some(index) => {
+                        // Not late.
                         self.open_call_ids.remove(index);
                     }
                     None => self.results.entry(id).or_default().push_back(LateResult {

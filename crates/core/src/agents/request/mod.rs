@@ -37,6 +37,7 @@ pub use anthropic::signed_thinking_block;
 use example::without_thinking;
 pub use example::write_example;
 use foldhash::{HashMap, HashSet};
+use ids::UsedIds;
 use late_results::LateResults;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -175,7 +176,7 @@ fn write_body_for(
         Api::Responses => Box::new(responses::ResponsesWriter::new(target, sink)),
         Api::Google => Box::new(google::GoogleWriter::new(target, sink)),
     };
-    let mut replay = Replay::new(target, late_results, writer);
+    let mut replay = Replay::new(target, UsedIds::default(), late_results, writer);
     target
         .agent
         .convert_for_model(messages, reader, &mut |json| {
@@ -200,9 +201,12 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    /// Reads messages in the form in which the second pass gets them: converted for the model. If
-    /// the agent moves late results to their calls, all messages are read. Otherwise, only the
-    /// messages are read that determine the system text and the model.
+    /// Reads messages, converted for the model. If the agent moves late results to their calls, all
+    /// messages are read. Otherwise, only the messages are read that determine the system text and
+    /// the model.
+    ///
+    /// [`Replay`] is the second pass. It gets all messages in the same form, and numbers them in
+    /// the same way.
     fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
         let moves_late_results = agent.constants().moves_late_results;
@@ -212,8 +216,8 @@ impl FirstPass {
             Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
         };
         let mut first_pass = FirstPass::default();
-        // Counted from 1, as `Replay` does in the second pass, which finds late results by their
-        // numbers.
+        // The first message has the number 1, as in `Replay`, which compares these numbers with
+        // those of the turns.
         let mut message_number = 0;
         agent.convert_for_model(&needed_messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
@@ -226,6 +230,8 @@ impl FirstPass {
             let role = message.get_text("role").unwrap_or_default();
             match role.as_bytes() {
                 b"system" => first_pass.system.apply_message(message),
+                // Each reply replaces the model of the one before, even by `None`: only the last
+                // reply counts.
                 b"assistant" => first_pass.last_model = author_model(message, api),
                 _ => {}
             }
@@ -235,8 +241,11 @@ impl FirstPass {
     }
 }
 
-/// Returns the messages that the first pass needs if no result is moved: the system messages, and
-/// the last reply, whose model is the default of the request.
+/// Returns the messages that determine the system text and the model of a request, in order: all
+/// system messages, and the last reply, whose model is the one to continue with.
+///
+/// [`FirstPass::read`] needs only these, unless it looks for late results. For most sessions, this
+/// saves reading nearly all lines twice.
 fn system_messages_and_last_reply(
     messages: &[ContextMessage],
     session: &Session,

@@ -44,6 +44,7 @@ impl<'a> OpenAiWriter<'a> {
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
         let mut members = Object::new();
+        // An example is for fine-tuning any model.
         if !target.is_example {
             members = members.text("model", &target.model.id);
         }
@@ -55,6 +56,7 @@ impl<'a> OpenAiWriter<'a> {
             let system = Object::new()
                 .str("role", role)
                 .text("content", &target.system);
+            // A body with nothing but the system text is not written.
             sink.push_uncounted_item(&system.finish());
         }
         OpenAiWriter {
@@ -173,6 +175,9 @@ impl BodyWriter for OpenAiWriter<'_> {
 
     /// Writes an assistant message: all its texts as one, its calls, and its reasoning in the form
     /// in which the provider sent it. A message without text and calls is left out.
+    ///
+    /// The texts are joined without a separator, as in the agents. Older versions of pi stored a
+    /// part of the reasoning in the signatures of calls, so it is also read from these.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.flush_images()?;
 
@@ -202,8 +207,9 @@ impl BodyWriter for OpenAiWriter<'_> {
         let answer = Object::new()
             .str("role", "assistant")
             .text_or_null("content", content);
-        let is_deepseek = self.target.model.provider == "deepseek";
-        let answer = reasoning.add_to_answer(answer, &calls, is_deepseek);
+        // DeepSeek requires reasoning in each assistant message.
+        let needs_reasoning = self.target.model.provider == "deepseek";
+        let answer = reasoning.add_to_answer(answer, &calls, needs_reasoning);
         self.sink.write_answer(&answer.finish())
     }
 
@@ -218,8 +224,11 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&message.finish())
     }
 
-    /// Writes the images that are held back, then the limit of the answer and the tools. The key of
-    /// the limit depends on the provider.
+    /// Writes the images that are held back, then, after the list, the limit of the answer in
+    /// tokens and the tools. The provider decides under which key it expects the limit.
+    ///
+    /// A request without tools has no member `tools`. In an example, the member is an empty list
+    /// then: a file of examples is read as a table, in which all rows need the same columns.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_images()?;
 
@@ -227,22 +236,23 @@ impl BodyWriter for OpenAiWriter<'_> {
         if let Some(max_tokens) = self.target.max_tokens {
             let provider = &self.target.model.provider;
             let takes_max_tokens = MAX_TOKENS_PROVIDERS.iter().any(|name| *provider == *name);
-            let key = if takes_max_tokens {
+            let limit_key = if takes_max_tokens {
                 "max_tokens"
             } else {
                 "max_completion_tokens"
             };
-            trailing_members = trailing_members.json(key, max_tokens.to_string().as_bytes());
+            trailing_members = trailing_members.json(limit_key, max_tokens.to_string().as_bytes());
         }
+
         let tools = self.target.tools.iter();
         let definitions: Vec<_> = tools.map(|tool| self.render_tool(tool)).collect();
-        if self.target.is_example {
-            // All examples of a file have the same members.
-            trailing_members = trailing_members.json("tools", &array(&definitions));
-            return self.sink.end_list(trailing_members);
-        }
-        self.sink
-            .end_list(trailing_members.json_array("tools", &definitions))
+        trailing_members = if self.target.is_example {
+            trailing_members.json("tools", &array(&definitions))
+        } else {
+            // `json_array` leaves out an empty list.
+            trailing_members.json_array("tools", &definitions)
+        };
+        self.sink.end_list(trailing_members)
     }
 }
 
@@ -252,8 +262,9 @@ impl BodyWriter for OpenAiWriter<'_> {
 struct Reasoning<'a> {
     /// The thoughts, without blank ones.
     thoughts: Vec<Text<'a>>,
-    /// The member of the message in which the first thought was received.
-    field: Option<&'static str>,
+    /// The name of the member in which the provider sent the first thought, and in which it expects
+    /// all of them. `None` if that is not known: then they are not sent.
+    thoughts_member: Option<&'static str>,
     /// A list of reasoning details (JSON), from the signature of a thought.
     details: Option<Vec<u8>>,
     /// Single reasoning details (JSON), from the signatures of calls, where older versions of pi
@@ -273,7 +284,7 @@ impl<'a> Reasoning<'a> {
             return;
         }
         if self.thoughts.is_empty() {
-            self.field = signature.and_then(reasoning_field);
+            self.thoughts_member = signature.and_then(reasoning_field);
         }
         self.thoughts.push(thought);
     }
@@ -284,25 +295,35 @@ impl<'a> Reasoning<'a> {
             .extend(signature.and_then(encrypted_detail));
     }
 
-    /// Adds the calls and the reasoning to an answer. The reasoning has one form: the list of
-    /// details from a thought, else the details from calls, else the thoughts.
-    fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], is_deepseek: bool) -> Object {
-        let mut details = self.details;
-        if details.is_none() && !self.call_details.is_empty() {
-            details = Some(array(&self.call_details));
-        }
+    /// Adds the calls and the reasoning to an answer. The reasoning is sent in one form, the first
+    /// of these that it has:
+    ///
+    /// 1. the list of details from a thought, as `reasoning_details`;
+    /// 2. the details from calls, as `reasoning_details`;
+    /// 3. the thoughts, in the member in which they were received. This member comes before the
+    ///    calls, as in the agents.
+    ///
+    /// If the provider needs reasoning in each answer, an empty `reasoning_content` is added,
+    /// unless the thoughts were received in this member.
+    fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], needs_reasoning: bool) -> Object {
+        let details = if self.details.is_some() {
+            self.details
+        } else if !self.call_details.is_empty() {
+            Some(array(&self.call_details))
+        } else {
+            None
+        };
 
-        if let Some(thoughts_key) = self.field
-            && details.is_none()
+        if details.is_none()
+            && let Some(member) = self.thoughts_member
         {
-            answer = answer.text(thoughts_key, &text::join_with(self.thoughts, "\n"));
+            answer = answer.text(member, &text::join_with(self.thoughts, "\n"));
         }
         answer = answer.json_array("tool_calls", calls);
         if let Some(details) = details {
             answer = answer.json("reasoning_details", &details);
         }
-        // DeepSeek requires reasoning in each assistant message.
-        if is_deepseek && self.field != Some("reasoning_content") {
+        if needs_reasoning && self.thoughts_member != Some("reasoning_content") {
             answer = answer.str("reasoning_content", "");
         }
         answer

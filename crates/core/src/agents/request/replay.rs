@@ -46,7 +46,8 @@ pub type SessionCallId = Option<Text<'static>>;
 pub struct Replay<'t> {
     target: &'t RequestTarget,
     writer: Box<dyn BodyWriter + 't>,
-    pub used_ids: UsedIds,
+    /// The ids that the calls of this body, or of batches before it, have.
+    used_ids: UsedIds,
     late_results: LateResults,
     /// The calls of the last turn that have no result yet, in their order.
     pending_calls: Vec<PendingCall>,
@@ -79,16 +80,18 @@ struct PendingCall {
 
 impl<'t> Replay<'t> {
     /// Begins a replay for a target. `late_results` are written as the results of calls that would
-    /// otherwise lack one.
+    /// otherwise lack one. `used_ids` are the ids that no call may get, because calls in earlier
+    /// batches have them.
     pub fn new(
         target: &'t RequestTarget,
+        used_ids: UsedIds,
         late_results: LateResults,
         writer: Box<dyn BodyWriter + 't>,
     ) -> Self {
         Replay {
             target,
             writer,
-            used_ids: UsedIds::default(),
+            used_ids,
             late_results,
             pending_calls: Vec::new(),
             unanswered: HashSet::default(),
@@ -146,7 +149,8 @@ impl<'t> Replay<'t> {
     }
 
     /// Writes an assistant message, unless the agent leaves it out. Its calls wait for their
-    /// results from then on.
+    /// results from then on. The calls of the turn before it no longer do, even if this one is left
+    /// out.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);
@@ -156,7 +160,7 @@ impl<'t> Replay<'t> {
             return Ok(());
         }
 
-        // Late results of the turn's calls have greater numbers.
+        // A late result is one of this turn's calls only if its message comes after this one.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
@@ -179,11 +183,14 @@ impl<'t> Replay<'t> {
         self.writer.write_turn(authorship, blocks)
     }
 
-    /// Gives a call an id in the body, adds it to the calls that wait for a result, and returns it
-    /// as a block.
+    /// Returns a call as a block of the body, with an id that no other call of the body has. The
+    /// call is added to those that wait for a result.
     ///
-    /// Does nothing if the name of its tool is missing: then the call is not sent, and no result is
-    /// sent for it.
+    /// As in the agents, a signature and a namespace are sent only to the model that wrote the
+    /// call, which `authorship` shows.
+    ///
+    /// `None` if the name of the tool is missing: then the call is not sent, and no result is sent
+    /// for it.
     fn add_pending_call<'a>(
         &mut self,
         block: Raw<'a>,
@@ -221,9 +228,13 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes a result if it answers a pending call. The APIs refuse any other result. If the agent
-    /// moves late results, a result that belongs to no call is quoted. Otherwise, the result is
-    /// counted as skipped.
+    /// Writes a result if it answers a pending call. The APIs refuse any other result, and the
+    /// agents treat it differently:
+    ///
+    /// - oh-my-pi (`moves_late_results`) quotes it if no call in the context has its id. If one
+    ///   has, nothing is written here: [`close_calls`](Self::close_calls) gave the result to that
+    ///   call.
+    /// - pi leaves it out, and it is counted as skipped.
     fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
         if let Some(index) = find_pending_call(&self.pending_calls, id.as_ref()) {
@@ -233,14 +244,18 @@ impl<'t> Replay<'t> {
 
         let id = id.map(Text::into_owned);
         if self.target.constants().moves_late_results {
-            // A result whose id some call has was moved to that call.
             let belongs_to_call = self.late_results.has_call(&id);
-            // A quotation is a user message, which must not separate pending calls from their
-            // results.
-            if !belongs_to_call && self.pending_calls.is_empty() {
-                return self.quote_result(message);
+            // A quotation is a user message. Between calls and their results, it is left out, as in
+            // the agent, because it would separate them.
+            let would_separate_results = !self.pending_calls.is_empty();
+            if belongs_to_call || would_separate_results {
+                return Ok(());
             }
-        } else if self.unanswered.contains(&id) {
+            return self.quote_result(message);
+        }
+
+        // A call that got `NO_RESULT` in place of this result was closed by a message between them.
+        if self.unanswered.contains(&id) {
             self.skipped_results.separated += 1;
         } else {
             self.skipped_results.stray += 1;

@@ -106,13 +106,14 @@ impl<'a> ResponsesWriter<'a> {
         Some(js::stringify(item).into_bytes())
     }
 
-    /// Returns a text as an item, and marks its id as used. `number` is the index of the text in
-    /// its message.
-    fn text_item(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
+    /// Returns a text of the model as an item, and marks the id of the item as used. The signature
+    /// has the id and the phase with which the text was received. `text_index` is the index of the
+    /// text among the texts of its message, for a new id.
+    fn text_item(&mut self, text: &Text, signature: Option<&Text>, text_index: usize) -> Vec<u8> {
         let signature = signature.map(TextSignature::read).unwrap_or_default();
         let id = match signature.id {
-            Some(stored_id) => self.claim_text_id(&stored_id, number),
-            None => self.new_text_id(number),
+            Some(stored_id) => self.claim_text_id(&stored_id, text_index),
+            None => self.new_text_id(text_index),
         };
         let part = Object::new()
             .str("type", "output_text")
@@ -133,7 +134,7 @@ impl<'a> ResponsesWriter<'a> {
     /// Returns the id of a text, and marks it as used. It is the id with which the text was
     /// received or, if that is too long for the API, a hash of it. If that is empty or was used
     /// before, a new id is made.
-    fn claim_text_id(&mut self, stored_id: &Text, number: usize) -> String {
+    fn claim_text_id(&mut self, stored_id: &Text, text_index: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
         } else {
@@ -145,15 +146,15 @@ impl<'a> ResponsesWriter<'a> {
                 return id;
             }
         }
-        self.new_text_id(number)
+        self.new_text_id(text_index)
     }
 
-    /// Makes a new id for the text with the index `number` in its message, and marks it as used. If
-    /// an item has this id already, a number is appended.
-    fn new_text_id(&mut self, number: usize) -> String {
-        let base = match number {
+    /// Makes a new id for the text with the index `text_index` in its message, and marks it as
+    /// used. If an item has this id already, a number is appended.
+    fn new_text_id(&mut self, text_index: usize) -> String {
+        let base = match text_index {
             0 => format!("msg_pi_{}", self.message_count),
-            _ => format!("msg_pi_{}_{number}", self.message_count),
+            _ => format!("msg_pi_{}_{text_index}", self.message_count),
         };
         let mut id = base.clone();
         let mut suffix = 0;
@@ -234,9 +235,11 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&build_message("user", &array(items)))
     }
 
-    /// Writes an assistant message as several items, unless no item remains. After this, no results
-    /// of earlier calls can follow.
+    /// Writes an assistant message as several items, unless no item remains. The authorship does
+    /// not matter: the blocks have only signatures that the model accepts.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
+        // Results follow directly after the turn with their calls. So those of earlier turns have
+        // been written, and only calls of this turn, which `render_items` adds, are still needed.
         self.custom_calls.clear();
         let items = self.render_items(&blocks);
         if items.is_empty() {
@@ -312,6 +315,7 @@ fn add_output(item: Object, parts: &[ContentPart]) -> Object {
 struct TextSignature {
     /// The id with which the text was received.
     id: Option<Text<'static>>,
+    /// Whether the text is a comment on the work, or the final answer.
     phase: Option<&'static str>,
 }
 

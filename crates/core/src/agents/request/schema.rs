@@ -64,7 +64,7 @@ const ANTHROPIC_FORMATS: [&str; 10] = [
 ];
 
 /// Returns the schema for strict mode, in which objects require all their properties and allow no
-/// others. `schema` must be as JavaScript writes it.
+/// others. `schema` must be as `js::stringify` writes it, in which no key is repeated.
 ///
 /// `None` if the API's strict mode cannot express the schema. This is so if it has an unsupported
 /// keyword, a node without a type, an object that allows other properties, a union of structures,
@@ -85,9 +85,11 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
             return None;
         }
         if content::member_is(node, "type", "object") {
-            let mut edit = Edit::new(node.bytes()).ok()?;
-            close_object(node, &mut edit)?;
-            schema_edit.merge(edit);
+            // The node is a part of the schema, and so are its changes. They are made by position,
+            // so the order of the nodes does not matter.
+            let mut node_edit = Edit::new(node.bytes()).ok()?;
+            close_object(node, &mut node_edit)?;
+            schema_edit.merge(node_edit);
         }
         subschema.push_children(&mut pending);
     }
@@ -117,8 +119,9 @@ impl<'a> Subschema<'a> {
     }
 }
 
-/// Whether the API's strict mode can express a node of a schema, its subschemas not considered, and
-/// its properties neither (see [`close_object`]).
+/// Whether the API's strict mode can express a node of a schema. Its subschemas are not considered,
+/// because each is a node of its own. Whether the properties of an object are allowed is left to
+/// [`close_object`].
 fn is_expressible(node: Raw, api: Api) -> bool {
     if !node.is_object() {
         return false;
@@ -138,13 +141,17 @@ fn is_expressible(node: Raw, api: Api) -> bool {
         return false;
     }
     if let Some(any_of) = any_of {
+        // A union of nothing, or of objects or lists, is sent without strict mode.
         let is_empty = any_of.items().next().is_none();
         if is_empty || any_of.items().any(is_structured) {
             return false;
         }
     }
+
+    // Properties must all be required, which only a node of the type `object` gets.
     let is_object = content::member_is(node, "type", "object");
-    is_object || properties.is_none()
+    let has_properties_elsewhere = properties.is_some() && !is_object;
+    !has_properties_elsewhere
 }
 
 /// Edits the schema of an object so that it requires all its properties and allows no others.
@@ -248,15 +255,19 @@ fn allows_null(schema: Raw) -> bool {
     false
 }
 
-/// Returns a schema in Anthropic's form. It has only `type`, `properties`, `required`,
-/// `additionalProperties` and the definitions. A strict schema also keeps its other members.
-/// `schema` must be as JavaScript writes it.
+/// Returns a schema in Anthropic's form: the type is `object`, and `properties` and `required` are
+/// there, empty if the schema has none. Of its other members, only `additionalProperties` and the
+/// definitions are kept. A strict schema keeps all of them.
+///
+/// `schema` must be as `js::stringify` writes it, in which no key is repeated. If it is not an
+/// object, it counts as one without members.
 pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::from_checked(schema);
     let properties = node.get_some("properties").map_or(&b"{}"[..], Raw::bytes);
     let required = node.get_some("required").map_or(&b"[]"[..], Raw::bytes);
     let object_type = br#""object""#;
 
+    // `Edit::new` fails only if the schema is not an object.
     if is_strict && let Ok(mut edit) = Edit::new(schema) {
         edit.set("type", object_type);
         edit.set("properties", properties);

@@ -91,19 +91,20 @@ impl<'a> BodySink<'a> {
         Ok(())
     }
 
-    /// Writes an item of the list that is not an answer of the model. Before the first item, the
-    /// start of the body is written. So a body without items is not written at all.
+    /// Writes an item of the list that is not an answer of the model; it counts as a request.
+    /// Before the first item, the start of the body is written. So a body without items is not
+    /// written at all.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.last_message = LastMessage::Request;
         let is_first = self.item_count == 0;
-        let before = match self.part {
+        let separator = match self.part {
             SinkPart::Whole if is_first => std::mem::take(&mut self.pending_prefix),
             // The caller joins the items of several batches, and writes the comma between these.
             SinkPart::Items if is_first => Vec::new(),
             SinkPart::Whole | SinkPart::Items => vec![b','],
         };
         self.item_count += 1;
-        self.write(&before)?;
+        self.write(&separator)?;
         self.write(json)
     }
 
@@ -115,20 +116,26 @@ impl<'a> BodySink<'a> {
         ))
     }
 
-    /// Ends the list, writes these members after it, and ends the body. Returns whose the last item
-    /// is. `None` if there is no item; then nothing was written.
-    pub fn end_list(mut self, members: Object) -> io::Result<Option<LastMessage>> {
+    /// Ends the list, writes `trailing_members` after it, and ends the body. A sink for items only
+    /// writes none of this.
+    ///
+    /// Returns who wrote the last item: the model or another. `None` if there is no item; then
+    /// nothing was written, not even the start of the body.
+    pub fn end_list(mut self, trailing_members: Object) -> io::Result<Option<LastMessage>> {
         if self.item_count == 0 {
             return Ok(None);
         }
         if self.part == SinkPart::Items {
             return Ok(Some(self.last_message));
         }
-        let json = members.finish();
-        let end: &[u8] = if json == b"{}" { b"]" } else { b"]," };
-        self.write(end)?;
-        // Without the opening brace, which was written at the start of the body.
-        self.write(&json[1..])?;
+
+        let trailing_json = trailing_members.finish();
+        let has_members = trailing_json != b"{}";
+        let list_end: &[u8] = if has_members { b"]," } else { b"]" };
+        self.write(list_end)?;
+        // The opening brace of the body was written before the list, so only the members and the
+        // closing brace remain.
+        self.write(&trailing_json[1..])?;
         Ok(Some(self.last_message))
     }
 }
