@@ -1,6 +1,6 @@
 //! Converts entries of pi to those of oh-my-pi.
 
-use super::Converted::{self, Entry, Kept};
+use super::Converted::{self, Counterpart, Kept};
 use super::{convert_blocks, start_entry};
 use crate::agents::pi::edits::{ContextEdit, LoadedEdit, replace_content};
 use crate::session::content::{has_truthy, is_block};
@@ -35,7 +35,7 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
     };
     // The adapted message, if there is one, includes the edit.
     let changed_message = adapted.or(edited)?;
-    Some(Entry(with_member(entry, "message", &changed_message)))
+    Some(Counterpart(with_member(entry, "message", &changed_message)))
 }
 
 /// Returns an assistant message with content and a stop reason that oh-my-pi accepts; `None` if it
@@ -90,7 +90,7 @@ pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> O
         ContextEdit::Omit => Some(Kept("an edit omits it from the context")),
         ContextEdit::Replace(content) => {
             let content = content.as_deref().unwrap_or(b"[]");
-            Some(Entry(with_member(entry, "content", content)))
+            Some(Counterpart(with_member(entry, "content", content)))
         }
     }
 }

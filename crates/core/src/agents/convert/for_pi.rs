@@ -1,6 +1,6 @@
 //! Converts entries of oh-my-pi to those of pi.
 
-use super::Converted::{self, Entry, Kept};
+use super::Converted::{self, Counterpart, Kept};
 use super::{POSITION_KEYS, convert_blocks, start_entry};
 use crate::agents::oh_my_pi::llm::convert_non_turn;
 use crate::agents::oh_my_pi::message::{is_transient, sendable_content};
@@ -20,18 +20,18 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     match role {
         Role::HookMessage => {
             let message = with_member(message, "role", b"\"custom\"");
-            Some(Entry(with_member(entry, "message", &message)))
+            Some(Counterpart(with_member(entry, "message", &message)))
         }
         Role::PythonExecution if has_truthy(message, "excludeFromContext") => Some(Kept(
             "Python that the user ran outside of the context; pi has no such message",
         )),
         Role::Developer | Role::FileMention | Role::PythonExecution => {
-            Some(Entry(as_custom_message(entry, message, role)))
+            Some(Counterpart(as_custom_message(entry, message, role)))
         }
         _ => {
             let content = convert_blocks(message.get("content")?, convert_block)?;
             let message = with_member(message, "content", &content);
-            Some(Entry(with_member(entry, "message", &message)))
+            Some(Counterpart(with_member(entry, "message", &message)))
         }
     }
 }
@@ -96,8 +96,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-/// Converts a custom message. `None` if it is the same in pi. A message that oh-my-pi would not
-/// send is kept as a custom entry, which pi does not send either.
+/// Converts a custom message. `None` if all of its content is the same in pi, and so is the entry.
+/// A message that oh-my-pi would not send is kept as a custom entry, which pi does not send either.
 pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Kept(
@@ -107,8 +107,12 @@ pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     let Some(content) = sendable_content(entry) else {
         return Some(Kept("a custom message without content"));
     };
-    let content = convert_blocks(content, convert_block)?;
-    Some(Entry(with_member(entry, "content", &content)))
+    let converted_content = convert_blocks(content, convert_block)?;
+    Some(Counterpart(with_member(
+        entry,
+        "content",
+        &converted_content,
+    )))
 }
 
 /// Converts a change of the default model, which oh-my-pi writes as `provider/model`. oh-my-pi also
@@ -127,7 +131,7 @@ pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     let line = start_entry("model_change", entry)
         .str("provider", provider)
         .str("modelId", id);
-    Some(Entry(line.finish()))
+    Some(Counterpart(line.finish()))
 }
 
 /// Converts a change of the thinking level to no level (missing or `null`) to one to `off`. `None`

@@ -41,15 +41,16 @@ const POSITION_KEYS: [&str; 3] = ["id", "parentId", "timestamp"];
 
 /// What an entry becomes for the other agent.
 enum Converted {
-    /// A counterpart.
-    Entry(Vec<u8>),
+    /// The line of an entry that means the same to the other agent.
+    Counterpart(Vec<u8>),
     /// A custom entry that keeps the original, because the other agent has nothing like it. The
     /// note explains what it is, or why it is kept.
     Kept(&'static str),
 }
 
-/// Converts the line of an entry for the agent `to`. If the line was converted from an entry of
-/// that agent before, returns the original. `edit` is pi's edit of the entry, if there is one.
+/// Converts the line of an entry of one agent for the other, `to`. If the line was converted from
+/// an entry of `to` before, returns that original. `edit` is pi's edit of the entry, if there is
+/// one.
 pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::from_checked(bytes);
@@ -59,10 +60,15 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
 
     let kind = Kind::from_member(entry.get("type"));
     let renamed = rename_agent_keys(kind, entry, to);
-    let renamed_entry = renamed.as_deref().map_or(entry, Raw::from_checked);
-    match find_counterpart(kind, renamed_entry, to, edit) {
-        Some(Converted::Entry(line)) => Cow::Owned(add_original(&line, entry, other_agent(to))),
-        Some(Converted::Kept(note)) => Cow::Owned(wrap_original(entry, other_agent(to), note)),
+    let entry_to_convert = renamed.as_deref().map_or(entry, Raw::from_checked);
+    let converted = find_counterpart(kind, entry_to_convert, to, edit);
+
+    // The original is stored as it was before any key was renamed.
+    let from = other_agent(to);
+    match converted {
+        Some(Converted::Counterpart(line)) => Cow::Owned(add_original(&line, entry, from)),
+        Some(Converted::Kept(note)) => Cow::Owned(wrap_original(entry, from, note)),
+        // The entry is the same for both agents, except for the key.
         None => match renamed {
             Some(line) => Cow::Owned(line),
             None => Cow::Borrowed(bytes),
@@ -116,15 +122,18 @@ fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Returns the counterpart of an entry for the other agent, or a kept entry if there is none.
-/// `None` if the entry is the same for both agents.
+/// Returns the counterpart of an entry for the other agent, or that it is to be kept if there is
+/// none. `None` if the entry is the same for both agents.
+///
+/// A function for a type that may be kept returns a [`Converted`]. The others return the line of
+/// the counterpart.
 fn find_counterpart(
     kind: Kind,
     entry: Raw,
     to: Dialect,
     edit: Option<&LoadedEdit>,
 ) -> Option<Converted> {
-    use Converted::{Entry, Kept};
+    use Converted::{Counterpart, Kept};
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::convert_message(entry),
@@ -132,14 +141,16 @@ fn find_counterpart(
         (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry),
         (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::convert_custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::convert_model_change(entry),
-        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::convert_model_change(entry).map(Entry),
-        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::convert_branch_summary(entry).map(Entry),
-        (Kind::ThinkingLevelChange, Pi) => for_pi::convert_thinking_level(entry).map(Entry),
-        (Kind::TitleChange, Pi) => Some(Entry(for_pi::convert_title_change(entry))),
-        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::convert_session_info(entry))),
-        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::convert_model_usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::convert_usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::convert_reset_boundary(entry))),
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::convert_model_change(entry).map(Counterpart),
+        (Kind::BranchSummary, OhMyPi) => {
+            for_oh_my_pi::convert_branch_summary(entry).map(Counterpart)
+        }
+        (Kind::ThinkingLevelChange, Pi) => for_pi::convert_thinking_level(entry).map(Counterpart),
+        (Kind::TitleChange, Pi) => Some(Counterpart(for_pi::convert_title_change(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_session_info(entry))),
+        (Kind::ModelUsage, Pi) => Some(Counterpart(for_pi::convert_model_usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Counterpart(for_pi::convert_reset_boundary(entry))),
         // A type that only the other agent writes is kept; any other type is the same in both.
         _ => {
             let schema = kind.schema();
