@@ -170,11 +170,13 @@ pub fn share_hunk(change: &ChangedRanges, next: &ChangedRanges) -> bool {
 }
 
 /// Returns the ranges of lines of the hunk with these changes, on both sides, including up to
-/// [`CONTEXT_LINES`] lines before and after. `changes` must not be empty.
+/// [`CONTEXT_LINES`] lines before and after. `changes` must not be empty. `old_line_count` is the
+/// number of lines of the whole old text.
 pub fn hunk_ranges(changes: &[ChangedRanges], old_line_count: usize) -> ChangedRanges {
     let first = &changes[0];
     let last = &changes[changes.len() - 1];
-    // Context lines are common, so both sides have the same number of them.
+    // The lines before the first change and after the last are the same on both sides, so the old
+    // side shows how many there are on either. The subtractions below cannot underflow.
     let before = CONTEXT_LINES.min(first.removed.start);
     let after = CONTEXT_LINES.min(old_line_count - last.removed.end);
     ChangedRanges {
@@ -286,9 +288,10 @@ fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t
 }
 
 /// Divides a line into parts: one for each run of words that are all changed, or all unchanged.
-/// `is_changed` has an element for each word of the line.
+/// `is_changed` has an element for each word that [`split_words`] returns for the line.
 fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     let mut parts = Vec::new();
+    // The words are the whole line, so the sum of their lengths is the end of a part.
     let mut words = split_words(line);
     let mut start = 0;
     for run in is_changed.chunk_by(bool::eq) {

@@ -53,11 +53,13 @@ pub fn count_utf16(text: &str) -> usize {
 /// less than a third longer than `max`: such code is often what matters. Otherwise, the code is
 /// closed with a backtick.
 pub fn clip(text: &str, max: usize) -> String {
-    // A UTF-16 unit takes at least one byte, so the units of few texts have to be counted.
+    // A text has at most as many UTF-16 units as bytes. So a text with few bytes is short enough,
+    // and its units are not counted.
     if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
-    // Leaves room for the ellipsis and for a backtick that closes inline code.
+    // Leaves room for the ellipsis and for a backtick that closes inline code. Whether the backtick
+    // is needed is known only after the cut.
     let room = max.saturating_sub(2);
     let whole_words = &text[..fitting_len(text.split_word_bounds(), room)];
     let has_enough_words = count_utf16(whole_words) * 2 > room;

@@ -80,13 +80,16 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
 /// offset after that character: the caller appends the rest. If nothing was escaped, appends
 /// nothing and returns 0, so that the caller can borrow the text.
 ///
-/// A character is escaped if it acts on a terminal, unless it is an ASCII character that `is_kept`
-/// accepts. Bytes that `is_kept` accepts are skipped without decoding.
+/// A character is escaped if it acts on a terminal, unless `is_kept` accepts it. `is_kept` must
+/// accept only ASCII: it is asked about bytes, so that most of a text is skipped without decoding.
 #[inline]
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
+    // Up to this offset, the text was appended.
     let mut copied_to = 0;
+    // Up to this offset, which is between characters, the text was searched.
     let mut pos = 0;
     while let Some(kept_len) = find_byte(&text.as_bytes()[pos..], |byte| !is_kept(byte)) {
+        // All bytes before it are ASCII, so the byte that was found begins a character.
         pos += kept_len;
         let c = text[pos..]
             .chars()
