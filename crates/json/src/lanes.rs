@@ -25,20 +25,24 @@ impl<'a> SpecialBytes<'a> {
 impl Iterator for SpecialBytes<'_> {
     type Item = usize;
 
+    /// Returns the offset of the next quote, backslash or control character. Examines the next
+    /// lanes if the current one has none left.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.special == 0 {
+            // After the last lane, `next_lane` may be beyond the end: then this returns `None`.
             let unread = self.bytes.get(self.next_lane..)?;
             self.lane_start = self.next_lane;
             self.next_lane += LANE;
             let masks = match unread.first_chunk::<LANE>() {
                 Some(lane) => LaneMasks::of(lane),
+                // The rest of the bytes, which may be none.
                 None => LaneMasks::of(&pad_lane(unread)),
             };
             self.special = masks.special;
         }
         let index = self.special.trailing_zeros() as usize;
-        // Clears the lowest bit.
+        // Clears the lowest bit, that of the byte that is returned.
         self.special &= self.special - 1;
         Some(self.lane_start + index)
     }
@@ -79,7 +83,8 @@ pub(crate) struct LaneMasks {
 }
 
 impl LaneMasks {
-    /// Computes the masks of a lane.
+    /// Finds the special bytes (quotes, backslashes, control characters) of a lane, and those above
+    /// 0x7f. The result is the same as without SSE2.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     #[inline]
     #[allow(unsafe_code)]
@@ -88,7 +93,8 @@ impl LaneMasks {
         unsafe { lane_masks_sse2(lane) }
     }
 
-    /// Computes the masks of a lane.
+    /// Finds the special bytes (quotes, backslashes, control characters) of a lane, and those above
+    /// 0x7f. The result is the same as with SSE2.
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     #[inline]
     pub fn of(lane: &[u8; LANE]) -> LaneMasks {

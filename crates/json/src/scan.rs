@@ -152,8 +152,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Does the rest of [`Scanner::peek`] if white space may come first. It is a function of its
-    /// own, so that the usual case is small enough to be inlined.
+    /// Does the rest of [`Scanner::peek`] if white space may come first: walks over it, and returns
+    /// the byte after it without consuming it; 0 at the end of the bytes.
+    ///
+    /// It is a function of its own, so that the usual case is small enough to be inlined.
     #[inline(never)]
     fn peek_after_space(&mut self) -> u8 {
         loop {
@@ -190,7 +192,7 @@ impl<'a> Scanner<'a> {
         Ok(&self.bytes[start..self.pos])
     }
 
-    /// Walks over a string.
+    /// Walks over a string, and returns what is between its quotes. Fails if no string is next.
     #[inline]
     pub fn read_string(&mut self) -> Result<RawString<'a>, Malformed> {
         if self.peek() != b'"' {
@@ -263,11 +265,13 @@ impl<'a> Scanner<'a> {
         self.skip_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
-    /// Walks over one value as [`Scanner::skip_value`] does, with a cache of keys.
+    /// Walks over one value as [`Scanner::skip_value`] does. Keys that are in `keys` are walked
+    /// over without a search for their ends, and others are added to it.
     #[inline]
     pub fn skip_value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         match self.peek() {
             b'"' => {
+                // The opening quote.
                 self.pos += 1;
                 self.skip_string_rest().map(drop)
             }

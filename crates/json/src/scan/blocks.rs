@@ -15,7 +15,8 @@ impl Scanner<'_> {
     #[inline]
     pub(super) fn skip_string_rest(&mut self) -> Result<bool, Malformed> {
         // Keys, ids and most other strings are short and without escapes, so the first special byte
-        // of the first lane is the closing quote. Any other string is walked from its start again.
+        // of the first lane is the closing quote. Any other string is walked from its start again,
+        // by the function below.
         if let Some(lane) = self
             .bytes
             .get(self.pos..)
@@ -25,6 +26,8 @@ impl Scanner<'_> {
             // If no byte is special, this is out of bounds, and `get` returns `None`.
             let first_special = masks.special.trailing_zeros() as usize;
             if lane.get(first_special) == Some(&b'"') {
+                // The whole lane, although bytes after the quote may be the reason: the range that
+                // is noted may be larger than necessary.
                 if masks.high != 0 {
                     self.note_non_ascii(self.pos..self.pos + LANE);
                 }
@@ -36,18 +39,21 @@ impl Scanner<'_> {
             .ok_or_else(|| self.malformed_here())
     }
 
-    /// Walks over a string of any length, as [`Scanner::skip_string_rest`] does. `None` stands for
-    /// the error, at the current position: unlike a `Result<bool>`, an `Option<bool>` fits in a
-    /// register.
+    /// Walks over a string of any length, as [`Scanner::skip_string_rest`] does. Returns whether it
+    /// has an escape.
+    ///
+    /// If the string is malformed, returns `None`, and the position is where it is. This is not a
+    /// `Result<bool, Malformed>`, which does not fit in a register.
     #[allow(unsafe_code)]
     fn skip_long_string_rest(&mut self) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: the only precondition is that the processor has the instructions, which was
-            // checked.
+            // SAFETY: the only precondition is that the processor has the instructions. The
+            // constructor of the scanner has checked this.
             return unsafe { self.skip_string_rest_avx2() };
         }
-        self.skip_string_rest_in_lanes(false)
+        let has_escape = false;
+        self.skip_string_rest_in_lanes(has_escape)
     }
 
     /// Walks over a string as [`Scanner::skip_long_string_rest`] does, a lane of [`LANE`] bytes at
@@ -97,8 +103,9 @@ impl Scanner<'_> {
         self.skip_string_tail(has_escape)
     }
 
-    /// Walks over the end of a string in the last bytes of the buffer, which are fewer than a lane,
-    /// one at a time. `has_escape` is whether an escape was walked over before.
+    /// Walks over the end of a string byte by byte, where fewer bytes than a lane are left. Returns
+    /// what [`Scanner::skip_long_string_rest`] does. `has_escape` is whether an escape was walked
+    /// over before.
     fn skip_string_tail(&mut self, mut has_escape: bool) -> Option<bool> {
         loop {
             match self.bytes.get(self.pos) {

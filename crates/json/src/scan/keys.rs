@@ -138,7 +138,7 @@ impl<N: Copy> KeyCache<N> {
     }
 
     /// Returns the key that was cached last in a slot, which begins the list of the keys cached
-    /// there. [`KeyIx::NONE`] if there is none.
+    /// there: `older` of each key is the next one. [`KeyIx::NONE`] if there is none.
     #[inline(always)]
     fn newest_key(&self, slot: KeySlot) -> KeyIx {
         match self.get(slot.key()) {
@@ -148,16 +148,24 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Returns the key, of those cached in a slot, with which `bytes` begins, and its index. `None`
-    /// if there is none, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes, with which keys are
-    /// compared.
+    /// Returns the key, of those cached in a slot, with whose text `bytes` begins, and its index.
+    /// The text is that of [`CachedKey::text`], such as `{"id":` or `,"usage":`.
+    ///
+    /// `None` if there is no such key, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes: so many
+    /// are always compared, of which the mask of a key selects those of its text.
+    ///
+    /// Always inlined, like its two callers, because it runs for each member of each object.
     #[inline(always)]
     fn find(&self, slot: KeySlot, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
-        let read_words = to_words(bytes.first_chunk()?);
+        let start: &[u8; MAX_TEXT_LEN] = bytes.first_chunk()?;
+        let words = to_words(start);
         let mut ix = self.newest_key(slot);
+        // The list of a slot ends with `KeyIx::NONE`, which `get` does not find.
         while let Some(key) = self.get(ix) {
-            let difference = |word: usize| (read_words[word] & key.mask[word]) ^ key.text[word];
-            // All words are compared before the result is: one branch, not three.
+            // Not 0 if the bytes of this word differ from the text.
+            let difference = |word: usize| (words[word] & key.mask[word]) ^ key.text[word];
+            // The differences of all words are joined before the test, so that there is only one
+            // branch, which the processor predicts.
             if difference(0) | difference(1) | difference(2) == 0 {
                 return Some((ix, key));
             }
@@ -178,8 +186,11 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Caches a key in a slot, and returns its index. Returns [`KeyIx::NONE`] if there is no room,
-    /// if the text is too long, or if the key of the slot is not cached.
+    /// Caches a key in a slot, and returns its index, or the index it has there already. `text` is
+    /// that of [`CachedKey::text`], such as `,"usage":`.
+    ///
+    /// Returns [`KeyIx::NONE`] if there is no room, if the text is too long, or if the key is after
+    /// or inside a key that is not cached itself.
     fn insert(&mut self, slot: KeySlot, text: &[u8], name: N) -> KeyIx {
         if self.get(slot.key()).is_none() || text.len() > MAX_TEXT_LEN {
             return KeyIx::NONE;
@@ -187,7 +198,8 @@ impl<N: Copy> KeyCache<N> {
         let newest = self.newest_key(slot);
         let new_key = CachedKey::new(text, name, newest);
 
-        // The key may be cached already: `find` does not find it in the last bytes of a buffer.
+        // The key may be cached already: `find`, which was called before, finds none in the last
+        // bytes of a buffer.
         let mut ix = newest;
         let mut choice_count = 0;
         while let Some(key) = self.get(ix) {
@@ -201,7 +213,8 @@ impl<N: Copy> KeyCache<N> {
             return KeyIx::NONE;
         }
 
-        // The new key begins the list of its slot.
+        // The new key begins the list of its slot, before `newest`. The key that the slot is after
+        // or inside has the beginning of the list.
         let new_ix = KeyIx(self.cached.len() as u16);
         let slot_key = &mut self.cached[usize::from(slot.key().0)];
         if slot.is_after() {
@@ -215,7 +228,11 @@ impl<N: Copy> KeyCache<N> {
 }
 
 impl<N> CachedKey<N> {
-    /// Makes a key that no key follows yet. `text` has at most [`MAX_TEXT_LEN`] bytes.
+    /// Makes a key after which, and in whose value, no keys are cached yet. `older` is the key that
+    /// was cached before it in the same slot.
+    ///
+    /// # Panics
+    /// If `text` has more than [`MAX_TEXT_LEN`] bytes.
     fn new(text: &[u8], name: N, older: KeyIx) -> Self {
         let mut padded = [0; MAX_TEXT_LEN];
         padded[..text.len()].copy_from_slice(text);
@@ -242,11 +259,11 @@ fn to_words(bytes: &[u8; MAX_TEXT_LEN]) -> [u64; MAX_TEXT_LEN / 8] {
 
 impl Scanner<'_> {
     /// Walks over the members of an object with a cache of keys. Calls `walk_value` at the value of
-    /// each member, with the name of its key. `walk_value` must walk over the value.
+    /// each member, with the name of its key. `walk_value` must walk to the end of the value.
     ///
-    /// While `walk_value` runs, `keys.current` is the key of the value, so that objects in the
-    /// value find their keys. At the end of the object, `keys.current` is restored. After an error
-    /// it is not: see [`KeyCache::restart`].
+    /// While `walk_value` runs, `keys.current` is the index of the key of the value, so that
+    /// objects in the value find their keys. At the end of the object, `keys.current` is restored.
+    /// After an error it is not: see [`KeyCache::restart`].
     #[inline]
     pub fn walk_members<N: Copy>(
         &mut self,
@@ -256,18 +273,19 @@ impl Scanner<'_> {
         if self.peek() != b'{' {
             return Err(self.malformed_here());
         }
-        let outer_key = keys.current;
-        let Some(mut key) = self.read_first_key(keys, outer_key)? else {
+        let outer_ix = keys.current;
+        let Some(mut key) = self.read_first_key(keys, outer_ix)? else {
             return Ok(());
         };
         loop {
             keys.current = key.ix;
             walk_value(self, keys, key.name)?;
             match self.peek() {
+                // The next key is searched for among those that followed this one before.
                 b',' => key = self.read_next_key(keys, key.ix)?,
                 b'}' => {
                     self.pos += 1;
-                    keys.current = outer_key;
+                    keys.current = outer_ix;
                     return Ok(());
                 }
                 _ => return Err(self.malformed_here()),
@@ -275,17 +293,21 @@ impl Scanner<'_> {
         }
     }
 
-    /// Walks from the brace of an object to its first value, and returns the key before that. If
-    /// the object is empty, walks to its end, and returns `None`. `outer_key` is the key whose
-    /// value contains the object.
+    /// Walks from the brace of an object, at the current position, to its first value, and returns
+    /// the key before that. If the object is empty, walks to its end, and returns `None`.
+    /// `outer_key` is the key whose value contains the object.
+    ///
+    /// Always inlined, because it runs for each object; what is rare is in a function of its own.
     #[inline(always)]
     pub(super) fn read_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         outer_key: KeyIx,
     ) -> Result<Option<ReadKey<N>>, Malformed> {
+        debug_assert_eq!(self.bytes.get(self.pos), Some(&b'{'));
         let slot = KeySlot::inside(outer_key);
         if let Some((ix, key)) = keys.find(slot, &self.bytes[self.pos..]) {
+            // The cached text is from the brace to the colon.
             self.pos += key.len;
             return Ok(Some(ReadKey { ix, name: key.name }));
         }
@@ -293,46 +315,55 @@ impl Scanner<'_> {
     }
 
     /// Does the rest of [`Scanner::read_first_key`] for an object that is empty, or whose first key
-    /// is not cached. It is not inlined, because it runs rarely.
+    /// is not cached. The current position is that of the brace.
+    ///
+    /// It is not inlined, because it runs rarely.
     #[inline(never)]
     fn read_uncached_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         slot: KeySlot,
     ) -> Result<Option<ReadKey<N>>, Malformed> {
-        self.pos += 1;
+        self.pos += "{".len();
         if self.peek() == b'}' {
-            self.pos += 1;
+            self.pos += "}".len();
             return Ok(None);
         }
         self.read_uncached_key(keys, slot).map(Some)
     }
 
-    /// Walks from the comma after a member to the value of the next member, and returns the key of
-    /// the next member. `previous_key` is the key of the member before the comma.
+    /// Walks from the comma after a member, at the current position, to the value of the next
+    /// member, and returns the key of the next member. `previous_key` is the key of the member
+    /// before the comma.
+    ///
+    /// Always inlined, because it runs for each member; what is rare is in a function of its own.
     #[inline(always)]
     pub(super) fn read_next_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         previous_key: KeyIx,
     ) -> Result<ReadKey<N>, Malformed> {
+        debug_assert_eq!(self.bytes.get(self.pos), Some(&b','));
         let slot = KeySlot::after(previous_key);
         if let Some((ix, key)) = keys.find(slot, &self.bytes[self.pos..]) {
+            // The cached text is from the comma to the colon.
             self.pos += key.len;
             return Ok(ReadKey { ix, name: key.name });
         }
-        self.pos += 1;
+        self.pos += ",".len();
         self.read_uncached_key(keys, slot)
     }
 
-    /// Walks over a key and its colon, after a brace or comma, and caches the key if possible.
+    /// Walks over a key and its colon, after a brace or comma, and caches the key if possible, in
+    /// the slot where it was searched for.
     #[inline(never)]
     fn read_uncached_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         slot: KeySlot,
     ) -> Result<ReadKey<N>, Malformed> {
-        // The text to cache begins with the brace or comma, or with white space after it.
+        // The text to cache begins with the brace or comma, or with white space after it, which the
+        // caller has walked over.
         let text_start = self.pos - 1;
         let key = self.read_string()?;
         self.expect(b':')?;
@@ -342,7 +373,8 @@ impl Scanner<'_> {
         // Without white space, four bytes are around the key: a brace or comma, two quotes, and a
         // colon.
         let has_space = text[0] <= b' ' || text.len() > key.bytes.len() + 4;
-        // A key with bytes above 0x7f must be walked over each time, to note them.
+        // A key with bytes above 0x7f is not cached: each time it is read, its position must be
+        // added to the range of `Scanner::take_non_ascii`.
         let can_be_cached = !keys.cached.is_empty() && !has_space && text.is_ascii();
         let ix = if can_be_cached {
             keys.insert(slot, text, name)

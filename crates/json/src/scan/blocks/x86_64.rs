@@ -3,7 +3,7 @@
 
 use super::super::{EMPTY_RANGE, Scanner};
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
+    __m128i, __m256i, _mm_loadu_si128, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
     _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
     _mm256_shuffle_epi8,
 };
@@ -44,10 +44,10 @@ impl Scanner<'_> {
             let masks = block_masks(block);
             let escaped = find_escaped(masks.backslash, is_first_escaped);
             // Selected, not branched on.
-            let (high_start, high_end) = if masks.high == 0 {
-                (usize::MAX, non_ascii.end)
-            } else {
+            let (high_start, high_end) = if masks.has_non_ascii {
                 (pos, pos + BLOCK)
+            } else {
+                (usize::MAX, non_ascii.end)
             };
             non_ascii = non_ascii.start.min(high_start)..high_end;
 
@@ -96,10 +96,11 @@ struct Masks {
     /// Quotes and control characters: bytes that end a string unless they are escaped.
     end: u64,
     backslash: u64,
-    /// Letters that form a two-byte escape with a backslash before them.
+    /// Letters of a two-byte escape: with a backslash before them, they are an escape. They include
+    /// `"`, `\` and `/`.
     letter: u64,
-    /// Not 0 if any byte is above 0x7f.
-    high: u64,
+    /// Whether any byte is above 0x7f.
+    has_non_ascii: bool,
 }
 
 /// Computes the masks of a block from the masks of its halves, because a half fits in a register.
@@ -109,21 +110,23 @@ fn block_masks(block: &[u8; BLOCK]) -> Masks {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     // SAFETY: 32 bytes are read from where 32 bytes are borrowed, twice; they need no alignment.
     #[allow(unsafe_code)]
-    let (first, second) = unsafe {
+    let (first_bytes, second_bytes) = unsafe {
         (
             _mm256_loadu_si256(halves[0].as_ptr().cast()),
             _mm256_loadu_si256(halves[1].as_ptr().cast()),
         )
     };
-    // No closure: the library function that would call it is not compiled for AVX2 and would not be
-    // inlined.
-    let low = half_masks(first);
-    let high = half_masks(second);
+    // Two calls, and no `map` over the halves: the library function that would call the closure is
+    // not compiled for AVX2, and would not be inlined.
+    let first = half_masks(first_bytes);
+    let second = half_masks(second_bytes);
+    // Consists of the highest bits of the bytes, of both halves one over the other.
+    let highest_bits = _mm256_movemask_epi8(_mm256_or_si256(first_bytes, second_bytes));
     Masks {
-        end: u64::from(low.end) | u64::from(high.end) << 32,
-        backslash: u64::from(low.backslash) | u64::from(high.backslash) << 32,
-        letter: u64::from(low.letter) | u64::from(high.letter) << 32,
-        high: u64::from(_mm256_movemask_epi8(_mm256_or_si256(first, second)) as u32),
+        end: u64::from(first.end) | u64::from(second.end) << 32,
+        backslash: u64::from(first.backslash) | u64::from(second.backslash) << 32,
+        letter: u64::from(first.letter) | u64::from(second.letter) << 32,
+        has_non_ascii: highest_bits != 0,
     }
 }
 
@@ -142,10 +145,13 @@ fn half_masks(bytes: __m256i) -> HalfMasks {
     let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
     let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
     let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    // Each byte is compared with the letter that the table has for its low digit.
-    let table = _mm256_broadcastsi128_si256(escape_letters());
+
+    // The letters of escapes are found by a table: the shuffle replaces each byte by the letter
+    // that the table has for its low hexadecimal digit. Only a letter of the table is replaced by
+    // itself. A byte above 0x7f is replaced by 0.
+    let table = _mm256_broadcastsi128_si256(load_table(&ESCAPE_LETTERS));
     let letter_in_table = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
-    // The letters for which the table has no room.
+    // The two letters for which the table has no room.
     let letter_b = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'b' as i8));
     let other_letter = _mm256_or_si256(quote, letter_b);
     HalfMasks {
@@ -155,23 +161,31 @@ fn half_masks(bytes: __m256i) -> HalfMasks {
     }
 }
 
-/// Returns a table of the letters that form an escape, in hexadecimal: 22 2f 5c 62 66 6e 72 74. For
-/// each low digit, the table has the letter that ends in this digit, or if there is none, a byte
-/// that ends in another digit.
+/// The letters of two-byte escapes, each at the index that is its low hexadecimal digit. An index
+/// that is the low digit of no letter has a byte with another low digit.
 ///
-/// Three letters end in 2. The table has 72, and the caller compares the other two, `"` and `b`.
+/// Three letters have the low digit 2: `"` (22), `b` (62) and `r` (72). The table has `r`.
+const ESCAPE_LETTERS: [u8; 16] = {
+    // A byte with the low digit 0, and for the index 0, one with the low digit 1.
+    let mut table = [0x10; 16];
+    table[0] = 0x01;
+    table[0x2] = b'r';
+    table[0x4] = b't';
+    table[0x6] = b'f';
+    table[0xc] = b'\\';
+    table[0xe] = b'n';
+    table[0xf] = b'/';
+    table
+};
+
 #[inline]
 #[target_feature(enable = "sse2")]
-fn escape_letters() -> __m128i {
-    // A byte that ends in 0, so that no byte with another low digit equals it. For the digit 0
-    // itself, it is 01.
-    let none = 0x10;
-    let slash = b'/' as i8;
-    // The arguments are for the digits from f down to 0.
-    _mm_set_epi8(
-        slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none,
-        0x01,
-    )
+fn load_table(table: &[u8; 16]) -> __m128i {
+    // SAFETY: 16 bytes are read from where 16 bytes are borrowed; they need no alignment.
+    #[allow(unsafe_code)]
+    unsafe {
+        _mm_loadu_si128(table.as_ptr().cast())
+    }
 }
 
 /// Which bytes of a block are escaped: they follow a backslash that is not itself escaped.
@@ -207,21 +221,26 @@ fn find_escaped(backslash: u64, is_first_escaped: bool) -> EscapedBytes {
         };
     }
 
-    // A backslash that the block before escapes begins no run, and escapes nothing.
+    // A first byte that is escaped is not part of a run, even if it is a backslash.
     let in_runs = backslash & !u64::from(is_first_escaped);
     let after_backslash = in_runs << 1 | u64::from(is_first_escaped);
     let run_starts = in_runs & !after_backslash;
 
     // Adding 1 at the first bit of a run clears the run, and carries a bit to the position after
-    // it. So only the runs that start at an even position remain. A carry out of the block comes
-    // from a run that starts at an odd position and ends with the block: its length is odd, because
-    // the block's is even, so its last backslash escapes the byte after the block.
+    // it. Done for the runs that start at an odd position, this leaves those that start at an even
+    // one. The carried bits do not matter: no backslash is there, so the mask below has none of
+    // them.
+    //
+    // A carry out of the block is from a run at an odd start, up to the last position, 63. Such a
+    // run has an odd number of backslashes, so the last one escapes the byte after the block.
     let odd_run_starts = run_starts & !EVEN;
     let (even_start_runs, is_next_escaped) = in_runs.overflowing_add(odd_run_starts);
 
-    // Of the bytes after backslashes, those at odd positions are escaped in a run that starts at an
-    // even position, and those at even positions in any other run.
-    let mask = (EVEN ^ (even_start_runs << 1)) & after_backslash;
+    // A run that starts at 2 escapes the bytes at 3, 5, …, and one that starts at 3 those at 4, 6,
+    // …. So of the bytes after a backslash, those at even positions are escaped, and the opposite
+    // holds after a backslash of a run with an even start.
+    let after_even_start_run = even_start_runs << 1;
+    let mask = (EVEN ^ after_even_start_run) & after_backslash;
     EscapedBytes {
         mask,
         is_next_escaped,
