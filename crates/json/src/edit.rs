@@ -138,8 +138,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Removes `key`, at each occurrence, with all changes of its value. Members that were inserted
-    /// after it are appended.
+    /// Removes each member with this key. Changes that were made to its value before have no
+    /// effect. Members that were inserted after it are appended after the last member instead.
     pub fn remove(&mut self, key: &str) {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -148,6 +148,7 @@ impl<'a> Edit<'a> {
             }
             member.is_removed = true;
             let inserted = mem::take(&mut member.inserted);
+            // Each inserted member is after a comma, so `inserted` is empty or begins with one.
             if let [b',', members @ ..] = &*inserted {
                 self.append_members(members);
             }
@@ -183,6 +184,9 @@ impl<'a> Edit<'a> {
     }
 
     /// Returns the line with its changes.
+    ///
+    /// If two changed ranges overlap, the bytes of both are left out, and both replacements are
+    /// written, in the order of the starts of the ranges.
     pub fn finish(self) -> Vec<u8> {
         let line = self.line;
         let mut splices = self.into_splices();
@@ -203,10 +207,18 @@ impl<'a> Edit<'a> {
         out
     }
 
-    /// Returns the splices, including those of removed, inserted and appended members. A comma
-    /// precedes the appended members, unless all other members are removed.
+    /// Returns the splices, including those of removed, inserted and appended members. Splices at
+    /// one offset are in the order in which their bytes follow each other: what was inserted after
+    /// the last member comes before the appended members.
     fn into_splices(mut self) -> Vec<Splice> {
         self.add_removals();
+        self.add_insertions();
+        self.add_appended();
+        self.splices
+    }
+
+    /// Adds a splice for each member after which others were inserted.
+    fn add_insertions(&mut self) {
         for member in &mut self.members {
             if !member.inserted.is_empty() {
                 let end = member.whole.end;
@@ -216,10 +228,14 @@ impl<'a> Edit<'a> {
                 });
             }
         }
-        if self.appended.is_empty() {
-            return self.splices;
-        }
+    }
 
+    /// Adds a splice for the appended members, after the last member of the line. A comma precedes
+    /// them, unless all members of the line are removed.
+    fn add_appended(&mut self) {
+        if self.appended.is_empty() {
+            return;
+        }
         let mut tail = Vec::new();
         if self.members.iter().any(|member| !member.is_removed) {
             tail.push(b',');
@@ -231,13 +247,19 @@ impl<'a> Edit<'a> {
             None => self.close_offset,
         };
         self.add_splice(end..end, tail);
-        self.splices
     }
 
     /// Adds a splice for each removed member, in place of the changes of its value.
     ///
-    /// With a member goes one comma: the one after it, or if no kept member follows, the one before
-    /// it. If all members are removed, the last one has no comma.
+    /// One comma is removed with each member: the one after it, or if no kept member follows, the
+    /// one before it. If `a`, `c` and `d` are removed:
+    ///
+    /// ```text
+    /// {"a":1,"b":2,"c":3,"d":4}
+    ///  aaaaaa     ccccccdddddd
+    /// ```
+    ///
+    /// If all members are removed, each but the last takes the comma after it.
     fn add_removals(&mut self) {
         let last_kept = self.members.iter().rposition(|member| !member.is_removed);
         let mut removals = Vec::new();
@@ -245,10 +267,13 @@ impl<'a> Edit<'a> {
             if !member.is_removed {
                 continue;
             }
-            let Range { mut start, mut end } = member.whole;
             self.splices
-                .retain(|splice| splice.range.start < start || end < splice.range.end);
-            if last_kept.is_some_and(|last_kept| last_kept < index) {
+                .retain(|splice| !splice.is_within(&member.whole));
+
+            let Range { mut start, mut end } = member.whole;
+            let is_after_last_kept = last_kept.is_some_and(|last_kept| last_kept < index);
+            if is_after_last_kept {
+                // From the end of the member before, at least the last kept one.
                 start = self.members[index - 1].whole.end;
             } else if let Some(next) = self.members.get(index + 1) {
                 end = next.whole.start;
@@ -258,9 +283,11 @@ impl<'a> Edit<'a> {
                 replacement: Vec::new(),
             });
         }
+        // Only now, because the removals of neighbours are not to be dropped above.
         self.splices.append(&mut removals);
     }
 
+    /// Returns the offset in the line of `part`, which must be a part of the same memory.
     fn offset_of(&self, part: &[u8]) -> usize {
         part.as_ptr() as usize - self.line.as_ptr() as usize
     }
@@ -285,6 +312,13 @@ impl<'a> Edit<'a> {
             self.appended.push(b',');
         }
         self.appended.extend_from_slice(members);
+    }
+}
+
+impl Splice {
+    /// Whether all it changes is in this range.
+    fn is_within(&self, range: &Range<usize>) -> bool {
+        range.start <= self.range.start && self.range.end <= range.end
     }
 }
 

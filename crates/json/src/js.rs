@@ -24,13 +24,15 @@ pub fn stringify(value: Raw) -> Text<'static> {
         match first {
             b'{' | b'[' => {
                 out.push(first);
+                // After the bracket was written: the content starts here.
                 open.push(OpenContainer {
                     is_object: first == b'{',
                     members: Vec::new(),
-                    start: out.len(),
+                    content_start: out.len(),
                 });
             }
             b'}' | b']' => {
+                // Before the bracket is written: the members are the end of the output.
                 if let Some(container) = open.pop() {
                     sort_members(&container, &mut out);
                 }
@@ -97,8 +99,8 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
     units
 }
 
-/// Whether two keys of an object may be equal when decoded. Keys with an escape are not decoded
-/// here, so they count as possibly equal.
+/// Whether two keys of an object may be equal when decoded. Keys are not decoded here: one key with
+/// an escape suffices, because it may equal any other.
 fn may_repeat_key(mut keys: Vec<&[u8]>) -> bool {
     if keys.iter().any(|key| key.contains(&b'\\')) {
         return true;
@@ -120,11 +122,14 @@ pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
         return scalar_to_string(value);
     }
-    // Arrays are joined with commas at every depth, so only the brackets are dropped.
+    // JavaScript joins the items of an array with commas, and an array in it in the same way: so
+    // the brackets of all arrays are dropped. Brackets and commas in an object are not found here:
+    // an object is walked over as one item.
     let mut scanner = Scanner::document(value.bytes());
     let mut out = Text::default();
     loop {
         match scanner.peek() {
+            // The end of the value.
             0 => return out,
             b'[' | b']' => scanner.seek(scanner.pos() + 1),
             b',' => {
@@ -132,6 +137,7 @@ pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
                 out.push_str(",");
             }
             _ => match scanner.read_value().map(Raw::from_checked) {
+                // In an array, `null` is empty.
                 Ok(item) if item.is_null() => {}
                 Ok(item) => out.push(&scalar_to_string(item)),
                 Err(_) => return out,
@@ -310,7 +316,8 @@ pub fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
         values.push(member_value);
     }
     let key_bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    properties(&key_bytes)
+    // In the order of JavaScript.
+    find_properties(&key_bytes)
         .into_iter()
         .map(|property| (keys[property.first].clone(), values[property.last]))
         .collect()
@@ -321,8 +328,8 @@ struct OpenContainer {
     is_object: bool,
     /// The members of an object so far.
     members: Vec<Member>,
-    /// The offset in the output of its content, after the bracket.
-    start: usize,
+    /// The offset in the output of its content, which begins after its opening bracket.
+    content_start: usize,
 }
 
 /// A member in the output of [`stringify`].
@@ -361,7 +368,7 @@ fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
         // Without the quotes.
         keys.push(&quoted_key[1..quoted_key.len() - 1]);
     }
-    let properties = properties(&keys);
+    let properties = find_properties(&keys);
     let has_repeated_key = properties.len() < members.len();
     let is_sorted = properties.is_sorted_by_key(|property| property.first);
     if is_sorted && !has_repeated_key {
@@ -374,14 +381,14 @@ fn sort_members(container: &OpenContainer, out: &mut Vec<u8>) {
             sorted.push(b',');
         }
         let start = members[property.last].start;
-        // Without the comma that precedes the next member.
         let end = match members.get(property.last + 1) {
-            Some(next) => next.start - 1,
+            // Without the comma between the two: there is no white space in the output.
+            Some(next) => next.start - ",".len(),
             None => out.len(),
         };
         sorted.extend_from_slice(&out[start..end]);
     }
-    out.truncate(container.start);
+    out.truncate(container.content_start);
     out.extend_from_slice(&sorted);
 }
 
@@ -395,14 +402,15 @@ struct Property {
 
 /// Returns the properties of an object in JavaScript's order. `keys` are the decoded keys of its
 /// members, in the order of the file.
-fn properties(keys: &[&[u8]]) -> Vec<Property> {
-    let mut indexes: BTreeMap<&[u8], usize> = BTreeMap::new();
+fn find_properties(keys: &[&[u8]]) -> Vec<Property> {
+    // For each key, the index of its property in `properties`.
+    let mut property_of_key: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut properties: Vec<Property> = Vec::with_capacity(keys.len());
     for (member, key) in keys.iter().enumerate() {
-        match indexes.entry(key) {
-            Entry::Occupied(index) => properties[*index.get()].last = member,
-            Entry::Vacant(place) => {
-                place.insert(properties.len());
+        match property_of_key.entry(key) {
+            Entry::Occupied(known) => properties[*known.get()].last = member,
+            Entry::Vacant(unknown) => {
+                unknown.insert(properties.len());
                 properties.push(Property {
                     first: member,
                     last: member,
@@ -410,7 +418,8 @@ fn properties(keys: &[&[u8]]) -> Vec<Property> {
             }
         }
     }
-    // The sort is stable: other keys keep their order, after the integer-like ones.
+    // Integer-like keys are less than `u32::MAX`, so any other key comes after them. The sort is
+    // stable: the other keys keep their order.
     properties.sort_by_key(|property| array_index(keys[property.first]).unwrap_or(u32::MAX));
     properties
 }

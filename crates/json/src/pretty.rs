@@ -14,8 +14,8 @@ const MAX_INLINE_LEN: usize = 100;
 /// lines of their own. Strings and numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
-    // Measured in advance, because the length of a container decides at its beginning. The lengths
-    // are in the order in which the containers begin.
+    // Measured in advance, because the length of a container decides at its beginning. There is one
+    // for each opening bracket, in the order in which the loop below finds them.
     let mut container_lengths = measure_containers(bytes).into_iter();
     let mut printer = Printer {
         out: Vec::with_capacity(bytes.len() * 2),
@@ -29,7 +29,7 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             b':' => printer.out.extend_from_slice(b": "),
             // A key, or a value that is not a container.
             _ => {
-                printer.begin_first_item();
+                printer.begin_item();
                 printer.out.extend_from_slice(token);
             }
         }
@@ -54,8 +54,9 @@ struct OpenContainer {
 }
 
 impl Printer {
+    /// Writes an opening bracket. `length` decides whether the container is spread over lines.
     fn open_container(&mut self, bracket: u8, length: usize) {
-        self.begin_first_item();
+        self.begin_item();
         self.out.push(bracket);
         self.open.push(OpenContainer {
             is_spread: length > MAX_INLINE_LEN && self.open.len() < MOST_LEVELS,
@@ -74,7 +75,8 @@ impl Printer {
         self.out.push(bracket);
     }
 
-    /// Writes a comma, and what separates it from the next member or item.
+    /// Writes the comma between two members or items, and after it a line break if they are on
+    /// lines of their own, or otherwise a space.
     fn write_comma(&mut self) {
         self.out.push(b',');
         let is_spread = self
@@ -88,15 +90,17 @@ impl Printer {
         }
     }
 
-    /// Begins a line if the next token is the first in a container that is spread. Every other
-    /// member or item begins after a comma.
-    fn begin_first_item(&mut self) {
+    /// Must be called before any token that begins a member or an item, and may be called before
+    /// the value of a member. For the first one in a container whose members or items are on lines
+    /// of their own (which are then indented), begins a line. For any other one, the comma has done
+    /// so. The container is not empty afterwards.
+    fn begin_item(&mut self) {
         let Some(innermost) = self.open.last_mut() else {
             return;
         };
-        let begins_line = innermost.is_spread && innermost.is_empty;
+        let is_first = innermost.is_empty;
         innermost.is_empty = false;
-        if begins_line {
+        if is_first && innermost.is_spread {
             self.begin_line();
         }
     }
@@ -109,28 +113,40 @@ impl Printer {
     }
 }
 
-/// Returns the length in bytes of each object and array, in the order in which they begin. White
-/// space between tokens and the closing bracket do not count.
+/// A container of which [`measure_containers`] has not seen the end.
+struct UnmeasuredContainer {
+    /// Its index in the lengths.
+    index: usize,
+    /// The length of the tokens before its opening bracket.
+    start: usize,
+}
+
+/// Returns the length in bytes of each object and array, in the order in which they begin: the
+/// length of all its tokens but the closing bracket. White space between tokens does not count. For
+/// `[1 , [2]]`, the lengths are 6 and 2.
 fn measure_containers(bytes: &[u8]) -> Vec<usize> {
     let mut lengths = Vec::new();
-    // For each open container, its index in `lengths` and the offset at which it begins.
-    let mut open = Vec::new();
-    // The offset without white space.
-    let mut offset = 0;
+    let mut open: Vec<UnmeasuredContainer> = Vec::new();
+    // The length of the tokens before the current one.
+    let mut walked_len = 0;
     for (first, token) in tokens(bytes) {
         match first {
             b'{' | b'[' => {
-                open.push((lengths.len(), offset));
+                open.push(UnmeasuredContainer {
+                    index: lengths.len(),
+                    start: walked_len,
+                });
+                // Replaced at the end of the container.
                 lengths.push(0);
             }
             b'}' | b']' => {
-                if let Some((index, start)) = open.pop() {
-                    lengths[index] = offset - start;
+                if let Some(container) = open.pop() {
+                    lengths[container.index] = walked_len - container.start;
                 }
             }
             _ => {}
         }
-        offset += token.len();
+        walked_len += token.len();
     }
     lengths
 }

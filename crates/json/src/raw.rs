@@ -160,8 +160,7 @@ impl<'a> Raw<'a> {
     pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Raw<'a>)> {
         walk_children(self, b'{', |scanner| {
             let key = scanner.read_string().ok()?;
-            scanner.peek();
-            scanner.seek(scanner.pos() + 1);
+            scanner.expect(b':').ok()?;
             Some((key, Raw(scanner.read_value().ok()?)))
         })
     }
@@ -179,26 +178,32 @@ const MOST_EXACT_DIGITS: usize = 15;
 /// numbers are exact as floats.
 const INDEX_LIMIT: f64 = 9e15;
 
-/// Iterates over the members of an object or the items of an array. `read` reads one of them, and
-/// returns `None` to end the iteration. Yields nothing if the value does not begin with the bracket
-/// `open`.
+/// Iterates over the members of an object or the items of an array: over the children of a value
+/// that begins with the bracket `open`. Yields nothing for any other value.
+///
+/// `read` is called at the start of each child, with its key if it is a member. It must walk to the
+/// end of the child. If it returns `None`, the iteration ends.
 fn walk_children<'a, T>(
     value: Raw<'a>,
     open: u8,
     mut read: impl FnMut(&mut Scanner<'a>) -> Option<T>,
 ) -> impl Iterator<Item = T> {
+    let is_container = value.first() == open;
     let mut scanner = Scanner::document(value.0);
-    let mut is_over = value.first() != open;
+    if is_container {
+        // After the opening bracket.
+        scanner.seek(1);
+    }
+    let mut is_over = !is_container;
     std::iter::from_fn(move || {
         if is_over {
             return None;
         }
-        match scanner.peek() {
-            // The bracket of the container itself.
-            b'{' | b'[' if scanner.pos() == 0 => scanner.seek(1),
-            b',' => scanner.seek(scanner.pos() + 1),
-            _ => {}
+        // The comma after the child before.
+        if scanner.peek() == b',' {
+            scanner.seek(scanner.pos() + 1);
         }
+        // The closing bracket, or the end of the bytes, which is 0.
         is_over = matches!(scanner.peek(), b'}' | b']' | 0);
         if is_over { None } else { read(&mut scanner) }
     })

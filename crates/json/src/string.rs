@@ -68,12 +68,19 @@ impl<'a> Escapes<'a> {
 impl Iterator for Escapes<'_> {
     type Item = Escape;
 
+    /// Returns the next escape; two escapes that form a surrogate pair are one. An invalid escape
+    /// is returned as well, without its backslash.
     #[inline]
     fn next(&mut self) -> Option<Escape> {
         loop {
+            // A backslash, a quote or a control character, of which only the first begins an
+            // escape.
             let start = self.special_bytes.next()?;
+            if self.raw[start] != b'\\' {
+                continue;
+            }
             // The second backslash of `\\` belongs to the escape before it.
-            if start < self.previous_end || self.raw[start] != b'\\' {
+            if start < self.previous_end {
                 continue;
             }
             let (code_point, width) = decode_escape_lossy(&self.raw[start..]);
@@ -109,8 +116,10 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     let mut units_left = units;
     let mut unread = raw;
     loop {
-        // In ASCII, each byte is a unit, and there are no surrogates to join.
-        let plain = &unread[..plain_len(&unread[..unread.len().min(units_left)])];
+        // First, the bytes up to an escape or a character outside ASCII. Each of them is a unit, so
+        // they can be copied, and no more of them than units.
+        let max_plain_len = unread.len().min(units_left);
+        let plain = &unread[..plain_len(&unread[..max_plain_len])];
         out.extend_from_slice(plain);
         units_left -= plain.len();
         unread = &unread[plain.len()..];
@@ -118,6 +127,8 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
             return units_left;
         }
 
+        // What follows may have to be joined to a surrogate at the end of `out`, and may have more
+        // units than are left: `push_head` treats both.
         if unread[0] == b'\\' {
             let (code_point, escape_len) = decode_escape_lossy(unread);
             if code_point < 0x80 {
@@ -210,37 +221,39 @@ pub fn split_parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the length of the first part of `raw`, for [`split_parts`]. The part ends after the last
-/// line break (`\n`) that begins in the first `most` bytes. Without one, it ends after the escape
-/// or character in which these bytes end.
+/// Returns the length of the first part of `raw`, for [`split_parts`]. `raw` has the bytes between
+/// the quotes of a string, so that a line break is the escape `\n`.
+///
+/// The part ends after the last line break that begins in the first `most` bytes. Without one, it
+/// ends after the escape or character in which these bytes end: it may be a little longer.
 fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
     }
-    let mut at = 0;
+    let mut end = 0;
     let mut line_end = None;
-    while at < most {
-        let Some(plain) = memchr(b'\\', &raw[at..most]) else {
-            at = most;
+    while end < most {
+        let Some(len_before_escape) = memchr(b'\\', &raw[end..most]) else {
+            end = most;
             break;
         };
-        at += plain;
-        let (code_point, width) = decode_escape_lossy(&raw[at..]);
-        at += width;
+        end += len_before_escape;
+        // The escape may extend beyond `most`.
+        let (code_point, escape_len) = decode_escape_lossy(&raw[end..]);
+        end += escape_len;
         if code_point == u32::from(b'\n') {
-            line_end = Some(at);
+            line_end = Some(end);
         }
     }
     if let Some(line_end) = line_end {
         return line_end;
     }
 
-    // If a character is cut, the part includes the rest of it. An escape was walked over as a
-    // whole.
-    while raw.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
-        at += 1;
+    // If a character is cut, the part includes the rest of it: its other bytes are 10xxxxxx.
+    while raw.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        end += 1;
     }
-    at
+    end
 }
 
 /// Whether the bytes are UTF-8.
@@ -261,12 +274,12 @@ pub fn is_blank(raw: &[u8]) -> bool {
     let mut units = 256;
     loop {
         let mut head = Vec::new();
-        let left = decode_head(raw, units, &mut head);
+        let missing_units = decode_head(raw, units, &mut head);
         if !Text::from_wtf8(head).is_blank() {
             return false;
         }
-        // If units are missing, the head is the whole string.
-        if left > 0 {
+        let is_whole_string = missing_units > 0;
+        if is_whole_string {
             return true;
         }
         units *= 4;

@@ -58,17 +58,22 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Returns the path of the value at an offset of the line: of the first value that ends behind
-    /// the offset. Empty if there is none, or if the line is not JSON up to there.
+    /// Returns the path of the value at an offset of the line: of the first value, from the current
+    /// position on, that ends after the offset. Empty if there is none, or if the line is not JSON
+    /// up to there.
     ///
-    /// The iterator is behind that value afterwards.
+    /// The iterator continues after that value.
     pub fn path_at(&mut self, offset: usize) -> String {
-        while self.next != Next::AfterValue || self.scanner.pos() <= offset {
+        loop {
+            let is_after_value = self.next == Next::AfterValue;
+            if is_after_value && self.scanner.pos() > offset {
+                return self.path();
+            }
+            // At the end of the line as well, this is an error: no token follows.
             if self.walk_token().is_err() {
                 return String::new();
             }
         }
-        self.path()
     }
 
     /// Returns the next string; `None` at the end of the value.
@@ -116,17 +121,21 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token, and returns it if it is a string. A scalar is one token. Each
-    /// bracket and each comma of a container is one token, but an empty container is a single
-    /// token.
+    /// Walks over the next token, and returns it if it is a string. A scalar is one token, and so
+    /// is a key with its colon. Each bracket and each comma of a container is one token, but an
+    /// empty container is a single token.
+    ///
+    /// `next` says which tokens may come. Each step sets it to what may follow.
     fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         let byte = self.scanner.peek();
         match self.next {
             Next::Key => return self.walk_string().map(Some),
             Next::Value => match byte {
                 b'"' => return self.walk_string().map(Some),
+                // Until the first key is read, an empty one is in its place in the path.
                 b'{' => self.open_container(Step::Key(b""), Next::Key, b'}'),
                 b'[' => self.open_container(Step::Index(0), Next::Value, b']'),
+                // A number, `true`, `false` or `null`.
                 _ => {
                     self.next = Next::AfterValue;
                     self.scanner.skip_value()?;

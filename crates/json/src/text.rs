@@ -224,15 +224,18 @@ fn utf16_sort_key(code_point: u32) -> (u32, u32) {
 
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
-    /// A byte begins at most two units, so the sum over a chunk fits in a `u8`, and the compiler
-    /// can count many bytes at a time. This is a multiple of the length of vectors, so no byte of a
-    /// chunk is counted on its own.
+    // The units of a chunk, at most two for a byte, fit in a `u8`: so the compiler can count many
+    // bytes at a time. The length is a multiple of the length of vectors, so that no byte of a
+    // chunk is counted on its own.
     const CHUNK: usize = 96;
+    const { assert!(2 * CHUNK <= u8::MAX as usize) };
 
-    let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
+    // The units of the character that a byte begins. Continuation bytes (10xxxxxx) begin none. A
+    // character of four bytes, which begins with f0 or more, has two units.
+    let units = |&byte: &u8| u8::from(byte & 0xc0 != 0x80) + u8::from(byte >= 0xf0);
     bytes
         .chunks(CHUNK)
-        .map(|part| usize::from(part.iter().map(units).sum::<u8>()))
+        .map(|chunk| usize::from(chunk.iter().map(units).sum::<u8>()))
         .sum()
 }
 

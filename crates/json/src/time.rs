@@ -169,6 +169,12 @@ fn parse_digits(digits: &[u8]) -> Option<i64> {
 /// The days of 400 years.
 const DAYS_PER_ERA: i64 = 146_097;
 
+/// The days of 100 years at whose end there is no leap day.
+const DAYS_PER_100_YEARS: i64 = 36_524;
+
+/// The last day of 4 years, counted from 0.
+const LEAP_DAY_OF_4_YEARS: i64 = 1460;
+
 /// The days from March 1 of the year 0 to 1970-01-01.
 const EPOCH_FROM_MARCH_0: i64 = 719_468;
 
@@ -194,14 +200,23 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
 
 /// Returns the year, the month (1 to 12) and the day for a number of days since 1970-01-01. This is
 /// the inverse of `days_since_epoch`.
+///
+/// The algorithm is Howard Hinnant's `civil_from_days`. Its years start in March, so that the leap
+/// day is the last day of a year.
 pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let from_march_0 = days + EPOCH_FROM_MARCH_0;
     let era = from_march_0.div_euclid(DAYS_PER_ERA);
     let day_of_era = from_march_0.rem_euclid(DAYS_PER_ERA);
-    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
+
+    // Without the leap days, every year has 365 days. There is one at the end of each 4 years,
+    // except at the end of each 100 years, but again one at the end of the era. It may be counted
+    // some days too early, at the end of the same year, which does not change the quotient.
+    let leap_days = day_of_era / LEAP_DAY_OF_4_YEARS - day_of_era / DAYS_PER_100_YEARS
+        + day_of_era / (DAYS_PER_ERA - 1);
     let year_of_era = (day_of_era - leap_days) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 
+    // As in `days_since_epoch`, each five months from March on have 153 days.
     let march_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * march_month + 2) / 5 + 1;
     let month = if march_month < 10 {
