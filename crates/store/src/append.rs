@@ -143,8 +143,8 @@ impl Locked {
         ))
     }
 
-    /// Undoes a short write: truncates the file to its old size, unless another process has appended
-    /// since, whose bytes would be lost. `written` are the bytes that were written.
+    /// Undoes a short write: truncates the file to its old size, unless another process has
+    /// appended since, whose bytes would be lost. `written` are the bytes that were written.
     ///
     /// Returns the error for the caller: `write_error`, or [`Cause::Torn`] with it if the written
     /// bytes remain.

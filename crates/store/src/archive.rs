@@ -109,8 +109,11 @@ pub struct Archive {
     /// What a list shows of the session. The caller of [`write_archive`](crate::write_archive)
     /// chose the content.
     pub head: Vec<u8>,
+    /// The ranges of the archive with the pieces of one compressed stream: the other files.
     pieces: Vec<Range<u64>>,
+    /// The range of the archive with the compressed session.
     session: Range<u64>,
+    /// Whether it ends with a checksum of all bytes before that.
     is_sealed: bool,
 }
 
@@ -127,7 +130,7 @@ impl Archive {
             Some(frame) if frame.magic_number == HEAD => frame.content,
             _ => return Ok(None),
         };
-        // The table is a line, and what a list shows follows it.
+        // The first frame is the table, which is a line of JSON, and after the newline, the head.
         let mut content = source.read_range(first_frame.clone())?;
         let table_end =
             memchr::memchr(b'\n', &content).ok_or_else(|| damaged("it has no table"))?;
@@ -138,6 +141,8 @@ impl Archive {
             return Err(damaged("it contains no session"));
         };
 
+        // The row of the session is marked if the archive was written with a checksum. An archive
+        // of an earlier version has neither.
         let has_seal = has_seal(source)?;
         if session.is_sealed && !has_seal {
             return Err(damaged("it does not end with its checksum"));
@@ -167,11 +172,13 @@ impl Archive {
     /// Returns the content of the file with this name, other than the session. `None` if the
     /// archive has no such file.
     pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
+        // The first member is the session. The others, in this order, are the content of the stream
+        // below.
         let others = &self.members[1..];
         let Some(index) = others.iter().position(|member| member.name == name) else {
             return Ok(None);
         };
-        // The files are one compressed stream, so those before it are decompressed, too.
+        // It is one compressed stream, so the files before this one are decompressed, too.
         let mut stream = decoder(source, &self.pieces);
         let bytes_before = others[..index].iter().map(|member| member.size).sum();
         io::copy(&mut (&mut stream).take(bytes_before), &mut io::sink())?;
@@ -199,6 +206,8 @@ impl Archive {
         if self.is_sealed {
             compare_checksum(source)?;
         }
+        // The first member is the session: `read` refuses an archive without one. The session comes
+        // last, so that the files that belong to it are there when the caller has it.
         let (session, others) = self.members.split_at(1);
         if !others.is_empty() {
             unpack(source, &self.pieces, others, take)?;
@@ -257,6 +266,7 @@ pub(super) fn session_in(
     let Some(archive) = Archive::read(file).map_err(failed)? else {
         return Err(failed(damaged("it is cut off")));
     };
+    // The first member is the session.
     let recorded_size = archive.members[0].size;
     let stream = decoder(file, std::slice::from_ref(&archive.session));
     // One byte more, so that the checksum is compared, and a longer session is noticed.
@@ -265,9 +275,10 @@ pub(super) fn session_in(
     if session.len() == recorded_size {
         return Ok(session);
     }
-    // Content that does not look like a session is given up after `MEMORY` bytes and one more.
-    let is_given_up = session.len() > MEMORY as u64 && session.len() < recorded_size;
-    if is_given_up {
+    // If `is_promising` returned `false`, `spool_named` has read `MEMORY` bytes and one more. This
+    // cannot be distinguished from a session that is cut off at that length.
+    let may_be_given_up = session.len() > MEMORY as u64 && session.len() < recorded_size;
+    if may_be_given_up {
         return Ok(session);
     }
     Err(failed(damaged("the session is not as long as it was")))

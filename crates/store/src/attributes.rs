@@ -67,12 +67,13 @@ pub(super) fn copy_all(
     Ok(())
 }
 
-/// Gives a new file the permissions of `model` (rule 6). If the group or the ACL cannot be set, the
-/// group gets no permissions.
-pub(super) fn copy_permissions(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
-    let stat = files.stat(model)?;
+/// Gives the file `new` the permissions of the file `from`: its group, its ACL and its mode. So who
+/// cannot read `from` cannot read `new`, either (rule 6). If the group or the ACL cannot be set,
+/// the group gets no permissions.
+pub(super) fn copy_permissions(files: &dyn Files, from: &File, new: &File) -> io::Result<()> {
+    let stat = files.stat(from)?;
     let acl = files
-        .xattrs(model)?
+        .xattrs(from)?
         .into_iter()
         .find(|(name, _)| name == ACL);
     let has_group = files.stat(new)?.group == stat.group
@@ -83,7 +84,8 @@ pub(super) fn copy_permissions(files: &dyn Files, model: &File, new: &File) -> i
         None => true,
     };
 
-    // The set-id bits are no permissions.
+    // The mode comes last: it depends on the two results, and must not be in effect for another
+    // group. The set-id bits are no permissions.
     let mode = stat.mode & 0o777;
     if has_group && has_acl {
         files.set_mode(new, mode)

@@ -16,8 +16,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. The file has the
-/// permissions of `source`, or mode 0600 if there is no source.
+/// Writes a new file: completely and synced, or not at all. It is written under a temporary name
+/// and then renamed, so that an error or a crash leaves what was at the path (rules 2 and 7). The
+/// file has the permissions of `source`, or mode 0600 if there is no source (rule 6).
 ///
 /// Without `force`, an existing path is refused. The source itself, and a file with several hard
 /// links, are refused in any case. FIFOs, devices and the process's own streams (`/dev/stdout`) are
@@ -31,10 +32,11 @@ pub fn create(
     let new = NewFile {
         path,
         source,
-        model: Model::Source,
+        permissions: PermissionsOf::Source,
         force,
     };
-    create_on(&DISK, &new, write, None)
+    let no_check = None;
+    create_on(&DISK, &new, write, no_check)
 }
 
 /// Fails if [`create`] would refuse this path, without writing anything.
@@ -69,15 +71,15 @@ pub fn create_checked(
     let new = NewFile {
         path,
         source,
-        model: Model::Source,
+        permissions: PermissionsOf::Source,
         force,
     };
     create_on(&DISK, &new, write, Some(check))
 }
 
-/// Creates an export, such as a page, as [`create_checked`] does, but not with the permissions of
-/// `source`. The export has the permissions of the file that it replaces, or mode 0600 if there is
-/// none.
+/// Creates an export, such as a page, as [`create_checked`] does. It has the permissions of the
+/// file that it replaces, or mode 0600 if there is none, and not those of `source`: the user
+/// decides who can read an export. `source` must not be replaced here, either.
 pub fn create_private(
     path: &Path,
     source: Option<&SessionFile>,
@@ -88,20 +90,21 @@ pub fn create_private(
     let new = NewFile {
         path,
         source,
-        model: Model::Replaced,
+        permissions: PermissionsOf::ReplacedFile,
         force,
     };
     create_on(&DISK, &new, write, check)
 }
 
-/// Writes a file of an archive, with the permissions and the modification time in the archive
-/// (rules 6 and 7). An existing path is refused.
+/// Writes a file of an archive, completely or not at all, with the permissions and the modification
+/// time that the archive has for it. An existing path is refused.
 pub fn restore(
     path: &Path,
     member: &Member,
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
-    let mut keep_attributes = |new: &dyn ReadAt| {
+    // Called when the content is complete, so that writing it does not change the time afterwards.
+    let mut set_attributes = |new: &dyn ReadAt| {
         // A stream has no attributes.
         let Some(file) = new.file() else {
             return Ok(());
@@ -111,11 +114,12 @@ pub fn restore(
     };
     let new = NewFile {
         path,
+        // Until the attributes are set, the file has mode 0600.
         source: None,
-        model: Model::Source,
+        permissions: PermissionsOf::Source,
         force: false,
     };
-    create_on(&DISK, &new, write, Some(&mut keep_attributes))
+    create_on(&DISK, &new, write, Some(&mut set_attributes))
 }
 
 /// A file to create.
@@ -124,18 +128,18 @@ pub(super) struct NewFile<'a> {
     /// The session that is read, which must not be replaced.
     pub source: Option<&'a SessionFile>,
     /// The file whose permissions it gets. If there is no such file, it has mode 0600.
-    pub model: Model,
+    pub permissions: PermissionsOf,
     /// Whether it may replace an existing file.
     pub force: bool,
 }
 
 /// The file whose permissions a new file gets (rule 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Model {
+pub(super) enum PermissionsOf {
     /// The session that is read: who can read it can read the new file.
     Source,
     /// The file that is replaced: its user chose who can read it.
-    Replaced,
+    ReplacedFile,
 }
 
 /// Writes a file completely under a temporary name, and then gives it its name. Before that,
@@ -149,7 +153,7 @@ pub(super) fn create_on(
     let &NewFile {
         path,
         source,
-        model,
+        permissions,
         force,
     } = new;
     let failed = |error| StoreError::io(Action::Create, path, error);
@@ -165,18 +169,18 @@ pub(super) fn create_on(
     }
 
     let target = resolve(path).map_err(failed)?;
-    // Declared here, so that `model_file` can refer to it.
+    // Declared here, so that `permissions_from` can refer to it.
     let replaced_file;
-    let model_file = match model {
-        Model::Source => source.map(|source| &source.file),
-        Model::Replaced if existing.is_some() => {
+    let permissions_from = match permissions {
+        PermissionsOf::Source => source.map(|source| &source.file),
+        PermissionsOf::ReplacedFile if existing.is_some() => {
             // If it cannot be read, its permissions are not known, and the new file is private.
             replaced_file = files.open_read(&target).ok();
             replaced_file.as_ref()
         }
-        Model::Replaced => None,
+        PermissionsOf::ReplacedFile => None,
     };
-    let mut new = stage(files, path, &target, model_file, write, check)?;
+    let mut new = stage(files, path, &target, permissions_from, write, check)?;
 
     if existing.is_some() {
         files.rename(&new.path, &target).map_err(failed)?;
@@ -198,13 +202,16 @@ fn existing_at(files: &dyn Files, path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Writes the new file under a temporary name beside `target`. When it is returned, it is complete,
-/// checked and synced, and has the permissions of `model`.
+/// Writes the new file under a temporary name beside `target`, which the caller then renames. When
+/// it is returned, it is complete, checked and synced. It has the permissions of
+/// `permissions_from`, or mode 0600 without such a file.
+///
+/// `target` is `path` without symbolic links. `path` is for errors.
 fn stage(
     files: &'static dyn Files,
     path: &Path,
     target: &Path,
-    model: Option<&File>,
+    permissions_from: Option<&File>,
     write: &mut Fill<'_>,
     check: Option<&mut CheckContent<'_>>,
 ) -> Result<Temp, StoreError> {
@@ -214,24 +221,26 @@ fn stage(
     if let Some(check) = check {
         check(&new).map_err(failed)?;
     }
-    if let Some(model) = model {
-        attributes::copy_permissions(files, model, &new.file).map_err(failed)?;
+    if let Some(file) = permissions_from {
+        attributes::copy_permissions(files, file, &new.file).map_err(failed)?;
     }
     // Before the rename, so that a power failure leaves no incomplete file under the name.
     files.sync(&new.file).map_err(failed)?;
     Ok(new)
 }
 
-/// A new file that belongs to a session, and is in place already. If it is dropped without
-/// [`CompanionFile::keep`], it is removed, and the file that it replaced gets its name back (rule
-/// 7).
+/// A new file that belongs to a session, such as one for the lines that a repair removes, and is in
+/// place already. If it is dropped without [`CompanionFile::keep`], it is removed, and the file
+/// that it replaced gets its name back (rule 7).
 #[must_use = "dropping it undoes it"]
 #[derive(Debug)]
 pub struct CompanionFile {
     committed: Committed,
-    /// The new file. If it has replaced a file, that file has the temporary name now. `None` if the
-    /// same content was there already, or once the new file is kept.
-    new: Option<Temp>,
+    /// The new file, whose creation a drop undoes. If it has replaced a file, that file has the
+    /// temporary name now. `None` if there is nothing to undo: the same content was there already,
+    /// or the new file is kept.
+    undoable: Option<Temp>,
+    /// The path of the new file, without symbolic links.
     target: PathBuf,
     has_replaced: bool,
 }
@@ -241,9 +250,9 @@ impl CompanionFile {
     /// replaced.
     pub fn keep(mut self) -> Committed {
         let mut committed = std::mem::replace(&mut self.committed, Committed::new(&self.target));
-        // Without `new`, dropping this undoes nothing.
-        if let Some(new) = self.new.take() {
-            committed.remove_temp(new);
+        // Once this is taken, dropping `self` undoes nothing.
+        if let Some(temp) = self.undoable.take() {
+            committed.remove_temp(temp);
         }
         committed
     }
@@ -253,13 +262,14 @@ impl Drop for CompanionFile {
     /// Undoes the creation, unless [`keep`](Self::keep) has taken the file: removes the new file,
     /// or puts back the one that it replaced.
     fn drop(&mut self) {
-        let Some(new) = &mut self.new else {
+        let Some(temp) = &mut self.undoable else {
             return;
         };
-        // An error is ignored: the new file stays, and the lines that it has in excess are
-        // harmless.
+        // An error is ignored, because a drop cannot report it. The new file stays then: it has
+        // more lines than belong there, which is harmless.
         if self.has_replaced {
-            let _ = new.exchange_back(&self.target);
+            // Then `temp` is the new file again, and removes itself when it is dropped.
+            let _ = temp.exchange_back(&self.target);
         } else {
             let _ = unlink_own(&DISK, &self.target);
         }
@@ -277,8 +287,12 @@ pub enum IfExists {
     Refuse,
 }
 
-/// Writes a file that belongs to the session `source` (rules 2, 6 and 7). The caller keeps the file
-/// once the session is written, and otherwise drops it.
+/// Writes a file that belongs to the session `source`: completely and synced, with the permissions
+/// of the session. It is in place when this returns, so that it is on disk before the session that
+/// refers to it.
+///
+/// The caller keeps the file once the session is written. Otherwise it drops the result, which
+/// removes the file again (rule 7).
 pub fn create_beside(
     path: &Path,
     source: Option<&SessionFile>,
@@ -289,21 +303,25 @@ pub fn create_beside(
     let target = resolve(path).map_err(failed)?;
     let existing = existing_at(&DISK, &target).map_err(failed)?;
     if let Some(stat) = &existing {
-        refuse_existing(&DISK, path, source, true, stat)?;
+        // Whether an ordinary file is refused is decided below, when the content is known.
+        let allows_ordinary_file = true;
+        refuse_existing(&DISK, path, source, allows_ordinary_file, stat)?;
     }
-    let model = source.map(|source| &source.file);
-    let mut new = stage(&DISK, path, &target, model, write, None)?;
+    let permissions_from = source.map(|source| &source.file);
+    let no_check = None;
+    let mut new = stage(&DISK, path, &target, permissions_from, write, no_check)?;
     let mut companion = CompanionFile {
         committed: Committed::new(path),
-        new: None,
+        undoable: None,
         target,
         has_replaced: existing.is_some(),
     };
+
     if if_exists == IfExists::Refuse {
-        // Fails if there is a file with other content.
-        let is_complete =
+        // A file with other content is an error.
+        let is_there_already =
             has_complete_copy(&DISK, &companion.target, &new.file, new.bytes).map_err(failed)?;
-        if is_complete {
+        if is_there_already {
             companion.committed.remove_temp(new);
             return Ok(companion);
         }
@@ -317,7 +335,7 @@ pub fn create_beside(
         new.disarm();
     }
     // From here on, dropping the companion undoes this.
-    companion.new = Some(new);
+    companion.undoable = Some(new);
     companion.committed.sync_folder_of(&DISK, &companion.target);
     Ok(companion)
 }
@@ -338,17 +356,22 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Makes a directory, and the missing directories above it.
+    /// Makes a directory, and the missing directories above it. If this fails, those that it has
+    /// made are removed again.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
         let failed = |error| StoreError::io(Action::Create, path, error);
+        // Dropped after an error: see above.
         let mut folder = NewFolder { made: Vec::new() };
-        for above in path.ancestors() {
-            if above.try_exists().map_err(failed)? {
+        // From the innermost directory outwards, up to the first one that exists.
+        for missing in path.ancestors() {
+            if missing.try_exists().map_err(failed)? {
                 break;
             }
-            folder.made.push(above.to_owned());
+            folder.made.push(missing.to_owned());
         }
         std::fs::create_dir_all(path).map_err(failed)?;
+        // Each new name is in the directory above, which is synced so that a power failure does not
+        // take away the file that is created next.
         for made in &folder.made {
             sync_folder(&DISK, folder_of(made))?;
         }
@@ -362,18 +385,20 @@ impl NewFolder {
 }
 
 impl Drop for NewFolder {
+    /// Removes the directories, unless they are kept: then `made` is empty.
     fn drop(&mut self) {
+        // The innermost directory is first, so that the next one is empty when it is removed.
         for made in &self.made {
-            let is_kept = match std::fs::remove_dir(made) {
+            let stays = match std::fs::remove_dir(made) {
                 Ok(()) => false,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => false,
                 // A directory in which another process has put a file stays.
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => true,
-                // Tried once more, for the same reason as in `unlink_own`.
+                // Tried once more: the system may have been short of some resource for a moment.
                 Err(_) => std::fs::remove_dir(made).is_err(),
             };
-            // The directories above it are not empty, either.
-            if is_kept {
+            if stays {
+                // The directories above it are not empty, either.
                 return;
             }
         }
@@ -493,7 +518,8 @@ fn refuse_input(
 }
 
 /// Writes to a stream, such as a terminal or a pipe. With `check`, the whole content is collected
-/// and checked before the first byte is written.
+/// and checked before the first byte is written. `path` is the path of the stream, for errors. The
+/// stream is refused if it is the file `source`, as after `>> source`.
 fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,

@@ -30,6 +30,7 @@ impl Disk for OnDisk {
         }
         let file = std::fs::File::open(path).ok()?;
         let mut content = Vec::new();
+        // What a longer file has beyond the limit is left out.
         file.take(MAX_SMALL_FILE_LEN)
             .read_to_end(&mut content)
             .ok()?;

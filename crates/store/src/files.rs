@@ -167,7 +167,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     }
 
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
-        xattr::all(file)
+        xattr::read_all(file)
     }
 
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {

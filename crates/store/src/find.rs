@@ -383,8 +383,11 @@ impl FolderNames {
         Ok(())
     }
 
-    /// Removes the names that a search with this reach does not go to. For [`Reach::Own`], the
-    /// subdirectories stay, because the caller reports that it skips them.
+    /// Removes the names that a search with this reach does not go to: hidden files and
+    /// directories, and links to directories, unless the reach is [`Reach::Whole`].
+    ///
+    /// Other subdirectories stay, even for [`Reach::Own`], which does not search them: the caller
+    /// reports that it skips them.
     fn retain_within(&mut self, reach: Reach) {
         if reach == Reach::Whole {
             return;

@@ -50,8 +50,9 @@ pub(super) struct Search {
     pub counts_appends: bool,
 }
 
-/// Refuses a file that a running oh-my-pi owns. Waits up to the time of `search` until a recent
-/// change no longer counts. `resolved` is the path without symbolic links, and `path` the one for
+/// Refuses a file that a running oh-my-pi owns: one that a process has open for writing, or that an
+/// agent has just written to. As the second sign disappears by itself, this waits for that, up to
+/// the time of `search`. `resolved` is the path without symbolic links, and `path` the one for
 /// messages.
 pub(super) fn refuse(
     files: &dyn Files,
@@ -61,54 +62,60 @@ pub(super) fn refuse(
     search: &Search,
 ) -> Result<(), StoreError> {
     let mut wait_left = search.wait;
-    let failed = |error| StoreError::io(Action::Read, path, error);
-    let refused = |cause| Err(StoreError::new(Action::Write, path, cause));
+    let read_error = |error| StoreError::io(Action::Read, path, error);
+    let refusal = |cause| StoreError::new(Action::Write, path, cause);
     loop {
-        let stat = files.stat(file).map_err(failed)?;
+        let stat = files.stat(file).map_err(read_error)?;
         if files.writer_of(resolved, &stat).is_some() {
             // A process that was just forked has the file open only until it runs another program.
+            // The `stat` identifies the file, so the same one is right for the second search.
             files.sleep(FORKING);
             if let Some(Writer { pid }) = files.writer_of(resolved, &stat) {
-                return refused(Cause::OpenForWriting { pid });
+                return Err(refusal(Cause::OpenForWriting { pid }));
             }
         }
 
-        let Some(ago) = just_written(files, file, &stat, search).map_err(failed)? else {
+        let agent_wrote_ago = time_since_agent_wrote(files, file, &stat, search);
+        let Some(ago) = agent_wrote_ago.map_err(read_error)? else {
             return Ok(());
         };
+        // The time is less than `RECENT`: see the function above.
         let recent_for = RECENT - ago;
         if recent_for > wait_left {
-            return refused(Cause::JustWritten { ago });
+            return Err(refusal(Cause::JustWritten { ago }));
         }
         files.sleep(recent_for);
         wait_left -= recent_for;
     }
 }
 
-/// Returns how long ago a working agent wrote the last entry. `None` if that was more than
-/// [`RECENT`] ago, or if the last entry is not a sign of a working agent (see the module).
-fn just_written(
+/// Returns how long ago a working agent wrote the last entry, which is less than [`RECENT`]. `None`
+/// if that was longer ago, or if the last entry is not a sign of a working agent (see the module).
+fn time_since_agent_wrote(
     files: &dyn Files,
     file: &File,
     stat: &Stat,
     search: &Search,
 ) -> io::Result<Option<Duration>> {
     let now = files.now();
+    // Also for a time in the future, as after the clock was set back.
     let ago = time_between(now, stat.modified);
     if ago >= RECENT {
         return Ok(None);
     }
-    let is_old_inode = match stat.born {
+
+    // If the inode is older than the change, the change was an append: a rewrite makes a new inode.
+    // An oh-my-pi that has appended keeps the file open, so the search for writers has found none.
+    let was_append = match stat.born {
         Some(born) => time_between(now, born) >= RECENT,
         None => false,
     };
-    // The inode is older than the change, so the change was an append. An oh-my-pi that appends
-    // keeps the file open, and would have been seen.
-    if is_old_inode && files.sees_writers() && !search.counts_appends {
+    if was_append && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
-    let is_working = ends_with_new_entry_of_turn(files, file, stat)?;
-    Ok(if is_working { Some(ago) } else { None })
+
+    let is_agent_working = ends_with_new_entry_of_turn(files, file, stat)?;
+    Ok(if is_agent_working { Some(ago) } else { None })
 }
 
 /// Whether the file shows that a working agent wrote to it within `period` before or after `now`.

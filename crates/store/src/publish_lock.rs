@@ -215,6 +215,7 @@ fn remove_stale(files: &dyn Files, path: &Path, stale_content: &[u8]) -> io::Res
         renamed => renamed?,
     }
     let moved = read_lock(files, &aside)?;
+    // If it is missing, another process has removed it: there is nothing to put back.
     let is_stale = moved.is_none_or(|(content, _)| &*content == stale_content);
     if !is_stale {
         // This fails if the lock was created once more. Then that one counts.

@@ -185,8 +185,8 @@ impl PageBuffer {
 }
 
 /// Returns where in the first page of `buffer` the used bytes have to start, so that the byte after
-/// them is aligned: its address and `offset`, its offset in the file, have the same remainder modulo
-/// [`PAGE`].
+/// them is aligned: its address and `offset`, its offset in the file, have the same remainder
+/// modulo [`PAGE`].
 fn aligned_start(buffer: &[u8], used_len: usize, offset: u64) -> usize {
     let address_if_start_is_0 = buffer.as_ptr().addr() + used_len;
     // The difference may wrap around, which keeps its remainder: see `PAGE`.

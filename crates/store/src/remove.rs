@@ -124,9 +124,9 @@ impl Locked {
     }
 }
 
-/// Fails if the content of the file has changed since it was read. For [`Locked::wait_until_closed`]:
-/// as it allows no change, it always returns that nothing has changed. Its error contains a
-/// [`StoreError`].
+/// Fails if the content of the file has changed since it was read. For
+/// [`Locked::wait_until_closed`]: as it allows no change, it always returns that nothing has
+/// changed. Its error contains a [`StoreError`].
 fn refuse_change(locked: &Locked) -> io::Result<Observed> {
     match locked
         .base

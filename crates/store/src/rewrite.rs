@@ -48,8 +48,8 @@ impl Locked {
     }
 
     /// Replaces the content as [`Locked::rewrite`] does. Calls `change_companions` when the new
-    /// content is on disk and safe from a power failure, while the new file is still locked: so that
-    /// the caller can change files that belong to it.
+    /// content is on disk and safe from a power failure, while the new file is still locked: so
+    /// that the caller can change files that belong to it.
     pub fn rewrite_then(
         mut self,
         backup: Option<&Path>,
@@ -226,8 +226,8 @@ impl Locked {
         }
     }
 
-    /// Copies the old file with all its attributes to `backup`. A file with another content there is
-    /// an error: a backup overwrites nothing (rule 6). The copy is complete and synced before it
+    /// Copies the old file with all its attributes to `backup`. A file with another content there
+    /// is an error: a backup overwrites nothing (rule 6). The copy is complete and synced before it
     /// gets that name.
     ///
     /// Dropping the result removes the backup again, unless the caller [disarms](Temp::disarm) it.
@@ -467,9 +467,9 @@ impl Batch {
     }
 }
 
-/// Whether the file at `path` is a copy of the first `size` bytes of `original`, as a process leaves
-/// it that is killed before it changes the session. `false` if there is no file. Any other file is
-/// the error [`io::ErrorKind::AlreadyExists`]: it must not be overwritten (rule 6).
+/// Whether the file at `path` is a copy of the first `size` bytes of `original`, as a process
+/// leaves it that is killed before it changes the session. `false` if there is no file. Any other
+/// file is the error [`io::ErrorKind::AlreadyExists`]: it must not be overwritten (rule 6).
 pub(super) fn has_complete_copy(
     files: &dyn Files,
     path: &Path,

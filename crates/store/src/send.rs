@@ -74,9 +74,10 @@ pub fn send_pieces<'a>(
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    // No more threads than pieces, if their number is known.
+    // No more threads than pieces, if their number is known: the upper bound of the size hint.
     let max_pieces = pieces.size_hint().1.unwrap_or(THREADS);
     let threads = workers.min(max_pieces).min(THREADS);
+    // Each batch has the next pieces of which one read fetches all stored bytes.
     let batches = Batches {
         pieces: pieces.peekable(),
         is_first: true,
@@ -86,7 +87,8 @@ pub fn send_pieces<'a>(
     let read = |batch: Batch<'a>| {
         let mut buffer = buffers.get();
         let stored = &batch.stored;
-        let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
+        let stored_len = (stored.end - stored.start) as usize;
+        let space = buffer.start(stored.start, stored_len)?;
         source.read_exact_at(space, stored.start)?;
         Ok((batch, buffer))
     };
@@ -154,6 +156,7 @@ impl<'a> Batch<'a> {
                     batch.stored.start = range.start;
                     has_stored = true;
                 }
+                // The ranges of a batch ascend: see `can_read_with`.
                 batch.stored.end = range.end;
                 requested += range.end - range.start;
             }

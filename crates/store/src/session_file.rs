@@ -112,13 +112,17 @@ impl Snapshot {
     /// Opens the file at the path, if it has changed since this snapshot. Returns `None` if it is
     /// the same file, unchanged.
     pub fn look(&self, path: &Path) -> Result<Option<SessionFile>, StoreError> {
-        let new = DISK
+        let current = DISK
             .stat_at(path)
             .map_err(|error| StoreError::io(Action::Read, path, error))?;
+        // `modified` is the mtime, and `changed` the ctime. No content is read: this is called for
+        // thousands of files.
         let old = &self.stat;
-        let is_unchanged =
-            (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed);
-        if is_unchanged && new.is_same_inode(old) {
+        let is_unchanged = current.is_same_inode(old)
+            && current.size == old.size
+            && current.modified == old.modified
+            && current.changed == old.changed;
+        if is_unchanged {
             Ok(None)
         } else {
             SessionFile::open(path).map(Some)
@@ -198,25 +202,34 @@ pub enum Opened {
 /// archive is decompressed, and so is any other file compressed with zstd, such as an old rollout
 /// of Codex; both become a stream.
 ///
-/// `is_promising` is as in [`super::spool`].
+/// `is_promising` gets the start of a stream that is longer than fits in memory. If it returns
+/// `false`, the content does not look like a session, and only the start is read.
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
-    match SessionFile::open(path) {
+    let file = match SessionFile::open(path) {
+        Ok(file) => file,
+        // A FIFO, a pipe or a device.
         Err(StoreError {
             cause: Cause::NotRegular,
             ..
         }) => {
             let mut stream =
                 File::open(path).map_err(|error| StoreError::io(Action::Read, path, error))?;
-            spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
+            let content = spool_named(&mut stream, MEMORY, is_promising, path)?;
+            return Ok(Opened::Stream(content));
         }
-        Ok(file) if Archive::begins(&file.snapshot.head) => {
-            archive::session_in(&file, path, is_promising).map(Opened::Stream)
-        }
-        Ok(file) if archive::is_compressed(&file.snapshot.head) => {
-            archive::content_of(&file, path, is_promising).map(Opened::Stream)
-        }
-        opened => opened.map(Opened::File),
+        Err(error) => return Err(error),
+    };
+
+    let head = &file.snapshot.head;
+    if Archive::begins(head) {
+        let session = archive::session_in(&file, path, is_promising)?;
+        return Ok(Opened::Stream(session));
     }
+    if archive::is_compressed(head) {
+        let content = archive::content_of(&file, path, is_promising)?;
+        return Ok(Opened::Stream(content));
+    }
+    Ok(Opened::File(file))
 }
 
 impl Opened {

@@ -75,9 +75,9 @@ impl Snapshot {
         file: &File,
     ) -> io::Result<Option<FileChange>> {
         let current = self.stat_after_append(files, file)?;
-        // An edit that keeps the size may be in the middle, of which the snapshot has no bytes: only
-        // the mtime shows it. If the size has changed, the mtime has changed as well, and shows
-        // nothing.
+        // An edit that keeps the size may be in the middle, of which the snapshot has no bytes:
+        // only the mtime shows it. If the size has changed, the mtime has changed as well, and
+        // shows nothing.
         if current.size == self.stat.size && current.modified != self.stat.modified {
             return Ok(Some(FileChange::Edited));
         }

@@ -76,26 +76,33 @@ impl Source {
 /// Writes an archive of these files. The first one is the session. `head` is what a list shows of
 /// the session.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    // Everything up to the checksum is written through `hashed_out`.
     let mut hasher = Hasher::new();
     let mut hashed_out = FnWriter(|bytes: &[u8]| {
         hasher.update(bytes);
         out.write_all(bytes)
     });
     write_frames(head, sources, &mut hashed_out)?;
-    // The frame of the checksum begins with its number and its length, which are hashed, too.
+    // The frame of the checksum begins with its number and the length of its content, which are
+    // hashed, too. The content is the checksum.
+    let checksum_len = size_of::<u32>() as u32;
     hashed_out.write_all(&SEAL)?;
-    hashed_out.write_all(&(size_of::<u32>() as u32).to_le_bytes())?;
-    out.write_all(&hasher.finalize().to_le_bytes())
+    hashed_out.write_all(&checksum_len.to_le_bytes())?;
+    let checksum = hasher.finalize();
+    out.write_all(&checksum.to_le_bytes())
 }
 
-/// Writes the frames of an archive before its checksum: the head with a row for each source, the
-/// other sources as pieces in skippable frames, and last the session as data. The session is the
-/// first source.
+/// Writes the frames of an archive before its checksum, of which only the last is not skippable:
+///
+/// - the table, with a row for each source, and `head`
+/// - the sources after the first, as one compressed stream that is divided into pieces
+/// - the session, which is the first source
 fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<TableRow> = sources
         .iter()
         .map(|source| TableRow::from_member(&source.member))
         .collect();
+    // Says that the archive ends with a checksum, which the caller writes.
     if let Some(session) = rows.first_mut() {
         session.is_sealed = true;
     }
@@ -108,7 +115,8 @@ fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Res
     };
 
     if !others.is_empty() {
-        // Any decompressor passes over skippable frames, and so returns the session alone.
+        // Any decompressor passes over skippable frames, and so returns the session alone. A full
+        // buffer becomes one frame.
         let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
         let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
         for source in others {

@@ -23,11 +23,12 @@ impl TempCopy {
         content: &[u8],
         modified: Option<SystemTime>,
     ) -> Result<TempCopy, StoreError> {
-        TempCopy::try_create(name, content, modified)
+        TempCopy::create_in_new_folder(name, content, modified)
             .map_err(|error| StoreError::io(Action::Spool, Path::new(name), error))
     }
 
-    fn try_create(
+    /// Creates the file in a new directory, in which no other file can have its name.
+    fn create_in_new_folder(
         name: &str,
         content: &[u8],
         modified: Option<SystemTime>,
@@ -40,6 +41,7 @@ impl TempCopy {
             file.set_modified(modified)?;
         }
         Ok(TempCopy {
+            // Dropping it removes the directory and the file.
             _folder: folder,
             path,
         })

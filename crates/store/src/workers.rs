@@ -37,7 +37,7 @@ where
     let queue = Queue {
         state: Mutex::new(state),
         changed: Condvar::new(),
-        ahead: threads * AHEAD,
+        max_begun: threads * AHEAD,
     };
     thread::scope(|scope| {
         let help = || {
@@ -72,8 +72,8 @@ struct Queue<I, T> {
     state: Mutex<State<I, T>>,
     /// Notified when a thread that waits may have something to do.
     changed: Condvar,
-    /// The maximum number of items that are begun and not taken.
-    ahead: usize,
+    /// The maximum number of items that are begun and whose results are not taken.
+    max_begun: usize,
 }
 
 struct State<I, T> {
@@ -125,14 +125,15 @@ impl<I: Iterator, T> Queue<I, T> {
     /// Returns what a thread does next. Taking a result comes before work, so that few results
     /// wait.
     ///
-    /// If there is neither a result nor an item, waits: all items are begun, or too many results
-    /// are not taken yet.
+    /// If there is neither a result nor an item for this thread, waits until there is: too many
+    /// results are not taken yet, or for the calling thread, the next result is not ready.
     fn next_turn(&self, may_take: MayTake) -> Turn<I::Item, T> {
         let mut state = self.lock();
         loop {
             if state.is_over {
                 return Turn::Over;
             }
+            // Only the first result may be taken: results are taken in the order of the items.
             if may_take == MayTake::Yes
                 && let Some(first) = state.begun.front_mut()
                 && let Some(result) = first.take()
@@ -144,13 +145,16 @@ impl<I: Iterator, T> Queue<I, T> {
                 return Turn::Take(result);
             }
 
-            if state.begun.len() < self.ahead {
+            if state.begun.len() < self.max_begun {
                 if let Some(item) = state.items.next() {
+                    // All items before this one are taken or begun. Its place in `begun` stays
+                    // empty until `finish` is called with its number.
                     let number = state.taken + state.begun.len();
                     state.begun.push_back(None);
                     return Turn::Work(number, item);
                 }
-                // The calling thread stays until it has taken all results.
+                // There are no more items. A worker is done, although others may still work. The
+                // calling thread stays until it has taken all results.
                 if may_take == MayTake::No || state.begun.is_empty() {
                     return Turn::Over;
                 }

@@ -28,7 +28,8 @@ pub fn write_behind(
     write_behind_on(thread::Builder::new, out, make)
 }
 
-/// Does what [`write_behind`] does, on a thread of the builder that `new_thread` returns.
+/// Calls `make` with a writer, whose bytes a thread of the builder that `new_thread` returns writes
+/// to `out`: see [`write_behind`]. Tests pass a builder that cannot start a thread.
 fn write_behind_on(
     new_thread: fn() -> thread::Builder,
     out: &mut (dyn Write + Send),
@@ -43,9 +44,10 @@ fn write_behind_on(
             buffer: Vec::new(),
             route: None,
         };
-        let made = make(&mut writer);
+        let make_result = make(&mut writer);
+        // The error of `out` comes first: it is the reason why `make` fails, with a broken pipe.
         writer.finish()?;
-        made
+        make_result
     })
 }
 
@@ -78,14 +80,18 @@ enum Route<'scope> {
 }
 
 impl<'scope, 'env: 'scope, 'out> Writer<'scope, 'env, 'out> {
-    /// Passes the buffer to the thread, or writes it. An error makes `make` stop, and
-    /// [`Self::finish`] returns the error of the output.
+    /// Passes the buffer to the thread, or writes it, and begins a new buffer. The first call
+    /// starts the thread.
+    ///
+    /// If the output has failed, the error is a broken pipe, which stops who writes to this. The
+    /// error of the output is kept, and [`Self::finish`] returns it.
     fn send_buffer(&mut self) -> io::Result<()> {
         let buffer = mem::take(&mut self.buffer);
         let route = self
             .route
             .get_or_insert_with(|| Route::start(self.scope, self.new_thread, self.out));
         let is_sent = match route {
+            // Fails if the thread has ended, which it does after an error.
             Route::Thread { sender, .. } => sender.send(buffer).is_ok(),
             Route::Direct(result) => {
                 if result.is_ok() {
@@ -123,6 +129,8 @@ impl<'scope, 'env: 'scope, 'out> Writer<'scope, 'env, 'out> {
 }
 
 impl<'scope> Route<'scope> {
+    /// Starts the thread, which writes each buffer that it gets to `out`, and ends with the first
+    /// error. If the thread cannot be started, the buffers are written directly.
     fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         new_thread: fn() -> thread::Builder,
@@ -137,7 +145,7 @@ impl<'scope> Route<'scope> {
         };
         match new_thread().spawn_scoped(scope, write_all) {
             Ok(handle) => Route::Thread { sender, handle },
-            // The number of threads may be limited, which does not prevent writing.
+            // As where the number of threads is limited. Nothing has been written yet.
             Err(_) => Route::Direct(Ok(())),
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 
-pub(super) fn all(_: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
+pub(super) fn read_all(_: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
     Ok(Vec::new())
 }
 

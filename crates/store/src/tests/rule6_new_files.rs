@@ -1,6 +1,6 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
-use super::super::create::{Model, NewFile, create_on, rename_new_on};
+use super::super::create::{NewFile, PermissionsOf, create_on, rename_new_on};
 use super::super::{create, create_checked, create_private, same_file};
 use super::seam::{EOPNOTSUPP, EPERM, Fault};
 use super::*;
@@ -74,7 +74,7 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     let new = NewFile {
         path: &bench.at("without.jsonl"),
         source: Some(&source),
-        model: Model::Source,
+        permissions: PermissionsOf::Source,
         force: false,
     };
     create_on(bench.seam, &new, &mut nothing, None).unwrap();

@@ -1,7 +1,7 @@
 //! Rule 7: every call needed for writing fails once, in every way, and the result on disk is
 //! checked.
 
-use super::super::create::{Model, NewFile, create_on};
+use super::super::create::{NewFile, PermissionsOf, create_on};
 use super::seam::Fault;
 use super::*;
 
@@ -163,7 +163,7 @@ fn a_new_file_is_whole_or_absent() {
                 let new = NewFile {
                     path: &bench.at("new"),
                     source: Some(&source),
-                    model: Model::Source,
+                    permissions: PermissionsOf::Source,
                     force,
                 };
                 create_on(bench.seam, &new, &mut write, None)

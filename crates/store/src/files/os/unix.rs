@@ -116,9 +116,18 @@ pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
     options.mode(0o600)
 }
 
-/// Gives the file at `new` the name `old` by a rename, which replaces the old file. Before that, a
-/// second hard link is made to the old file, which keeps it. Afterwards, the link gets the name
-/// `new`. Without such a link, as on a file system that has none, the old file is gone.
+/// Exchanges the files at two paths, where the system has no call for that:
+///
+/// ```text
+/// before                    new: N    old: O
+/// link the old file         new: N    old: O    second: O
+/// rename the new file                 old: N    second: O
+/// rename the old file       new: O    old: N
+/// ```
+///
+/// At any time, there is a file at `old`. Without hard links, as on a file system that has none,
+/// the old file is gone after the first rename. If the last rename fails, the old file keeps its
+/// second name.
 fn exchange_by_links(new: &Path, old: &Path) -> io::Result<OldFile> {
     let second_name = new.with_extension("old");
     // A killed process may have left it.
@@ -136,7 +145,8 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<OldFile> {
 /// Renames a file or directory to a name that must be free, where the system has no flag for that.
 fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     let old = std::fs::symlink_metadata(from)?;
-    // A rename never replaces a file by a directory, nor a directory with content.
+    // For a directory, a rename is nearly the same: it replaces only an empty directory, and never
+    // a file or a directory with content.
     if old.is_dir() {
         return std::fs::rename(from, to);
     }
@@ -145,6 +155,7 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::hard_link(from, to) {
         Ok(()) => std::fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            // Then an earlier call was interrupted, and only the unlink is missing.
             let is_same = |new: Metadata| (new.dev(), new.ino()) == (old.dev(), old.ino());
             let was_linked_before = std::fs::symlink_metadata(to).is_ok_and(is_same);
             if !was_linked_before {
@@ -228,15 +239,21 @@ pub fn is_stdout(path: &Path) -> bool {
 ///
 /// Standard output and error are not opened again by their path: after `>> file`, this would write
 /// from the start of the file.
+///
+/// The result is an error if the path names a stream that cannot be duplicated or opened.
 pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
-    match path.to_str()? {
-        _ if is_stdout(path) => Some(duplicate(io::stdout())),
-        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(duplicate(io::stderr())),
-        other if other.starts_with("/dev/fd/") || other.starts_with("/proc/self/fd/") => {
-            Some(files.open_write(path))
-        }
-        _ => None,
+    if is_stdout(path) {
+        return Some(duplicate(io::stdout()));
     }
+    let name = path.to_str()?;
+    if matches!(name, "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") {
+        return Some(duplicate(io::stderr()));
+    }
+    // Any other descriptor, such as that of `>(gzip >a.gz)`.
+    if name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/") {
+        return Some(files.open_write(path));
+    }
+    None
 }
 
 #[cfg(test)]

@@ -221,13 +221,15 @@ fn is_open_elsewhere(error: &io::Error) -> bool {
 }
 
 /// Replaces a file that a process has open, and that cannot be replaced by one rename: moves it
-/// aside first. If the new file cannot take its place, moves it back.
+/// aside first. If the new file cannot take its place, moves it back. After a crash in between,
+/// [`restore_interrupted`] moves it back.
 fn replace_open_file(from: &Path, to: &Path) -> io::Result<()> {
     let free_path = (0..MOST_OLD_FILES)
         .map(|number| old_file_path(to, number))
         .find(|path| !path.exists());
     let old_file = free_path.ok_or(io::ErrorKind::AlreadyExists)?;
 
+    // If another process has taken that path meanwhile, this fails, and nothing has changed.
     DISK.rename_new(to, &old_file)?;
     if let Err(error) = DISK.rename_new(from, to) {
         DISK.rename_new(&old_file, to)?;
@@ -262,7 +264,9 @@ fn restore_interrupted(path: &Path) -> bool {
         return false;
     };
 
-    // A process that is still replacing it holds the lock.
+    // A process that is still replacing it holds the lock. The lock is taken only to find out, and
+    // is released here, with the file. If two processes get as far, the rename of one fails: it
+    // replaces nothing.
     let is_abandoned = match File::open(&old_file) {
         Ok(file) => DISK.try_lock(&file).is_ok(),
         Err(_) => false,

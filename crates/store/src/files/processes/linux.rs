@@ -39,8 +39,9 @@ pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
     }
 }
 
-/// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished
-/// from others.
+/// Whether the file system of a file copies it up: whether the first open for writing replaces it
+/// by a copy, which changes what `stat` reports. overlayfs does. FUSE file systems count as well,
+/// because fuse-overlayfs copies up and cannot be distinguished from others.
 pub(super) fn copies_up(file: &File) -> bool {
     const OVERLAYFS: u32 = 0x794c_7630;
     const FUSE: u32 = 0x6573_5546;
@@ -57,6 +58,9 @@ pub(super) fn sees_writers() -> bool {
     Path::new("/proc/self/fd").exists()
 }
 
+/// Whether any process, including this one, has the file open for writing. `None` if this cannot be
+/// found out: the file system has no leases, or the file belongs to another user.
+///
 /// The system grants a lease for reading only if nobody has the file open for writing, so this
 /// takes a lease and returns it at once. While the lease lasts, a process that opens the file for
 /// writing has to wait, and we get a signal. The signal is set to one that is ignored by default.
@@ -123,12 +127,15 @@ pub struct SessionsBeingWritten {
 }
 
 impl SessionsBeingWritten {
-    /// Searches all processes that `writer_of` searches.
+    /// Finds the session files that processes of the user have open for writing. Processes of other
+    /// users cannot be inspected. A process that runs pisess does not count: it writes only under
+    /// the lock, and is no agent.
     pub fn find() -> SessionsBeingWritten {
         let mut found = SessionsBeingWritten::default();
         for pid in other_processes() {
             let files = session_files_written_by(pid);
-            // Most processes have no such file, so the program is compared last.
+            // Most processes have no such file. Only for the others, it is looked up which program
+            // they run.
             if files.is_empty() || runs_this_program(pid) {
                 continue;
             }
