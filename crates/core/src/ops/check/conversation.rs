@@ -1,6 +1,6 @@
 //! Checks the content of entries: times, summaries, labels, tool calls.
 
-use super::finding::{Finding, FindingKind as K, finding_in_entry};
+use super::finding::{Finding, FindingKind, finding_in_entry};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -45,14 +45,22 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Checks an entry by the facts that were collected when it was loaded: content, type, role, time.
+/// Checks what an entry has of its own: that a message has content, that type and role are known,
+/// and that the time is valid. These facts were collected when the session was loaded, so no line
+/// is read.
 fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
-    if entry.kind == Kind::Message
+    let lacks_content = entry.kind == Kind::Message
         && entry.flags.contains(Flags::NO_CONTENT)
-        && needs_content(entry.role)
-    {
-        let mut finding = finding_in_entry(session, ix, K::NoContent, "the message has no content");
+        && needs_content(entry.role);
+    if lacks_content {
+        let mut finding = finding_in_entry(
+            session,
+            ix,
+            FindingKind::NoContent,
+            "the message has no content",
+        );
+        // Only for this message, both agents have a content that a repair can add.
         if stops_oh_my_pi(entry) {
             finding = finding
                 .with_worst_case(is_active)
@@ -72,13 +80,13 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
         Kind::Leaf => check_leaf_record(session, ix),
         Kind::Missing => {
             let message = "the entry has no type";
-            let finding = finding_in_entry(session, ix, K::UnknownType, message);
+            let finding = finding_in_entry(session, ix, FindingKind::UnknownType, message);
             Some(finding.with_worst_case(is_active))
         }
         Kind::Other => {
             let name = session.kind_name(ix).to_string();
             let message = format!("unknown type {name:?}");
-            let finding = finding_in_entry(session, ix, K::UnknownType, message);
+            let finding = finding_in_entry(session, ix, FindingKind::UnknownType, message);
             Some(finding.with_worst_case(is_active))
         }
         Kind::Message => {
@@ -90,7 +98,7 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
                 }
                 Some(_) => return None,
             };
-            let finding = finding_in_entry(session, ix, K::UnknownRole, message);
+            let finding = finding_in_entry(session, ix, FindingKind::UnknownRole, message);
             Some(finding.with_worst_case(is_active))
         }
         _ => None,
@@ -104,7 +112,12 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
         return None;
     }
     let is_last = ix.index() + 1 == session.entries.len();
-    let finding = finding_in_entry(session, ix, K::LeafRecord, "the record marks the leaf");
+    let finding = finding_in_entry(
+        session,
+        ix,
+        FindingKind::LeafRecord,
+        "the record marks the leaf",
+    );
     Some(finding.with_worst_case(is_last))
 }
 
@@ -115,7 +128,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
         // Entries of the draft tree may lack a time.
         if session.format != Format::Draft {
             let message = "its timestamp is missing or invalid";
-            let finding = finding_in_entry(session, ix, K::BadTimestamp, message);
+            let finding = finding_in_entry(session, ix, FindingKind::BadTimestamp, message);
             findings.push(finding.with_worst_case(is_active));
         }
         return;
@@ -127,7 +140,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
     if is_older && !may_be_older {
         let message = "it is older than its parent";
-        let finding = finding_in_entry(session, ix, K::TimeRunsBackwards, message);
+        let finding = finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message);
         findings.push(finding.with_worst_case(is_active));
     }
 }
@@ -153,7 +166,7 @@ fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
             findings.push(finding_in_entry(
                 session,
                 change.entry,
-                K::LabelOnNothing,
+                FindingKind::LabelOnNothing,
                 message,
             ));
         }
@@ -184,30 +197,33 @@ fn check_summaries(
                 _ => "the branch summary has no text",
             };
             findings.push(
-                finding_in_entry(session, ix, K::EmptySummary, message)
+                finding_in_entry(session, ix, FindingKind::EmptySummary, message)
                     .with_worst_case(is_active[ix.index()]),
             );
         }
         if kind == Kind::Compaction
             && let Some(message) = kept_entry_defect(session, ix, entry, &ancestry)
         {
-            findings.push(finding_in_entry(session, ix, K::KeptEntryUnknown, message));
+            findings.push(finding_in_entry(
+                session,
+                ix,
+                FindingKind::KeptEntryUnknown,
+                message,
+            ));
         }
     }
     Ok(())
 }
 
-/// Whether a compaction or branch summary lacks its text. Without a text, a compaction may have a
-/// provider's context, and a branch summary may mark a discarded branch: these do not lack it.
+/// Whether a compaction or branch summary lacks its text. Two kinds of them need no text: a
+/// compaction with the provider's own form of the context, and the mark of a discarded branch.
 fn lacks_summary(kind: Kind, entry: Raw) -> bool {
-    let is_blank = entry
+    let has_text = entry
         .get_text("summary")
-        .is_none_or(|summary| summary.is_blank());
-    if !is_blank {
-        return false;
-    }
-    let is_in_other_form = kind == Kind::Compaction && has_provider_context(entry);
-    !is_in_other_form && !marks_discarded_branch(entry)
+        .is_some_and(|summary| !summary.is_blank());
+    let has_other_form = kind == Kind::Compaction && has_provider_context(entry);
+    let needs_no_text = has_other_form || marks_discarded_branch(entry);
+    !has_text && !needs_no_text
 }
 
 /// Whether oh-my-pi stored data in `preserveData` of a compaction, such as the provider's own form
@@ -332,7 +348,7 @@ fn result_without_call(
         message += &format!(", only one on line {line}");
     }
     message += "; there is no repair for it";
-    finding_in_entry(session, result, K::ResultWithoutCall, message)
+    finding_in_entry(session, result, FindingKind::ResultWithoutCall, message)
 }
 
 /// Reports the calls that have no result. Calls in messages that the agents omit are not reported.
@@ -359,7 +375,7 @@ fn report_unanswered_calls(
         findings.push(finding_in_entry(
             session,
             entry,
-            K::CallWithoutResult,
+            FindingKind::CallWithoutResult,
             message,
         ));
     }

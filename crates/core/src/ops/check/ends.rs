@@ -28,39 +28,43 @@ pub(super) struct Ends<'s> {
     has_child: Vec<bool>,
     /// By entry: for a tool result, its owner or another result that has the same owner; for any
     /// other entry, the entry itself. See [`find_owner`](Self::find_owner).
-    toward_owner: Vec<EntryIx>,
+    owner_links: Vec<EntryIx>,
 }
 
 impl<'s> Ends<'s> {
-    /// Returns a state to which no entry was added. `links` has the repaired parents of all entries
-    /// except orphans.
+    /// Prepares the ends of a session, before any entry is added: there are none. The owner of each
+    /// tool result is found here, because a result may be added before the results above it.
+    ///
+    /// `links` has the repaired parents of all entries except orphans.
     pub fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
         let parent_of = |ix| links.repaired_parent(session, ix);
-        let mut toward_owner: Vec<EntryIx> = session.entry_indexes().collect();
+        // Each entry is its own owner, except tool results that have a parent.
+        let mut owner_links: Vec<EntryIx> = session.entry_indexes().collect();
         // A parent comes before its children in this order, so its owner is known.
         for ix in Tree::from_parents(&session.entries, parent_of).walk_oldest_first() {
             if session.is_message(ix, Role::ToolResult)
                 && let Some(parent) = parent_of(ix)
             {
-                toward_owner[ix.index()] = toward_owner[parent.index()];
+                owner_links[ix.index()] = owner_links[parent.index()];
             }
         }
         Ends {
             session,
             ends: HashSet::default(),
             has_child: vec![false; session.entries.len()],
-            toward_owner,
+            owner_links,
         }
     }
 
-    /// Returns the nearest entry at or above `ix` that is not a tool result. If there is none,
-    /// returns the uppermost tool result.
+    /// Returns the owner of an entry: the nearest entry at or above it that is not a tool result.
+    /// If there is none, returns the uppermost tool result.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut current = ix;
-        // Usually one step leads to the owner. There are more if the uppermost result had no parent
-        // until `add_entry` attached it: the results below lead to it, and it leads to the owner.
+        // An owner links to itself. Usually, the first link leads to it. There are two if a result
+        // at the top got its parent from `add_entry`: the results below link to that result, which
+        // links to its new owner.
         loop {
-            let next = self.toward_owner[current.index()];
+            let next = self.owner_links[current.index()];
             if next == current {
                 return current;
             }
@@ -74,20 +78,23 @@ impl<'s> Ends<'s> {
         self.ends.len() == 1 && !self.has_child[self.find_owner(ix).index()]
     }
 
-    /// Adds the next entry in file order. Its parent must be final; it may come later in the file.
+    /// Adds the next entry in file order. `parent` is its parent after the repair, which may come
+    /// later in the file.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let parent_owner = parent.map(|parent| self.find_owner(parent));
+        // A tool result changes no end: it becomes a part of its owner.
         if self.session.is_message(ix, Role::ToolResult)
             && let Some(owner) = parent_owner
         {
-            self.toward_owner[ix.index()] = owner;
+            self.owner_links[ix.index()] = owner;
             return;
         }
 
-        // A parent that comes after its child in the file is never an end.
+        // The entry is an end until a child is added, unless its child came before it in the file.
         if !self.has_child[ix.index()] {
             self.ends.insert(ix);
         }
+        // Its parent, or the owner of that, now has a child.
         if let Some(owner) = parent_owner {
             self.has_child[owner.index()] = true;
             self.ends.remove(&owner);

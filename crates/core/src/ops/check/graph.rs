@@ -13,7 +13,7 @@
 //! - Entries that name the same missing parent stay siblings.
 
 use super::ends::Ends;
-use super::finding::{Finding, FindingKind as K, finding_in_entry};
+use super::finding::{Finding, FindingKind, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
 use super::lost_parents::{find_continuations, find_replacement_parents};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
@@ -164,9 +164,11 @@ impl<'s> Graph<'s, '_> {
     fn check_ids(&mut self) {
         let session = self.session;
         for ix in session.entry_indexes() {
-            let finding = if session.entry(ix).id.is_empty() {
+            let entry = session.entry(ix);
+            let has_id_of_later_entry = entry.flags.contains(Flags::SUPERSEDED);
+            let finding = if entry.id.is_empty() {
                 self.missing_id_finding(ix)
-            } else if session.entry(ix).flags.contains(Flags::SUPERSEDED) {
+            } else if has_id_of_later_entry {
                 self.duplicate_id_finding(ix)
             } else {
                 continue;
@@ -174,6 +176,7 @@ impl<'s> Graph<'s, '_> {
 
             let id = self.assign_new_id(ix);
             let mut fix = format!("it gets the id {id}");
+            // The last of several entries that shared a line also gets a child.
             if let Some(next) = self.continuations.get(&ix) {
                 fix += &format!(
                     ", and {} becomes its child",
@@ -190,11 +193,11 @@ impl<'s> Graph<'s, '_> {
         // The session has no id for either case: loading reads only strings.
         let is_odd = self.odd_ids_of(ix).is_some_and(|odd| odd.id.is_some());
         let (kind, message) = if is_odd {
-            (K::OddId, "the entry's id is not a string")
+            (FindingKind::OddId, "the entry's id is not a string")
         } else if session.entry(ix).kind == Kind::Leaf {
-            (K::MissingId, "the record of the leaf has no id")
+            (FindingKind::MissingId, "the record of the leaf has no id")
         } else {
-            (K::MissingId, "the entry has no id")
+            (FindingKind::MissingId, "the entry has no id")
         };
         let is_last = ix.index() + 1 == session.entries.len();
         finding_in_entry(session, ix, kind, message).with_worst_case(is_last)
@@ -211,7 +214,8 @@ impl<'s> Graph<'s, '_> {
         // root.
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
         let is_worst_case = is_in_cycle(ix) || is_in_cycle(twin);
-        finding_in_entry(session, ix, K::DuplicateId, message).with_worst_case(is_worst_case)
+        finding_in_entry(session, ix, FindingKind::DuplicateId, message)
+            .with_worst_case(is_worst_case)
     }
 
     /// Gives an entry a new id, which neither an entry nor a missing parent has, and returns the
@@ -280,7 +284,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Returns the state of an entry's `parentId` before any repair. An entry in a cycle counts as
-    /// such even if loading has removed its parent to cut the cycle.
+    /// such even if loading has removed its parent to cut the cycle. A root whose `parentId` is
+    /// `null` is ordinary.
     fn classify_parent(&self, ix: EntryIx) -> ParentState<'s> {
         let session = self.session;
         let entry = session.entry(ix);
@@ -313,7 +318,7 @@ impl<'s> Graph<'s, '_> {
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
         let line = self.session.shown_line(parent).0;
         let message = format!("its parent is after it, on line {line}");
-        let finding = finding_in_entry(self.session, ix, K::ForwardParent, message);
+        let finding = finding_in_entry(self.session, ix, FindingKind::ForwardParent, message);
         self.findings
             .push(finding.with_worst_case(self.is_active[ix.index()]));
     }
@@ -322,7 +327,7 @@ impl<'s> Graph<'s, '_> {
     /// whose `id` has the same value: if there is one, the entry becomes its child.
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
-        let finding = finding_in_entry(self.session, ix, K::OddParent, message)
+        let finding = finding_in_entry(self.session, ix, FindingKind::OddParent, message)
             .with_worst_case(self.is_active[ix.index()]);
         if let Some(parent) = parent
             && let Some(fix) = self.attach_and_describe(ix, Position::Entry(parent))
@@ -334,9 +339,10 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Where several entries shared a line, makes the entry after the line a child of the last of
-    /// them: see [`find_continuations`].
+    /// them: see [`find_continuations`]. Must be called once, when nothing needs the continuations
+    /// any more.
     fn attach_continuations(&mut self) {
-        // Taken out of `self`, which the loop changes. Nothing reads the continuations after this.
+        // Taken out of `self`, which the loop changes.
         let continuations = std::mem::take(&mut self.continuations);
         for (last, next) in continuations {
             if self.session.entry(next).parent.is_none() {
@@ -361,6 +367,7 @@ impl<'s> Graph<'s, '_> {
     /// that a second repair changes nothing.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
+        // The ends among the entries before `ix`, the entry of the loop below.
         let mut ends = Ends::new(session, &self.links);
         let mut new_parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
 
@@ -399,9 +406,9 @@ impl<'s> Graph<'s, '_> {
             .dangling_id(ix)
             .and_then(|id| session.find_entry(&id));
         let (kind, message) = if stored_parent == Some(ix) {
-            (K::SelfParent, "the entry is its own parent")
+            (FindingKind::SelfParent, "the entry is its own parent")
         } else {
-            (K::ParentCycle, "the entry is its own ancestor")
+            (FindingKind::ParentCycle, "the entry is its own ancestor")
         };
 
         let is_cut_here = session.entry(ix).parent.is_none();
@@ -450,21 +457,32 @@ impl<'s> Graph<'s, '_> {
             many => message += &format!("; {many} entries are cut off"),
         }
         let is_active = self.is_active[ix.index()];
-        finding_in_entry(self.session, ix, K::MissingParent, message).with_worst_case(is_active)
+        finding_in_entry(self.session, ix, FindingKind::MissingParent, message)
+            .with_worst_case(is_active)
     }
 
     /// Counts the entries that are cut off from the conversation because the parent of `ix` is
-    /// missing, which makes `ix` the root of its tree. `tree_sizes` has, at the index of each root,
-    /// the number of entries in its tree.
+    /// missing, which makes `ix` the root of its tree:
+    ///
+    /// - if the conversation is in another tree, all entries in the tree of `ix`
+    /// - if it is in the tree of `ix`, the entries of other trees that are before `ix` in the file,
+    ///   because only these can have been its ancestors
+    ///
+    /// `tree_sizes` has, at the index of each root, the number of entries in its tree.
     fn count_cut_off(&self, ix: EntryIx, tree_sizes: &[usize]) -> usize {
-        let is_in_conversation = self.is_active[ix.index()];
-        if !is_in_conversation {
+        let has_conversation_in_tree = self.is_active[ix.index()];
+        if !has_conversation_in_tree {
             return tree_sizes[ix.index()];
         }
-        // The conversation is in the tree of `ix`, so entries of other trees are cut off. Only
-        // entries before `ix` in the file can have been its ancestors.
-        let roots_of_earlier = &self.original_roots[..ix.index()];
-        roots_of_earlier.iter().filter(|&&root| root != ix).count()
+
+        let mut count = 0;
+        for &root in &self.original_roots[..ix.index()] {
+            let is_in_other_tree = root != ix;
+            if is_in_other_tree {
+                count += 1;
+            }
+        }
+        count
     }
 
     /// Maps each id that is not a string, as JSON, to its entry. Of several entries with the same
@@ -490,13 +508,15 @@ impl<'s> Graph<'s, '_> {
     /// root.
     ///
     /// Returns false and changes nothing if this would close a cycle: if `ix` is `parent` or one of
-    /// its ancestors.
+    /// its ancestors. As `ix` is a root, this is so if it is the root of the tree of `parent`.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Position::Entry(above) = parent {
             let root = find_root(&mut self.union_parents, above);
-            if root == ix {
+            let would_close_cycle = root == ix;
+            if would_close_cycle {
                 return false;
             }
+            // The tree of `ix` becomes a part of the other.
             self.union_parents[ix.index()] = root;
         }
         self.links.new_parents.insert(ix, parent);
@@ -553,7 +573,7 @@ impl<'s> Graph<'s, '_> {
         let [_, second, ..] = roots[..] else { return };
 
         let message = format!("the conversation has {} root entries", roots.len());
-        let finding = finding_in_entry(session, second, K::SeveralRoots, message)
+        let finding = finding_in_entry(session, second, FindingKind::SeveralRoots, message)
             .with_worst_case(self.has_unlinked_roots(&roots));
         self.findings.push(finding);
     }
@@ -568,10 +588,11 @@ impl<'s> Graph<'s, '_> {
         let is_reported = session.dangling_id(ix).is_some()
             || entry.id.is_empty()
             || self.odd_ids_of(ix).is_some();
-        // Such as the mark of `switch root`, which begins no conversation.
-        let is_mark_at_root =
+        // A custom entry with the `parentId` `null` begins no conversation, such as the mark that
+        // `switch root` writes.
+        let is_custom_at_root =
             entry.kind == Kind::Custom && !entry.flags.contains(Flags::NO_PARENT_KEY);
-        !is_reported && !is_mark_at_root
+        !is_reported && !is_custom_at_root
     }
 
     /// Whether there are many roots because their writer sets no parents: they are most of the

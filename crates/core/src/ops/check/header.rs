@@ -177,7 +177,8 @@ impl HeaderlessFile {
         self.first_value == FirstValue::Entry
     }
 
-    /// Collects the facts of the next line. Blank lines and oh-my-pi's title line are skipped.
+    /// Collects the facts of the next line. Blank lines and oh-my-pi's title line are skipped. Once
+    /// the file is known not to be a session ([`FirstValue::Other`]), nothing more is collected.
     ///
     /// If the first line is not exactly one value, the file is not a session. The exception is a
     /// header whose write was interrupted: the lines after it may be entries.
@@ -201,7 +202,8 @@ impl HeaderlessFile {
         self.add_record(number, &record);
     }
 
-    /// Collects the facts of a value that is alone on its line.
+    /// Collects the facts of a value that is alone on its line. The first such value also shows
+    /// whether the file is a session, and whether its entries have ids.
     fn add_record(&mut self, number: LineNo, record: &Record) {
         if self.first_value == FirstValue::NotReadYet {
             self.first_value = if is_entry(record) {

@@ -1,6 +1,6 @@
 //! Builds, line by line, the file with its lines repaired.
 
-use super::finding::{Finding, FindingKind as K};
+use super::finding::{Finding, FindingKind};
 use super::header::NewHeader;
 use super::resync::{self, LostEntry};
 use crate::ops::patched::PieceTable;
@@ -138,8 +138,9 @@ impl LineRepair {
 
         let message = "the line contains bytes that are not UTF-8";
         let fix = "they become U+FFFD, and the original line is kept in FILE.rejected";
-        self.findings
-            .push(finding_in_record(located, record, K::InvalidUtf8, message).with_fix(fix));
+        self.findings.push(
+            finding_in_record(located, record, FindingKind::InvalidUtf8, message).with_fix(fix),
+        );
         self.rejected_spans.push(located.span());
 
         let converted = String::from_utf8_lossy(located.bytes).into_owned();
@@ -186,14 +187,17 @@ impl LineRepair {
         let lacks_newline = located.is_alone && !located.has_newline;
         if lacks_newline {
             let message = "the last line has no newline";
-            let finding = Finding::new(located.number, K::NoFinalNewline, message);
+            let finding = Finding::new(located.number, FindingKind::NoFinalNewline, message);
             self.findings.push(finding.with_fix("it gets one"));
         }
     }
 
-    /// Reports that the file does not begin with a header, and adds `header` before the first
-    /// entry, `located`. The version of the header applies to all entries.
-    pub fn add_header(&mut self, located: &LocatedValue, header: NewHeader) {
+    /// Reports that the file does not begin with a header, and adds `header` to the repaired file.
+    /// `first_entry` is the value before which it is added.
+    ///
+    /// Must be called before any entry is added, because the version of the header decides how
+    /// entries are checked.
+    pub fn add_header(&mut self, first_entry: &LocatedValue, header: NewHeader) {
         let message = match header.source_line {
             Some(line) => format!(
                 "the session header is not at the beginning, but on line {}",
@@ -201,14 +205,16 @@ impl LineRepair {
             ),
             None => "the file has no session header".to_owned(),
         };
-        let finding = Finding::new(located.number, K::MissingHeader, message);
+        let finding = Finding::new(first_entry.number, FindingKind::MissingHeader, message);
         self.findings.push(finding.with_fix(header.fix));
+
         self.has_header = true;
+        // At its old place, the header is skipped later.
         self.moved_header = header.source_line;
         self.is_old_format |= header.is_version_1;
         self.refers_by_number |= header.is_version_1;
 
-        self.count_repaired_line(located.number);
+        self.count_repaired_line(first_entry.number);
         self.file.push_new_bytes(&header.line);
         self.file.push_new_bytes(b"\n");
     }
@@ -264,7 +270,7 @@ impl LineRepair {
 pub(super) fn finding_in_record(
     located: &LocatedValue,
     record: &Record,
-    kind: K,
+    kind: FindingKind,
     message: impl Into<String>,
 ) -> Finding {
     let finding = Finding::new(located.number, kind, message);

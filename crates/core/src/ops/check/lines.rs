@@ -6,7 +6,7 @@
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken
 //! line, a value is recovered only if it is an entry beyond doubt; see [`resync::recover_values`].
 
-use super::finding::{Finding, FindingKind as K};
+use super::finding::{Finding, FindingKind};
 use super::header::NewHeader;
 use super::line_repair::{LineRepair, LocatedValue, OddIds, finding_in_record};
 use super::missing::find_missing_fields;
@@ -34,13 +34,16 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Checks the lines of a file, and derives the file with its lines repaired.
 ///
 /// `session` is the file as loaded with [`is_plain`] as the test for plain lines; `None` if it
-/// could not be loaded. If the session has the current version, only the odd lines are read again.
-/// Otherwise, every line is read and checked.
+/// could not be loaded. If it has the current version, only its odd lines (those that are not
+/// plain) are read again. Otherwise, every line is read and checked.
+///
+/// `new_header` is the header to add if the file does not begin with one.
 pub(super) fn repair_lines(
     source: &dyn ReadAt,
     session: Option<&Session>,
     new_header: Option<NewHeader>,
 ) -> io::Result<LineRepair> {
+    // A file without a header is checked, too.
     let preamble = read_preamble(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
@@ -61,14 +64,20 @@ pub(super) fn repair_lines(
     // as the last.
     for finding in &mut repair.findings {
         let is_last_value = Some(finding.line) == repair.last_line;
-        if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
+        if is_last_value
+            && matches!(
+                finding.kind,
+                FindingKind::NotAnEntry | FindingKind::SecondHeader
+            )
+        {
             finding.is_worst_case = true;
         }
     }
     if repair.has_lf && repair.has_crlf {
+        // A finding on the file as a whole is reported with its first line.
         repair.findings.push(Finding::new(
             LineNo(1),
-            K::MixedLineEnds,
+            FindingKind::MixedLineEnds,
             "some lines end with CR LF, some with LF",
         ));
     }
@@ -234,7 +243,7 @@ impl LineRepair {
     fn remove_byte_order_mark(&mut self, start: u64) {
         let finding = Finding::new(
             LineNo(1),
-            K::ByteOrderMark,
+            FindingKind::ByteOrderMark,
             "there is a byte order mark before the first line",
         );
         self.findings.push(finding.with_fix("it is removed"));
@@ -245,7 +254,8 @@ impl LineRepair {
     }
 
     /// Checks a line that is not exactly one value. Entries and headers on the line are put on
-    /// separate lines, and other bytes are removed. If there is neither, the whole line is removed.
+    /// separate lines, and the gaps (the bytes between these values, before and after them) are
+    /// removed. Without any such value, the whole line is removed.
     fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
             may_be_title: located.number.0 == 1,
@@ -261,7 +271,8 @@ impl LineRepair {
         self.report_fused_line(located, &values, &gaps);
 
         // Gaps and values are passed in the order of the line: a removed gap is recorded with the
-        // number of repaired lines before it.
+        // number of repaired lines before it. A gap may be the rest of an entry that was torn, so
+        // it is rejected as one.
         let mut gaps = gaps.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
@@ -300,14 +311,18 @@ impl LineRepair {
         } else {
             "entries are put on separate lines, the rest is removed"
         };
-        let finding = Finding::new(located.number, K::FusedLine, message);
+        let finding = Finding::new(located.number, FindingKind::FusedLine, message);
         self.findings.push(finding.with_fix(fix));
     }
 
-    /// Checks a value that was recovered from this range of a broken line. If it is kept although
-    /// it has neither an id nor a parent, its line in the repaired file is recorded as unlinked.
-    fn check_fused_value(&mut self, located: &LocatedValue, range: Range<usize>) {
-        let bytes = &located.bytes[range.clone()];
+    /// Checks a value that was recovered from `range` of a broken line, like the value of a line of
+    /// its own. `broken_line` is that line.
+    ///
+    /// If the value is kept although it has neither an id nor a parent, its line in the repaired
+    /// file is recorded as unlinked: its place alone shows which entry it follows.
+    fn check_fused_value(&mut self, broken_line: &LocatedValue, range: Range<usize>) {
+        let start = broken_line.start + range.start as u64;
+        let bytes = &broken_line.bytes[range];
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
         let Ok(record) = scan_record(&mut scanner, &mut blocks) else {
@@ -316,17 +331,19 @@ impl LineRepair {
         };
         let value = LocatedValue {
             bytes,
-            start: located.start + range.start as u64,
+            start,
             is_alone: false,
             has_non_ascii: !scanner.take_non_ascii().is_empty(),
-            ..*located
+            ..*broken_line
         };
 
-        let next_line = LineNo(self.repaired_lines + 1);
+        // The check adds the value to the repaired file as its next line, or removes it.
+        let lines_before = self.repaired_lines;
         self.check_value(&value, &record, &blocks);
-        let is_kept = self.repaired_lines == next_line.0;
-        if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
-            self.unlinked_lines.push(next_line);
+        let is_kept = self.repaired_lines == lines_before + 1;
+        let is_unlinked = !record.has_id && record.get(Member::ParentId).is_none();
+        if is_kept && is_unlinked {
+            self.unlinked_lines.push(LineNo(self.repaired_lines));
         }
     }
 
@@ -335,14 +352,14 @@ impl LineRepair {
     fn reject_line(&mut self, located: &LocatedValue) {
         let (kind, message) = if located.bytes.contains(&0) {
             (
-                K::NulBytes,
+                FindingKind::NulBytes,
                 "the line is not JSON: it contains NUL bytes, as after a crash of the machine",
             )
         } else if located.has_newline {
-            (K::MalformedLine, "the line is not JSON")
+            (FindingKind::MalformedLine, "the line is not JSON")
         } else {
             (
-                K::TornTail,
+                FindingKind::TornTail,
                 "the last line is incomplete: its write was interrupted",
             )
         };
@@ -391,7 +408,7 @@ impl LineRepair {
             let finding = finding_in_record(
                 located,
                 record,
-                K::NoMessage,
+                FindingKind::NoMessage,
                 "the message entry has no message",
             );
             let fix = "it is removed, and its children become children of its parent";
@@ -403,7 +420,8 @@ impl LineRepair {
         // Which of these are reported depends on the session's agent, which is known only once the
         // repaired file is loaded.
         for missing in find_missing_fields(record, blocks) {
-            let finding = finding_in_record(located, record, K::MissingField, missing.message);
+            let finding =
+                finding_in_record(located, record, FindingKind::MissingField, missing.message);
             self.dialect_findings.push((missing.dialect, finding));
         }
         self.record_odd_ids(record);
@@ -414,11 +432,11 @@ impl LineRepair {
     /// is its position in the file, a value stays unless it is falsy in JavaScript, such as `null`.
     fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
-            Finding::new(located.number, K::NullLine, "the line is null")
+            Finding::new(located.number, FindingKind::NullLine, "the line is null")
         } else {
             Finding::new(
                 located.number,
-                K::NotAnEntry,
+                FindingKind::NotAnEntry,
                 "the line is a value that is not an entry",
             )
         };
@@ -431,14 +449,21 @@ impl LineRepair {
         self.reject_part(located, 0..located.bytes.len());
     }
 
-    /// Checks the first header, and removes every other.
+    /// Checks the version of the first header, and removes every other header.
     fn check_header(&mut self, located: &LocatedValue, record: &Record) {
-        if self.moved_header == Some(located.number) {
-            // This header was already added to the repaired file, before the first entry.
+        // This header was already added to the repaired file, before the first entry: see
+        // [`LineRepair::add_header`].
+        let was_moved = self.moved_header == Some(located.number);
+        if was_moved {
             return;
         }
         if self.has_header {
-            let finding = finding_in_record(located, record, K::SecondHeader, "a second header");
+            let finding = finding_in_record(
+                located,
+                record,
+                FindingKind::SecondHeader,
+                "a second header",
+            );
             self.remove_entry(located, finding, "it is removed");
             return;
         }
@@ -447,20 +472,27 @@ impl LineRepair {
         self.check_version(located, record);
     }
 
-    /// Checks the version of the first header, and keeps the header. If the version is not a
-    /// number, but the agents read it as 3, it becomes the number 3; an example is `"3"`.
+    /// Checks the version of the first header, and keeps the header. The version also decides how
+    /// the entries after it are checked.
+    ///
+    /// If the version is not a number, but the agents read it as 3, it becomes the number 3; an
+    /// example is `"3"`.
     fn check_version(&mut self, located: &LocatedValue, record: &Record) {
         let header = Raw::from_checked(record.bytes);
         let version = version_number(header);
         self.is_old_format |= version < 3.0;
         self.refers_by_number |= version < 2.0;
-        if header.get("version").is_none_or(Raw::is_number) {
+
+        // A header of version 1 has no version.
+        let is_valid = header.get("version").is_none_or(Raw::is_number);
+        if is_valid {
             self.keep_as_utf8(located, record);
             return;
         }
 
+        // In the worst case, an agent converts the file from an old version that it does not have.
         let message = "the header's version is not a number";
-        let finding = Finding::new(located.number, K::OddVersion, message)
+        let finding = Finding::new(located.number, FindingKind::OddVersion, message)
             .with_worst_case(self.is_old_format);
         if version != 3.0 {
             self.findings.push(finding);
@@ -497,7 +529,7 @@ impl LineRepair {
         } else {
             format!("the title line is {width} bytes wide, not {TITLE_LINE_BYTES}")
         };
-        let finding = Finding::new(located.number, K::TitleWidth, message);
+        let finding = Finding::new(located.number, FindingKind::TitleWidth, message);
         // A line that is too long is not repaired, because a part of the title would be lost.
         match pad_title(&line) {
             Some(padded) => {
@@ -523,14 +555,18 @@ impl LineRepair {
             self.findings.push(finding_in_record(
                 located,
                 record,
-                K::BlobReference,
+                FindingKind::BlobReference,
                 message,
             ));
         }
         if self.is_old_format && resync::nesting_depth(record.bytes) > MAX_NESTING {
             let message = format!("a value is nested more than {MAX_NESTING} levels deep");
-            self.findings
-                .push(finding_in_record(located, record, K::DeepNesting, message));
+            self.findings.push(finding_in_record(
+                located,
+                record,
+                FindingKind::DeepNesting,
+                message,
+            ));
         }
     }
 

@@ -8,35 +8,45 @@ use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
-/// Finds lines on which several entries without ids were fused. Maps the last entry of each such
-/// line to the entry after the line, if that is to become its child.
+/// Finds the entries that are to become children of the last entry of a fused line. Returns them by
+/// this last entry.
 ///
-/// Such a line is from a file of version 1, in which each entry is the child of the one before.
-/// Migration could not read the line, and made the entry after the line a child of the entry before
-/// the line. Such an entry is to be moved below the last entry of the line.
+/// A fused line is one of a file of version 1 on which there were several entries; the repair has
+/// separated them. In version 1, entries have no ids, and each is the child of the one before.
+/// Migration could not read the fused line, and linked the entries around it:
+///
+/// ```text
+/// file         a    b c (fused)    d
+/// migrated     a ───────────────── d        d is the child of a
+/// repaired     a ─ b ─ c ───────── d        d is to become the child of c
+/// ```
 pub(super) fn find_continuations(
     session: &Session,
     repair: &LineRepair,
 ) -> BTreeMap<EntryIx, EntryIx> {
-    let mut unlinked = Vec::new();
+    let mut fused = Vec::new();
     for &line in &repair.unlinked_lines {
-        unlinked.extend(session.entry_on_line(line));
+        fused.extend(session.entry_on_line(line));
     }
+
     let mut continuations = BTreeMap::new();
-    // A run has the entries of one fused line, or of several adjacent ones.
-    for run in unlinked.chunk_by(|one, next| next.previous() == Some(*one)) {
+    // A run has the entries of one fused line, or of several adjacent ones: each entry is directly
+    // after the one before.
+    for run in fused.chunk_by(|one, next| next.previous() == Some(*one)) {
+        let entry_before_run = run[0].previous();
         let last = run[run.len() - 1];
         let next = EntryIx::new(last.index() + 1);
-        let Some(entry) = session.entries.get(next.index()) else {
+        let Some(next_entry) = session.entries.get(next.index()) else {
             continue;
         };
+
+        let skips_run = next_entry.parent == entry_before_run;
         // A migrated entry has a `parentId`. Cycles and missing parents are repaired by other
         // rules.
-        let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
-            || entry.flags.contains(Flags::IN_CYCLE)
+        let has_other_defect = next_entry.flags.contains(Flags::NO_PARENT_KEY)
+            || next_entry.flags.contains(Flags::IN_CYCLE)
             || session.dangling_id(next).is_some();
-        let follows_line_before = entry.parent == run[0].previous();
-        if follows_line_before && !has_other_defect {
+        if skips_run && !has_other_defect {
             continuations.insert(last, next);
         }
     }

@@ -166,15 +166,14 @@ fn find_missing_in_usage(usage: Raw) -> Option<String> {
         return None;
     }
     let members = MemberSet::from_object(usage);
-    find_first_missing(
-        USAGE,
-        |name| has_member(members, name),
-        |field_type| match field_type {
-            // The only object in the table is the cost.
-            FieldType::Object => find_missing_in_cost(usage.get("cost")?),
-            _ => None,
-        },
-    )
+    let has_field = |name: &str| has_member(members, name);
+    let cost = usage.get("cost");
+    let find_inside = |field_type| match (field_type, cost) {
+        // The only object in the table is the cost.
+        (FieldType::Object, Some(cost)) => find_missing_in_cost(cost),
+        _ => None,
+    };
+    find_first_missing(USAGE, has_field, find_inside)
 }
 
 /// Returns the first missing field of the cost in a usage.

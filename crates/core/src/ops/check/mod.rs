@@ -135,12 +135,14 @@ fn load_with_repaired_lines(
     };
 
     let repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
-    if let Some(session) = loaded
-        && repair.file.is_unchanged(source)
-    {
-        return Ok((repair, session));
+    if repair.file.is_unchanged(source) {
+        if let Some(session) = loaded {
+            return Ok((repair, session));
+        }
+    } else {
+        // Frees the memory of the original session, before the repaired one is loaded.
+        drop(loaded);
     }
-    // The session of the original file is dropped here, before the other is loaded.
     let file = repair.file.with_source(source);
     match load(&file, options) {
         Ok(session) => Ok((repair, session)),
@@ -200,6 +202,8 @@ impl Checkup<'_> {
             return copy_all(self.source, out);
         }
         let session = &self.session;
+        // The source with its lines repaired. The session was loaded from it, so the spans of the
+        // entries are offsets in it.
         let file = self.repair.file.with_source(self.source);
         let contentless = session
             .entry_indexes()
@@ -209,6 +213,7 @@ impl Checkup<'_> {
         let changed_entries: BTreeSet<_> =
             self.links.changed_entries().chain(contentless).collect();
 
+        // Pieces of `file`, and between them the lines of changed entries.
         let mut repaired = PieceTable::default();
         let mut copied_end = 0;
         for ix in changed_entries {
@@ -240,8 +245,12 @@ impl Checkup<'_> {
             .map(|from| self.links.repaired_id(session, from));
         // The mark is read after the repair, which may have given entries new ids.
         let to = self.links.repaired_id(session, leaf);
-        let id = self.links.free_id(session, session.record_count, |_| false);
-        let mut line = new_mark(from.as_ref(), Some(&to), &[])
+        // Ids are derived from record numbers. The mark gets the number after that of the last
+        // record, and no id is taken but those that `free_id` knows itself.
+        let next_record = session.record_count;
+        let id = self.links.free_id(session, next_record, |_| false);
+        let undone_ids = [];
+        let mut line = new_mark(from.as_ref(), Some(&to), &undone_ids)
             .str("id", &id)
             .text("parentId", &to)
             .text("timestamp", &session.draft_timestamp(leaf))
@@ -255,26 +264,31 @@ impl Checkup<'_> {
     /// - An entry with neither an id nor a parent is rewritten in the current version.
     /// - A new id or a new parent replaces the one in the line.
     /// - An assistant message without content gets an empty array: oh-my-pi needs one.
+    ///
+    /// `file` is the source with its lines repaired.
     fn build_repaired_line(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
-        let mut line = file.read_range(session.entry(ix).span.range())?;
+        let entry = session.entry(ix);
+        let id_of = |named: EntryIx| encode_to_vec(&self.links.repaired_id(session, named));
+
+        let mut line = file.read_range(entry.span.range())?;
         // This comes first, because it rewrites the line: the edits below apply to the result.
-        if is_of_version_1(session.entry(ix)) {
-            let id_of = |ix| encode_to_vec(&self.links.repaired_id(session, ix));
+        if is_of_version_1(entry) {
             line = session.modernize_line(ix, &line, &id_of)?;
         }
+
         let mut edit = Edit::new(&line)?;
         if self.links.new_ids.contains_key(&ix) {
-            edit.set("id", &encode_to_vec(&self.links.repaired_id(session, ix)));
+            edit.set("id", &id_of(ix));
         }
-        if let Some(parent) = self.links.new_parents.get(&ix) {
-            let parent_id = match parent {
-                Position::Entry(ix) => encode_to_vec(&self.links.repaired_id(session, *ix)),
+        if let Some(new_parent) = self.links.new_parents.get(&ix) {
+            let parent_id = match new_parent {
+                Position::Entry(parent) => id_of(*parent),
                 Position::Root => b"null".to_vec(),
             };
             edit.set("parentId", &parent_id);
         }
-        if stops_oh_my_pi(session.entry(ix))
+        if stops_oh_my_pi(entry)
             && let Some(message) = edit.get("message")
         {
             let mut message = Edit::new(message.bytes())?;

@@ -57,7 +57,7 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
             ..expected
         };
         // Values that were written onto one line follow each other directly. If there is something
-        // else here, the next recoverable value is searched for.
+        // else at `position`, the next recoverable value after it is searched for.
         let mut value = scan.scan_entry(position, Beginning::OfRecord, expected_here);
         if value.is_none() {
             value = scan.find_entry_after(position, &start_finder, expected.without_ids);
@@ -191,11 +191,14 @@ fn is_linked(record: &Record) -> bool {
 /// refer to each other by number. Its type must be known, and a `message` entry must have a
 /// message.
 ///
-/// In a file of these formats, such a record at the beginning of a line, or directly behind another
-/// value, is certainly an entry. If only the format or only the place is right, the record must
-/// also have a time or a parent's number, because a value inside of an entry may have such a type,
-/// too. (A file of a later format has such a line if a migration copied the line unchanged.) If
-/// neither is right, the record is not taken for an entry.
+/// Two signs show that the record is an entry, and not a value inside of one, which may have such a
+/// type, too: the file is of these formats, and the record is at the beginning of a line or
+/// directly behind another value.
+///
+/// - With both signs, it is certainly an entry.
+/// - With one, it must also have a time or the number of a parent. A file of a later format has
+///   such an entry if a migration copied the line unchanged.
+/// - With none, it is not taken for an entry.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::from_string(record.kind);
     if matches!(kind, Kind::Other | Kind::Missing) {
@@ -207,15 +210,12 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
     let has_parent_number = record.get(Member::Parent).is_some_and(Raw::is_number);
     let has_time_or_parent = record.timestamp.is_some() || has_parent_number;
 
-    // Two signs together are certain: the place and the format. If one is missing, the members
-    // decide.
-    let begins_record = beginning == Beginning::OfRecord;
-    if begins_record && expected.without_ids {
-        true
-    } else if begins_record || expected.without_ids {
-        has_time_or_parent
-    } else {
-        false
+    let has_place_of_entry = beginning == Beginning::OfRecord;
+    let has_format_without_ids = expected.without_ids;
+    match (has_place_of_entry, has_format_without_ids) {
+        (true, true) => true,
+        (true, false) | (false, true) => has_time_or_parent,
+        (false, false) => false,
     }
 }
 

@@ -13,7 +13,7 @@
 //! Some results would be moved by oh-my-pi when it builds the context. They are moved in the file
 //! nevertheless, so that pi can continue the session.
 
-use super::finding::{Finding, FindingKind as K, finding_in_entry};
+use super::finding::{Finding, FindingKind, finding_in_entry};
 use super::graph::LinkRepair;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
@@ -25,7 +25,8 @@ use pisess_json::text::Text;
 use std::io;
 
 /// Reports messages between a tool call and its result, on all branches of a file with repaired
-/// lines and links. Adds the moves that repair this to `links`.
+/// lines and links. Such messages are a gap. `links` has the parents as repaired so far: the moves
+/// that close the gaps are added to it.
 pub(super) fn check_result_order(
     reader: &EntryReader,
     links: &mut LinkRepair,
@@ -76,8 +77,8 @@ fn has_parent_ids(session: &Session) -> bool {
     matches!(session.format, Format::V2 | Format::V3)
 }
 
-/// Reports each gap, with the new parents of the entries around it. `moves` must be complete,
-/// because a later move may change the parent of an entry around an earlier gap.
+/// Reports each gap, with the new parents of the entries around it. `moves` must have the moves of
+/// all gaps, because that of a later gap may change the parent of an entry around an earlier one.
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
@@ -86,13 +87,14 @@ fn report_gaps(
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
-    // A gap in the context that is sent to the model makes the next request fail: the worst case.
     let sent_entries = find_sent_entries(reader)?;
     for gap in gaps {
         let is_sent = gap
             .results
             .iter()
             .any(|result| sent_entries.contains(result));
+        // If the gap is in the context that is sent to the model, the next request fails. The
+        // finding then has the severity of the worst case.
         let finding = gap.to_finding(session).with_worst_case(is_sent);
         let changed = moves.changed_entries(gap);
         if changed.is_empty() {
@@ -339,8 +341,9 @@ fn find_late_results<'s>(
     late_results
 }
 
-/// Maps each call that has a late result to those of its results that directly follow it. Such a
-/// result is above the late one, or on another branch.
+/// Returns, for each call that has a late result, the results that are in their place: those that
+/// directly follow the message with the call. Such a result is above the late one, or on another
+/// branch. `late_counts` has the calls with a late result.
 fn find_results_in_place<'s>(
     session: &'s Session,
     messages: &MessageTree,
@@ -348,11 +351,12 @@ fn find_results_in_place<'s>(
 ) -> HashMap<Call<'s>, Vec<EntryIx>> {
     let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
-        let Some(turn) = messages.message_above(answer.result) else {
+        let Some(message) = messages.message_above(answer.result) else {
             continue;
         };
+        // If the message does not make this call, `late_counts` does not contain it.
         let call = Call {
-            turn,
+            turn: message,
             id: answer.call_id,
         };
         if late_counts.contains_key(&call) {
@@ -365,8 +369,9 @@ fn find_results_in_place<'s>(
     results_in_place
 }
 
-/// Maps each separated result to the nearest message above it that makes its call. Messages that
-/// the agents omit from the context are ignored.
+/// Returns, for each separated result, the nearest message above it that makes its call: its turn.
+/// A result whose call is not above it has none. Messages that the agents omit from the context are
+/// ignored.
 fn find_callers(
     session: &Session,
     separated: &[Answer],
@@ -386,12 +391,14 @@ fn find_callers(
         let Some(turns) = turns_by_call_id.get(answer.call_id) else {
             continue;
         };
-        let above = turns
+        let turns_above = turns
             .iter()
             .copied()
             .filter(|&turn| ancestry.is_ancestor_or_self(turn, answer.result));
-        // Of several ancestors, the nearest comes last in drawing order.
-        if let Some(turn) = above.max_by_key(|&turn| ancestry.drawing_index(turn)) {
+        // In drawing order, an entry comes after its ancestors. So the last of several turns above
+        // the result is the nearest.
+        let nearest = turns_above.max_by_key(|&turn| ancestry.drawing_index(turn));
+        if let Some(turn) = nearest {
             turn_by_result.insert(answer.result, turn);
         }
     }
@@ -443,7 +450,12 @@ impl Gap<'_> {
         if !has_parent_ids(session) {
             message += "; `pisess migrate` makes it repairable";
         }
-        finding_in_entry(session, self.first_message, K::MessageBeforeResult, message)
+        finding_in_entry(
+            session,
+            self.first_message,
+            FindingKind::MessageBeforeResult,
+            message,
+        )
     }
 }
 
@@ -470,8 +482,8 @@ struct ResultMoves<'s, 'p> {
 }
 
 impl<'s, 'p> ResultMoves<'s, 'p> {
-    /// Returns a state in which nothing was moved. `gaps` has the results that may be moved. Their
-    /// children are collected, because a move gives them another parent.
+    /// Returns a state in which nothing was moved. `gaps` has the results that may be moved. If one
+    /// is, its children get another parent, so they are collected here.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let mut children: HashMap<EntryIx, Vec<EntryIx>> = HashMap::default();
         for gap in gaps {
@@ -496,13 +508,17 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     }
 
     /// Moves a result up, between the message `first` and the parent of `first`. The children of
-    /// the result become children of its old parent.
+    /// the result become children of its parent before this move.
+    ///
+    /// `result` must be one of the results that were passed to [`ResultMoves::new`].
     fn move_up(&mut self, result: EntryIx, first: EntryIx) {
-        let old_parent = self.new_parents[result.index()];
+        let left_parent = self.new_parents[result.index()];
+        // The children before any move. One that is a result may have been moved away meanwhile,
+        // and keeps its new parent.
         for &child in &self.children[&result] {
-            // A child that is a result may have been moved before, and then has another parent.
-            if self.new_parents[child.index()] == Some(result) {
-                self.new_parents[child.index()] = old_parent;
+            let is_still_child = self.new_parents[child.index()] == Some(result);
+            if is_still_child {
+                self.new_parents[child.index()] = left_parent;
             }
         }
         self.new_parents[result.index()] = self.new_parents[first.index()];
@@ -512,15 +528,17 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
 
     /// Returns the entries around a gap whose parent has changed: first the results, then the
     /// message, then the entries that followed the results.
+    ///
+    /// `gap` must be one of the gaps that were passed to [`ResultMoves::new`].
     fn changed_entries(&self, gap: &Gap) -> Vec<EntryIx> {
-        let mut around = gap.results.clone();
-        around.push(gap.first_message);
+        let mut changed = gap.results.clone();
+        changed.push(gap.first_message);
         for result in &gap.results {
             let children = self.children[result].iter();
-            around.extend(children.filter(|child| !gap.results.contains(child)));
+            changed.extend(children.filter(|child| !gap.results.contains(child)));
         }
-        around.retain(|ix| self.new_parents[ix.index()] != self.old_parents[ix.index()]);
-        around
+        changed.retain(|ix| self.new_parents[ix.index()] != self.old_parents[ix.index()]);
+        changed
     }
 
     /// Returns the text of the fix for a gap, with the new parents of the `changed` entries around
