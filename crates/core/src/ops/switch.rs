@@ -180,16 +180,19 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     Ok(target.into())
 }
 
-/// Returns the leaf before its last move; `None` if it never moved. An appended entry that
-/// continues from the leaf is not a move.
+/// Returns the leaf before its last move; `None` if it never moved.
 ///
-/// Searches backwards from the last entry for one that shows a move: a mark, or an entry that was
-/// not appended below the leaf of that time. Marks at the position before the move are skipped.
+/// The leaf moves if the user goes to another entry of the tree. Either pisess has recorded this in
+/// a mark, or the agent has then appended an entry elsewhere than below the leaf of that time. The
+/// last such entry of the file shows the last move.
+///
+/// If the leaf before the move was itself a mark, the entry above the mark is returned.
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
     // Computed when it is first needed, because it takes time and most searches do without it.
     let ancestry = OnceCell::new();
     for ix in session.entry_indexes().rev() {
+        // An entry without an id is never the leaf, so it moves nothing.
         if session.entry(ix).id.is_empty() {
             continue;
         }
@@ -227,9 +230,11 @@ fn leaf_before_mark(
     Ok(Some(old_leaf))
 }
 
-/// Returns the leaf before an entry was appended, if the entry was not appended at that leaf;
-/// otherwise `None`. `ix` is not a mark. Agents write such an entry after the user moved to another
-/// place in the tree.
+/// Returns the leaf from which the user moved before the agent appended an entry; `None` if the
+/// user did not move, so that the entry continues from the leaf. `ix`, the entry, is not a mark.
+///
+/// An agent records no move by itself. It shows when the next entry is not a child of the leaf of
+/// that time, or when the agent sets another leaf in a `leaf` record.
 ///
 /// `ancestry` is a cache for all calls with the same session.
 fn leaf_before_jump(
@@ -238,33 +243,34 @@ fn leaf_before_jump(
     ancestry: &OnceCell<Ancestry>,
 ) -> io::Result<Option<Position>> {
     let session = reader.session();
-    let before = leaf_before(reader, ix)?;
-    let after = leaf_after(reader, ix)?;
+    let old_leaf = leaf_before(reader, ix)?;
+    let new_leaf = leaf_after(reader, ix)?;
     // A `leaf` record sets the leaf to its target. Any other entry continues from its parent.
     let continued_from = if session.entry(ix).kind == Kind::Leaf {
-        after
+        new_leaf
     } else {
         session.entry(ix).parent.into()
     };
-    if continued_from == before {
+    if continued_from == old_leaf {
         return Ok(None);
     }
 
     // Another program may have appended a label or a mark below the leaf of a running agent. The
     // agent then continued from its own leaf, above the label or mark, which is not a move.
-    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, before)? else {
-        // Every entry is below the root.
+    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
+        // Every entry is below the root, so it continues from there.
         return Ok(None);
     };
-    let Position::Entry(after) = after else {
+    let Position::Entry(new_leaf_entry) = new_leaf else {
         // The target of a `leaf` record is the root, or is not in the session.
         return Ok(None);
     };
     let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
-    if ancestry.is_ancestor_or_self(agent_leaf, after) {
+    let continues_agent_leaf = ancestry.is_ancestor_or_self(agent_leaf, new_leaf_entry);
+    if continues_agent_leaf {
         Ok(None)
     } else {
-        Ok(Some(before))
+        Ok(Some(old_leaf))
     }
 }
 

@@ -32,7 +32,8 @@ use std::io;
 /// model, it is refused, because it is not an operation of the user. A copy of a reply that `pisess
 /// pick` made is an operation.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
-    operation_before(reader, &mut BackwardWalk::new(reader.session()))
+    let mut walk = BackwardWalk::new(reader.session());
+    walk_to_operation(reader, &mut walk)
 }
 
 /// The operations that can be undone.
@@ -51,7 +52,7 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     let mut walk = BackwardWalk::new(reader.session());
     let mut operations = Vec::new();
     loop {
-        match operation_before(reader, &mut walk) {
+        match walk_to_operation(reader, &mut walk) {
             Ok(entries) => operations.push(entries),
             Err(Refusal::Unreadable(error)) => return Err(error),
             Err(stop) => return Ok(UndoableOperations { operations, stop }),
@@ -59,24 +60,25 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     }
 }
 
-/// Advances a walk to the next operation that is not undone. Returns its entries in file order,
-/// without entries that have no id; at least one.
+/// Advances a walk backwards to the nearest operation that is not undone. Returns the entries of
+/// the operation in file order, without entries that have no id; at least one.
 ///
 /// # Errors
-/// If no operation is left, or if the next one is a reply of the model, which `pop` can undo.
-fn operation_before(
+/// If no operation is left, or if the nearest one is a reply of the model, which `pop` can undo.
+fn walk_to_operation(
     reader: &EntryReader,
     walk: &mut BackwardWalk,
 ) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    let Some(WriteRange { first, last }) = walk.next_write(reader)? else {
+    let Some(WriteRange { first, last }) = walk.take_write(reader)? else {
         return Err(Refusal::with_hint(
             "there is nothing to undo",
             "`undo` cannot reverse commands that rewrite the file: see `pisess undo --help`",
         ));
     };
 
-    // `undo` is for operations of the user. `pick`, which makes copies of replies, is one.
+    // `undo` is for operations of the user. `pick`, which makes copies of replies, is one. Only the
+    // last entry is looked at, because nothing is written together with a reply and after it.
     if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
     {
@@ -86,9 +88,14 @@ fn operation_before(
         ));
     }
 
-    let written = (first.index()..=last.index()).map(EntryIx::new);
-    let entries = written.filter(|&ix| !session.entry(ix).id.is_empty());
-    Ok(entries.collect())
+    let mut entries = Vec::new();
+    for ix in (first.index()..=last.index()).map(EntryIx::new) {
+        if !session.entry(ix).id.is_empty() {
+            entries.push(ix);
+        }
+    }
+    debug_assert!(!entries.is_empty(), "the last entry of a write has an id");
+    Ok(entries)
 }
 
 /// Returns what a refusal calls a message of the model or of a tool; `None` for any other entry.
@@ -103,9 +110,12 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
     }
 }
 
-/// Returns the leaf before an operation, given the entries of the operation. `None` if it only
-/// annotated the session, so that the leaf need not move. If the operation moved the leaf, the leaf
-/// before is read from its mark.
+/// Returns the leaf before an operation: the position to which the leaf must move to undo it.
+/// `None` if the operation only annotated the session, as with a label, so that the leaf need not
+/// move. `entries` are those of the operation; there is at least one.
+///
+/// A `switch` or another move of the leaf begins with a mark, which records the leaf before. If
+/// that leaf is itself a mark, the entry above the mark is returned.
 pub fn leaf_before_operation(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -119,7 +129,10 @@ pub fn leaf_before_operation(
     }
 
     let first = entries[0];
-    let recorded_leaf = read_move(reader, first)?.and_then(|mark| mark.from);
+    let recorded_leaf = match read_move(reader, first)? {
+        Some(mark) => mark.from,
+        None => None,
+    };
     let leaf = match recorded_leaf {
         Some(leaf) => leaf,
         None => leaf_before(reader, first)?,
@@ -200,8 +213,11 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
 }
 
 /// Whether an entry may be the mark of an undo that moved the leaf. Decided without reading the
-/// line: such a mark is not a child of the entry before it, or it follows a label or a name that
-/// [`undo`] restored in the same write.
+/// line, so that few lines are read:
+///
+/// - The first entry of such an undo is below the new leaf, and not below the last entry of the
+///   file. If this is the mark, it is not a child of the entry before it.
+/// - Otherwise, the mark follows the labels and the name that [`undo`] restored in the same write.
 fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     if entry.kind != Kind::Custom {
@@ -209,14 +225,15 @@ fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     }
 
     let before = ix.previous();
-    let is_below_restored = before.is_some_and(|ix| {
-        let kind = session.entry(ix).kind;
+    let follows_restored = before.is_some_and(|before| {
+        let kind = session.entry(before).kind;
         matches!(kind, Kind::Label | Kind::SessionInfo | Kind::TitleChange)
     });
-    entry.parent != before || is_below_restored
+    let is_child_of_entry_before = entry.parent == before;
+    !is_child_of_entry_before || follows_restored
 }
 
-/// The first and the last entry of one write.
+/// The first and the last entry of one write. The last one has an id.
 struct WriteRange {
     first: EntryIx,
     last: EntryIx,
@@ -224,8 +241,8 @@ struct WriteRange {
 
 /// A walk through the operations of a file, from its end.
 struct BackwardWalk {
-    /// The last entry that was not visited yet.
-    next: Option<EntryIx>,
+    /// The last entry of the file that was not visited yet; `None` at the end of the walk.
+    last_unvisited: Option<EntryIx>,
     /// The ids of entries that the visited undos have undone.
     undone: HashSet<Text<'static>>,
 }
@@ -233,46 +250,53 @@ struct BackwardWalk {
 impl BackwardWalk {
     fn new(session: &Session) -> BackwardWalk {
         BackwardWalk {
-            next: session.entry_indexes().next_back(),
+            last_unvisited: session.entry_indexes().next_back(),
             undone: HashSet::default(),
         }
     }
 
-    /// Returns the next operation that is not undone; `None` if there is none. Skips records of the
-    /// agent, and each undo together with the entries that it has undone.
-    fn next_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
+    /// Moves backwards over the last write that was not visited yet, and returns it; `None` if
+    /// there is none. On the way, the walk skips:
+    ///
+    /// - entries that an agent writes by itself, or that have no id: see [`is_record`]
+    /// - each undo, and the entries that it has undone
+    fn take_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
         let session = reader.session();
-        while let Some(last) = self.next {
-            if is_record(reader, last)? || self.undone.contains(&session.id(last)) {
-                self.next = last.previous();
+        while let Some(last) = self.last_unvisited {
+            let is_skipped = is_record(reader, last)? || self.undone.contains(&session.id(last));
+            if is_skipped {
+                self.last_unvisited = last.previous();
                 continue;
             }
-            match read_move(reader, last)? {
-                // The entries that this undo has undone are before it in the file, so they are
-                // visited later.
-                Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
-                    self.next = entry_before_undo(session, last, &undo_mark);
-                    self.undone.extend(undo_mark.undone_ids);
-                }
-                _ => {
-                    let first = start_of_write(reader, last)?;
-                    self.next = first.previous();
-                    return Ok(Some(WriteRange { first, last }));
-                }
+
+            if let Some(mark) = read_move(reader, last)?
+                && !mark.undone_ids.is_empty()
+            {
+                // The mark of an undo. What it has undone is nearer to the start of the file, so
+                // the walk gets there later, and then skips it.
+                self.last_unvisited = entry_before_undo(session, last, &mark);
+                self.undone.extend(mark.undone_ids);
+                continue;
             }
+
+            let first = start_of_write(reader, last)?;
+            self.last_unvisited = first.previous();
+            return Ok(Some(WriteRange { first, last }));
         }
         Ok(None)
     }
 }
 
-/// Returns the entry before the first entry of an undo. `mark_ix` is the last entry of the undo:
-/// its mark.
+/// Returns the entry before the first entry of an undo, in the file. `mark_ix` is the last entry of
+/// the undo: its mark.
 ///
 /// The labels, names and edits that the undo restored are directly before the mark. They form a
-/// chain that begins below the position to which the undo moved the leaf.
+/// chain of which each entry is the parent of the next. It begins below the position to which the
+/// undo moved the leaf.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
     let mut before = mark_ix.previous();
     let Some(target) = mark.to else {
+        // The position is unknown, so restored entries cannot be told from others.
         return before;
     };
 
@@ -373,6 +397,7 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
         if !is_parent || session.entry(before).time_ms != written_at {
             break;
         }
+        // A mark begins a write, so `before` is of another.
         let is_mark = read_move(reader, first)?.is_some();
         if is_mark {
             break;
@@ -412,16 +437,19 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared. `entries` are those of the operation, in
-/// file order; there is at least one. Labels are cleared before others are set, so that no two
-/// entries have the same label at any time.
+/// Restores the labels that the operation set or cleared: adds an entry for each label that differs
+/// from the one before the operation. `entries` are those of the operation, in file order.
+///
+/// Labels are cleared before others are set, so that no two entries have the same label at any
+/// time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
     let Some(&first_entry) = entries.first() else {
         return;
     };
 
-    // The label before the operation, and the current label, by the id of the labelled entry.
+    // The label before the operation, and the current label, by the id of the labelled entry. Label
+    // changes are in file order, so a later one replaces an earlier one.
     let mut labels_before = HashMap::default();
     let mut labels_now = HashMap::default();
     // The labelled entries whose labels the operation changed.
@@ -432,7 +460,9 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
             labels_before.insert(target, label_change.name);
         }
         labels_now.insert(target, label_change.name);
-        if entries.binary_search(&label_change.entry).is_ok() {
+        // `entries` is sorted, because it is in file order.
+        let is_of_operation = entries.binary_search(&label_change.entry).is_ok();
+        if is_of_operation {
             targets.push(label_change.target);
         }
     }
@@ -446,8 +476,10 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
             continue;
         }
         let label_before = label_of_target(session, &labels_before, target);
-        if label_before != label_of_target(session, &labels_now, target) {
-            chain.add_label(&session.text(target), label_before.as_ref(), None);
+        let label_now = label_of_target(session, &labels_now, target);
+        if label_before != label_now {
+            let current_time = None;
+            chain.add_label(&session.text(target), label_before.as_ref(), current_time);
         }
     }
 }
@@ -477,20 +509,14 @@ fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Restores the name of the session, if the operation changed it. If the agent also keeps the name
-/// in a title line, changes that line, too.
+/// in a title line, changes that line, too. `entries` are those of the operation, in file order.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let name_entry = entries.iter().find(|&&ix| is_name_entry(session, ix));
-    let Some(&name_entry) = name_entry else {
+    let Some(&first_name_entry) = name_entry else {
         return Ok(());
     };
-
-    let mut earlier_entries = (0..entries[0].index()).rev().map(EntryIx::new);
-    let old_name = match earlier_entries.find(|&ix| is_name_entry(session, ix)) {
-        Some(earlier) => first_text(reader, earlier, &["name", "title"])?,
-        // The operation wrote the first `title_change`, which records the title before it.
-        None => first_text(reader, name_entry, &["previousTitle"])?,
-    };
+    let old_name = name_before(reader, first_name_entry)?;
 
     let current_name = session.name();
     let is_unchanged = match &current_name {
@@ -511,6 +537,18 @@ fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) ->
     Ok(())
 }
 
+/// Returns the name of the session before an entry that sets it; empty if there was none.
+fn name_before(reader: &EntryReader, name_entry: EntryIx) -> io::Result<Text<'static>> {
+    let session = reader.session();
+    let mut nearest_first = (0..name_entry.index()).rev().map(EntryIx::new);
+    match nearest_first.find(|&ix| is_name_entry(session, ix)) {
+        Some(earlier) => first_text(reader, earlier, &["name", "title"]),
+        // This is the first entry with a name. A `title_change` records the title before it, which
+        // the agent set without such an entry.
+        None => first_text(reader, name_entry, &["previousTitle"]),
+    }
+}
+
 /// Returns the text of the first of these members that an entry has; empty if it has none.
 fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Text<'static>> {
     reader.with_entry(ix, |entry| {
@@ -525,6 +563,7 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
 
 /// For each entry that the operation edited for the model, adds an edit that restores the content
 /// before: that of the edit in effect before the operation or, without one, the stored content.
+/// `entries` are those of the operation, in file order; there is at least one.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
