@@ -96,6 +96,7 @@ pub fn redact_session(
     // The offset in the source up to which bytes were copied.
     let mut copied_end = 0;
     for mut line in searched.lines {
+        // Both loops give numbers to secrets, in this order, and take them out of the finds.
         for secret in redactor.take_irreplaceable(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
         }
@@ -122,9 +123,13 @@ pub fn redact_session(
     Ok(report)
 }
 
-/// Searches a session, numbers the secrets that were found, and searches for them once more: they
-/// may also be in places where no rule recognizes them. For this, the search of the redactor is
-/// made narrow.
+/// Searches a session in two passes, and numbers the secrets.
+///
+/// The first pass finds what the rules recognize, and the values that `redactor` searches for. The
+/// second pass finds the same secrets in places where no rule recognizes them.
+///
+/// Afterwards, the search of `redactor` is narrow (see `SecretSearch::narrow_with`): it has these
+/// secrets as values, and skips most lines without a value.
 fn search_with_found_values(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -132,23 +137,30 @@ fn search_with_found_values(
 ) -> io::Result<SearchedPart> {
     let mut searched = search_session(source, redactor, workers)?;
 
-    // A summary that pisess builds has placeholders with the numbers that the rules alone would
-    // give. If values are searched for, too, secrets are numbered by the rules first, so that these
-    // numbers stay valid.
+    // Secrets are numbered in file order, so each value before them raises the numbers of those
+    // that the rules find. A summary that pisess built has placeholders with the numbers that the
+    // rules alone give. So that these stay valid, the secrets of the rules get their numbers first.
+    let has_values = redactor.search.has_values();
     let has_summary = searched.lines.iter().any(|line| line.is_summary);
-    if redactor.search.has_values() && has_summary {
+    if has_values && has_summary {
         number_secrets(source, redactor, workers)?;
     }
+    // Secrets that have a number keep it.
     redactor.number_secrets(lines_to_number(&searched.lines));
 
-    let values = values_to_remove_everywhere(redactor, &searched.lines);
-    if values.is_empty() {
+    let found_values = values_to_remove_everywhere(redactor, &searched.lines);
+    if found_values.is_empty() {
         return Ok(searched);
     }
-    remove_addresses_in(&values, &mut searched.addresses);
-    redactor.search.narrow_with(values.into_iter().collect());
-    let lines_with_values = search_session(source, redactor, workers)?.lines;
-    searched.lines = merge_lines(lines_with_values, searched.lines);
+    remove_addresses_in(&found_values, &mut searched.addresses);
+
+    // All other secrets are known from the first pass, so only lines with one of these values are
+    // searched again.
+    redactor
+        .search
+        .narrow_with(found_values.into_iter().collect());
+    let second_pass = search_session(source, redactor, workers)?;
+    searched.lines = merge_lines(second_pass.lines, searched.lines);
     Ok(searched)
 }
 
@@ -188,8 +200,10 @@ fn merge_lines(second: Vec<SearchedLine>, mut first: Vec<SearchedLine>) -> Vec<S
     merged
 }
 
-/// Numbers the secrets that the rules find in a session. These are the numbers that the
-/// placeholders of its redacted copy have.
+/// Numbers in `redactor` the secrets that the rules find in a session. These are the numbers that
+/// the placeholders of its redacted copy have.
+///
+/// The values that `redactor` searches for besides get no number here.
 ///
 /// # Errors
 /// If reading fails.
@@ -198,7 +212,9 @@ pub fn number_secrets(
     redactor: &mut Redactor,
     workers: usize,
 ) -> io::Result<()> {
-    let searched = search_session(source, &Redactor::default(), workers)?;
+    // A default redactor searches for no values: it applies the rules alone.
+    let rules_only = Redactor::default();
+    let searched = search_session(source, &rules_only, workers)?;
     redactor.number_secrets(lines_to_number(&searched.lines));
     Ok(())
 }
@@ -216,6 +232,8 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
 ///
 /// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
 /// texts are not returned, but set as [`RedactionReport::kept_ordinary`].
+///
+/// Afterwards, the search of `redactor` is narrow: see `SecretSearch::narrow_with`.
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -340,7 +358,8 @@ fn search_session(
     Ok(all)
 }
 
-/// Searches the lines that begin in a range of the file.
+/// Searches the lines that begin in a range of the file for secrets, and for other content to
+/// remove. Also collects the example keys and the e-mail addresses, which are kept but reported.
 fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,
@@ -348,12 +367,18 @@ fn search_range(
     buffer: &mut PageBuffer,
 ) -> io::Result<SearchedPart> {
     let mut searched = SearchedPart::default();
+    // The closure never breaks.
     let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
-        // The offset in the chunk up to which lines were counted.
+        // The offset in the chunk up to which lines were counted. They are counted from one line of
+        // the result to the next, because most lines are not in the result.
         let mut counted_end = 0;
         redactor.search.each_line(bytes, &mut |line, mut finds| {
             searched.examples.append(&mut finds.examples);
-            if finds.is_clean() && !finds.has_secrets() {
+
+            // A line that stays as it is may still have secrets that are reported or numbered:
+            // those that cannot be replaced, and the placeholders of earlier redactions.
+            let is_needed = !finds.is_clean() || finds.has_secrets();
+            if !is_needed {
                 return;
             }
             searched.line_count += count_newlines(&bytes[counted_end..line.start]);
