@@ -21,11 +21,12 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Returns the match, completed with what only the loaded session shows: whether its entry is on
-    /// the path to the leaf and, in a session of version 1, the id of the entry. `None` if only the
-    /// path to the leaf is searched, and the entry is not on that path.
+    /// Returns the match, completed with what only the loaded session shows: whether its entry is
+    /// on the path to the leaf and, in a session of version 1, the id of the entry. The session is
+    /// loaded only if the query needs one of these.
     ///
-    /// Loads the session only if the query needs one of these.
+    /// `None` if the match is not wanted: only the path to the leaf is searched, and the entry is
+    /// not on that path; or the match has no entry, but needs one.
     pub(super) fn complete_match(
         &mut self,
         source: &dyn ReadAt,
@@ -33,25 +34,29 @@ impl ActivePath {
         format: Format,
         found: Match,
     ) -> Result<Option<Match>, LoadError> {
+        let only_active = query.entries.only_active;
         // Entries of version 1 have no stored ids: they get those that migration gives them.
-        let needs_id = query.details.snippets.is_some() && format == Format::V1;
-        if !query.entries.only_active && !query.details.reports_active && !needs_id {
+        let needs_migrated_id = query.details.snippets.is_some() && format == Format::V1;
+        let needs_session = only_active || query.details.reports_active || needs_migrated_id;
+        if !needs_session {
             return Ok(Some(found));
         }
 
         let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
             // A match without an entry, such as one in the title, is on no path and gets no id.
-            let needs_entry = query.entries.only_active || needs_id;
+            let needs_entry = only_active || needs_migrated_id;
             return Ok(if needs_entry { None } else { Some(found) });
         };
         let is_active = path.is_active[ix.index()];
-        if query.entries.only_active && !is_active {
+        if only_active && !is_active {
             return Ok(None);
         }
+
         let mut completed = found;
         completed.is_active = Some(is_active);
-        if query.entries.only_active || needs_id {
+        // On the path to the leaf, the session has the id even if the search did not read it.
+        if only_active || needs_migrated_id {
             completed.id = path.session.id(ix).into_owned();
         }
         Ok(Some(completed))

@@ -286,6 +286,7 @@ impl FileSearch<'_> {
         {
             return false;
         }
+        // Of a pattern that is a literal, the prefilter also knows when a text must match.
         let Some(prefilter) = self.query.pattern.prefilter() else {
             return false;
         };
@@ -474,7 +475,8 @@ struct FieldSearch<'a, 's> {
 
 impl FieldSearch<'_, '_> {
     /// Searches the next field, and stores the match or, in an inverted search, the first text.
-    /// Breaks at a match, after which no other field is needed.
+    /// Breaks when no other field is needed: at a match, because an inverted search then rejects
+    /// the entry, and any other search shows this match.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
@@ -490,8 +492,10 @@ impl FieldSearch<'_, '_> {
         };
         self.found = Some(found);
         // In a search for failures, a match in the text is preferred to one in the tool's name,
-        // which comes first. A later match replaces this one.
-        if self.search.query.entries.only_failed && field.path() == TOOL_NAME_PATH {
+        // which comes first. So the search goes on: a later match replaces this one.
+        let is_least_wanted =
+            self.search.query.entries.only_failed && field.path() == TOOL_NAME_PATH;
+        if is_least_wanted {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(())

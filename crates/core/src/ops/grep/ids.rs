@@ -96,10 +96,12 @@ fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the id of an entry whose line ends with `,"id":"…","parentId":"…"}`, as after a
-/// migration. `None` for any other line.
+/// migration; the parent may be `null`. `None` for any other line.
 ///
-/// The line is not parsed. Reading from the end is safe nevertheless: the last brace closes the
-/// entry, so the members directly before it are members of the entry itself.
+/// The line is not parsed, but read from its end. Nothing within a string or an inner object is
+/// taken for the id: the last brace closes the entry, so the members directly before it are members
+/// of the entry. A text that looks like these members would have `\"` for each quote, and is
+/// rejected by [`strip_plain_string`].
 fn find_last_id(line: &[u8]) -> Option<&[u8]> {
     let members = line.trim_ascii_end().strip_suffix(b"}")?;
     let up_to_parent_key = match members.strip_suffix(b"null") {
@@ -118,8 +120,9 @@ fn find_last_id(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Splits a JSON string without escapes off the end of a line. Returns the bytes before the opening
-/// quote, and the bytes between the quotes.
+/// Splits a JSON string off the end of a line. Returns the bytes before the opening quote, and the
+/// bytes between the quotes. `None` if the line does not end with a string, or if the string has an
+/// escape.
 fn strip_plain_string(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_suffix(b"\"")?;
     let quote = memrchr(b'"', line)?;

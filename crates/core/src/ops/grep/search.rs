@@ -229,23 +229,23 @@ impl<'s> FileSearch<'s> {
         workers: usize,
         on_match: &mut MatchHandler,
     ) -> Result<(), LoadError> {
+        // Copied out of `self`, which `report_range` changes while other threads search.
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
+        let ranges = chunk_ranges(source, self.start);
         let buffers = Pool::new(PageBuffer::default);
-        // Set by the first range that needs the number of a line: from then on, ranges count their
-        // lines while they are in memory.
+        // Shared by all threads. Set by the first range that needs the number of a line: ranges
+        // whose search begins later count their lines while they are in memory.
         let is_counting = AtomicBool::new(false);
-        let outcome = in_order(
-            chunk_ranges(source, self.start),
-            workers,
-            |range| {
-                buffers.with(|buffer| {
-                    search_range(source, query, preamble, range, &is_counting, buffer)
-                })
-            },
-            |searched| self.report_range(searched.map_err(Stopped::Failed)?, on_match),
-        );
+        let search = |range| {
+            buffers
+                .with(|buffer| search_range(source, query, preamble, range, &is_counting, buffer))
+        };
+        let outcome = in_order(ranges, workers, search, |searched| {
+            let searched = searched.map_err(Stopped::Failed)?;
+            self.report_range(searched, on_match)
+        });
         match outcome {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
             Err(Stopped::Failed(error)) => Err(error),
@@ -338,7 +338,11 @@ impl<'s> FileSearch<'s> {
         }
 
         // Once a line number was needed, the remaining lines are counted while they are in memory.
-        if self.is_counting && self.counted.end >= chunk.start {
+        // Lines are counted without a gap: if those of an earlier chunk were not counted, neither
+        // are these.
+        let is_counted_up_to_chunk = self.counted.end >= chunk.start;
+        if self.is_counting && is_counted_up_to_chunk {
+            // The number of bytes of this chunk whose lines were counted already.
             let counted_len = (self.counted.end - chunk.start) as usize;
             self.counted.add_bytes(&bytes[counted_len..]);
         }
@@ -346,7 +350,7 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Returns the number of a line, and counts the lines before it for this. After the first call,
-    /// all lines of the search are counted.
+    /// all lines of the search are counted. Must be called for lines in file order.
     pub(super) fn count_lines_to(&mut self, line: ChunkLine) -> io::Result<LineNo> {
         let ChunkLine { chunk, start } = line;
         self.is_counting = true;
@@ -354,15 +358,16 @@ impl<'s> FileSearch<'s> {
             // The lines of earlier chunks were not counted, because no number was needed there.
             self.counted.read_to(self.source, chunk.start)?;
         }
-        // The end is now in this chunk. It is not after the line, because lines are numbered in
-        // file order.
+        // The end is now in this chunk, and not after the line. `counted_len` is the number of
+        // bytes of this chunk whose lines were counted already.
         let counted_len = (self.counted.end - chunk.start) as usize;
         self.counted.add_bytes(&chunk.bytes[counted_len..start]);
         Ok(LineNo(self.counted.line_count + 1))
     }
 
     /// Searches a line of a chunk. A line that is not JSON cannot be searched, and is counted as
-    /// unread. The calls and blocks on the line are stored in `state`.
+    /// unread. The blocks on the line are stored in `state`, and so are its calls if the query
+    /// reports tools.
     fn search_line<'b>(
         &mut self,
         line: ChunkLine<'b>,
@@ -374,7 +379,9 @@ impl<'s> FileSearch<'s> {
         let mut record = Record::default();
         let scanned =
             scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut state.blocks);
-        if scanned.is_ok() && scanner.at_end() {
+        // `at_end` is true if only white space follows the value on its line, and moves to its end.
+        let is_one_value = scanned.is_ok() && scanner.at_end();
+        if is_one_value {
             if self.query.details.tools.is_some() {
                 state.calls.add_calls(&state.blocks);
             }
@@ -488,7 +495,7 @@ fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
 /// `None` if there is none in `bytes`.
 ///
 /// `next_position` returns the first position at or after an offset where the prefilter has a hit.
-/// Without this function, every line may match.
+/// It is `None` if there is no prefilter: then every line may match.
 fn next_candidate_line(
     bytes: &[u8],
     line_start: usize,

@@ -146,18 +146,24 @@ impl CallSearch<'_> {
             return Ok(ToolUse::new(name, arguments, self.folders));
         }
 
-        // The part of the window in the chunk, which is in memory, is searched first.
+        // The part of the window in the chunk, which is in memory, is searched first. A chunk
+        // begins with a line, so no line is in both parts.
         let line_offset = chunk.start + start as u64;
         let window_start = line_offset.saturating_sub(CALL_WINDOW);
         let start_in_chunk = window_start.saturating_sub(chunk.start) as usize;
         let in_chunk = &chunk.bytes[start_in_chunk..start];
-        let mut found = self.find_call_before(in_chunk, call_id, &name);
-        if found.is_none() && window_start < chunk.start {
-            let mut before_chunk = vec![0; (chunk.start - window_start) as usize];
-            self.source.read_exact_at(&mut before_chunk, window_start)?;
-            found = self.find_call_before(&before_chunk, call_id, &name);
+        if let Some(found) = self.find_call_before(in_chunk, call_id, &name) {
+            return Ok(found);
         }
-        Ok(found.unwrap_or_else(|| ToolUse::without_call(name)))
+        if window_start < chunk.start {
+            let len_before_chunk = (chunk.start - window_start) as usize;
+            let mut before_chunk = vec![0; len_before_chunk];
+            self.source.read_exact_at(&mut before_chunk, window_start)?;
+            if let Some(found) = self.find_call_before(&before_chunk, call_id, &name) {
+                return Ok(found);
+            }
+        }
+        Ok(ToolUse::without_call(name))
     }
 
     /// Returns the tool of the last call with this id in `lines`, which end with a newline.

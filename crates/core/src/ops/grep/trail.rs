@@ -58,8 +58,12 @@ impl Trail {
         })
     }
 
-    /// Adds the entries from the offset `from` on to those that are still to be followed. If `from`
-    /// is `None`, the file was replaced, and all entries are added.
+    /// Adds the entries that were written since the file was last read to those that are still to
+    /// be followed: the lines from the offset `from` on. If `from` is `None`, the file was
+    /// replaced, and all of its entries are added.
+    ///
+    /// `source` must end with a whole line: a part of an entry would not be added, and its rest
+    /// would not be added later.
     ///
     /// # Errors
     /// If reading fails.
@@ -69,8 +73,11 @@ impl Trail {
         from: Option<u64>,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
-        // The new file may contain the old entries, or another conversation.
-        if from.is_none() {
+        let is_replaced = from.is_none();
+        if is_replaced {
+            // The new file is followed from its start, at which no entry is the last. If it
+            // contains the old entries, the conversation continues where the last of them is
+            // reached.
             self.last_before_replacement = self.last_id.take();
         }
 
@@ -111,17 +118,20 @@ impl Trail {
     }
 
     /// Makes an entry the last one. If the entry is not a child of the last entry, a branch begins
-    /// at its parent.
+    /// at its parent. This remains the continuation until the next match, or until another branch
+    /// begins.
     fn follow_entry(&mut self, entry: WrittenEntry) {
-        if entry.parent != self.last_id {
+        let is_child_of_last = entry.parent == self.last_id;
+        if !is_child_of_last {
             self.continuation = EntryContinuation::Branches {
                 after: entry.parent,
             };
         }
 
-        // In a replaced file, all entries up to this one were followed before, so they are not a
-        // change of branches.
-        if self.last_before_replacement.as_ref() == Some(&entry.id) {
+        // The file was replaced, and this is the entry that was followed last in the old file. So
+        // the branches up to here are not new.
+        let was_last_before = self.last_before_replacement.as_ref() == Some(&entry.id);
+        if was_last_before {
             self.last_before_replacement = None;
             self.continuation = EntryContinuation::Continues;
         }
