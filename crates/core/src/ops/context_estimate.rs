@@ -29,7 +29,7 @@ pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> i
     Ok(tokens as f64)
 }
 
-/// The entries from which payloads were pruned that a model had seen.
+/// The entries from which `prune` has moved payloads (images, results) that a model had seen.
 pub struct PrunedPayloads {
     /// By entry: whether a payload was pruned from it.
     is_pruned: Vec<bool>,
@@ -38,9 +38,12 @@ pub struct PrunedPayloads {
 }
 
 impl PrunedPayloads {
-    /// Returns `None` if nothing was pruned, or if the time of the prune is unknown.
+    /// Returns the entries of a session that `pruned` lists. `None` if nothing was pruned, or if
+    /// the time of the prune is unknown: then no count is known to be older.
     pub fn new(pruned: Option<&Restoration>, session: &Session) -> Option<PrunedPayloads> {
         let pruned = pruned?;
+        let pruned_ms = pruned.written_ms?;
+
         let mut is_pruned = vec![false; session.entries.len()];
         for id in pruned.ids_without_payload() {
             if let Some(ix) = session.find_entry(id) {
@@ -49,7 +52,7 @@ impl PrunedPayloads {
         }
         Some(PrunedPayloads {
             is_pruned,
-            pruned_ms: pruned.written_ms?,
+            pruned_ms,
         })
     }
 
@@ -77,15 +80,20 @@ fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
     None
 }
 
-/// Returns the agent's estimate of the whole context at the end of `path`, in tokens. `None` if
-/// `counted` is not wrong, or not positive. A count is wrong if it is implausibly small, or older
-/// than a prune of the path. `counted` is what [`Agent::estimate_context`] returns for the same
-/// path.
+/// Returns a better number of tokens for the context at the end of `path` if `counted` is wrong:
+/// the agent's estimate of all its messages. `counted` is the result of
+/// [`crate::agents::Agent::estimate_context`] for the same path.
 ///
-/// Nothing is read if the lines are so short that the count is plausible, as in almost all
-/// sessions. This can be mistaken for images, whose estimate does not depend on their bytes.
+/// A count is wrong in two cases:
+/// - It is implausibly small: the estimate is at least `IMPLAUSIBLE_RATIO` times as large.
+/// - It is older than a prune of the path, so it includes the pruned payloads.
 ///
-/// [`Agent::estimate_context`]: crate::agents::Agent::estimate_context
+/// In any other case, the result is `None`. A count of 0, or a negative one, is a missing count: it
+/// is not wrong.
+///
+/// Almost always, the lengths of the lines show that the estimate cannot be so large, and nothing
+/// is read. A context of short lines with images may then keep a wrong count, because the estimate
+/// of an image does not depend on its length.
 pub fn estimate_if_wrong(
     counted: f64,
     path: &[EntryIx],

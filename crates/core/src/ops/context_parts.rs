@@ -214,14 +214,17 @@ enum PartIdentity {
 }
 
 impl PartAdder {
-    /// Adds the next message of the context.
+    /// Adds the next message of the context. Its name or its calls are moved out of it, so that
+    /// they are not copied.
     fn add_message(&mut self, message: &mut MeasuredMessage) {
         match message {
             MeasuredMessage::Whole { name, tokens } => {
-                self.add_tokens(PartIdentity::Name(name.take()), *tokens)
+                let name = name.take();
+                self.add_tokens(PartIdentity::Name(name), *tokens);
             }
             MeasuredMessage::Reply { calls, tokens } => {
-                self.add_reply(std::mem::take(calls), *tokens)
+                let calls = std::mem::take(calls);
+                self.add_reply(calls, *tokens);
             }
             MeasuredMessage::Result { call_id, tokens } => {
                 // The call was added before: it precedes its result in the context.

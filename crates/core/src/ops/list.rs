@@ -240,8 +240,9 @@ struct ContextSize {
     estimate: Option<f64>,
 }
 
-/// Returns the size of the context at the leaf. The estimate is computed only if the count is
-/// wrong.
+/// Returns the size of the context at the leaf. `pruned` is the content that `prune` has moved out
+/// of the session: a count from before the prune includes it, and is therefore wrong. See
+/// [`estimate_if_wrong`] for other wrong counts.
 fn measure_context(
     session: &Session,
     source: &dyn ReadAt,
@@ -252,6 +253,7 @@ fn measure_context(
     let counted = session.agent().estimate_context(&active_path, &reader)?;
     let payloads = PrunedPayloads::new(pruned, session);
     let estimate = estimate_if_wrong(counted, &active_path, payloads.as_ref(), &reader)?;
+    // The agent returns 0 for a context without messages.
     let tokens = if counted > 0.0 { Some(counted) } else { None };
     Ok(ContextSize { tokens, estimate })
 }

@@ -83,21 +83,25 @@ pub fn count_new_entries(counted_keys: &mut CountedKeys, reading: ReadSession) -
     listed
 }
 
-/// Returns the earlier session with which a session shares the entries that it begins with. `None`
-/// if the first entry is its own. If it has entries of several sessions, as the fork of a fork, the
-/// session of the last of these entries counts.
+/// Returns the earlier session of which a session is a copy: the one that has the entries with
+/// which this session begins. `None` if its first entry is its own.
+///
+/// A fork of a fork begins with entries of both. The last of the shared entries decides, so the
+/// nearer fork is returned.
 fn find_copy_source(counted_keys: &CountedKeys, reading: &ReadSession) -> Option<PathBuf> {
-    let mut source = None;
+    let mut last_owner = None;
     for entry in &reading.keys {
+        // An entry without a key cannot be compared.
         if entry.key == EntryKey::NONE {
             continue;
         }
-        match counted_keys.owners.get(&entry.key) {
-            Some(&owner) => source = Some(owner),
-            None => break,
-        }
+        // At the first entry of its own, the session has left the source.
+        let Some(&owner) = counted_keys.owners.get(&entry.key) else {
+            break;
+        };
+        last_owner = Some(owner);
     }
-    source.map(|owner| counted_keys.paths[owner].clone())
+    last_owner.map(|owner| counted_keys.paths[owner].clone())
 }
 
 /// Returns the entries with a response that was counted in an earlier session, and the entries that
@@ -145,7 +149,7 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
         .iter()
         .map(|file| try_read_header(&file.path))
         .collect();
-    let relations = Relations::of_headers(headers.iter().flatten());
+    let relations = Relations::from_headers(headers.iter().flatten());
 
     let mut started_files = Vec::new();
     for (file, header) in files.into_iter().zip(headers) {
@@ -160,26 +164,28 @@ pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
 
 /// What the headers of some sessions say of each other.
 struct Relations {
-    /// The sessions that others were forked from, as paths and as ids: a header has the path of its
-    /// source, but the source may have been moved since, and its file name contains its id.
-    sources: HashSet<Vec<u8>>,
-    /// The number of sessions that were started at a time.
+    /// The sessions that others were forked from, each by its path or id as stored in the fork, and
+    /// by the id in the file name of that path. With the id, a source is recognized even if its
+    /// file was moved.
+    fork_sources: HashSet<Vec<u8>>,
+    /// By start time, in milliseconds since 1970: the number of sessions that were started then.
     counts_by_start: HashMap<i64, usize>,
 }
 
 impl Relations {
-    fn of_headers<'h>(headers: impl Iterator<Item = &'h Header>) -> Relations {
+    /// Collects the sources of forks, and the start times, from the headers of all sessions.
+    fn from_headers<'h>(headers: impl Iterator<Item = &'h Header>) -> Relations {
         let mut relations = Relations {
-            sources: HashSet::default(),
+            fork_sources: HashSet::default(),
             counts_by_start: HashMap::default(),
         };
         for header in headers {
             if let Some(source) = fork_source(header) {
                 let source_path = PathBuf::from(&*String::from_utf8_lossy(&source));
                 if let Some(id) = id_in_name(&source_path) {
-                    relations.sources.insert(id.as_bytes().to_vec());
+                    relations.fork_sources.insert(id.as_bytes().to_vec());
                 }
-                relations.sources.insert(source);
+                relations.fork_sources.insert(source);
             }
             if let Some(started_ms) = header.started_ms() {
                 *relations.counts_by_start.entry(started_ms).or_default() += 1;
@@ -192,8 +198,9 @@ impl Relations {
     /// [`FamilyFile::is_related`]. A copy of a file has the same header, and so the same start.
     fn is_related(&self, header: &Header, path: &Path) -> bool {
         let is_fork = fork_source(header).is_some();
-        let is_source = self.sources.contains(path.as_os_str().as_encoded_bytes())
-            || self.sources.contains(header.id.as_bytes());
+        let stored_path = path.as_os_str().as_encoded_bytes();
+        let is_source = self.fork_sources.contains(stored_path)
+            || self.fork_sources.contains(header.id.as_bytes());
         let has_same_start = header
             .started_ms()
             .is_some_and(|start| self.counts_by_start[&start] > 1);

@@ -62,7 +62,8 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     } else {
         vec![None; list.len()]
     };
-    // The fork that continues its source comes last, so that it can be at the same level.
+    // The fork that continues its source comes last: it is at the level of the source, so nothing
+    // else of the source can follow it.
     for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
         if let Some(continuation) = continuation {
             children.retain(|&child| child != continuation);
@@ -79,19 +80,21 @@ fn find_continuing_forks(
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
 ) -> Vec<Option<usize>> {
-    // Lists the sessions level by level, so that parents precede their children.
-    let mut order = roots.to_vec();
+    // Lists the sessions level by level, so that parents precede their children. The list grows
+    // while it is walked: each session appends its children.
+    let mut parents_first = roots.to_vec();
     let mut visited_count = 0;
-    while let Some(&index) = order.get(visited_count) {
-        order.extend(&children_by_parent[index]);
+    while let Some(&index) = parents_first.get(visited_count) {
+        parents_first.extend(&children_by_parent[index]);
         visited_count += 1;
     }
 
-    // The time of the newest message in each session and in the forks below it.
+    // The time of the newest message in each session and in the forks below it, in milliseconds
+    // since 1970.
     let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
     let mut continuations = vec![None; list.len()];
     // Backwards, so that the time of a fork is final before it is compared with that of its source.
-    for &index in order.iter().rev() {
+    for &index in parents_first.iter().rev() {
         for &child in &children_by_parent[index] {
             let is_fork = list[child].owner.is_none();
             if is_fork && newest_ms[child] > newest_ms[index] {

@@ -67,8 +67,8 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
 /// indexes of the texts in `words`, in ascending order.
 ///
 /// The texts are compared word by word. After each word, the texts with the most frequent next word
-/// continue, as long as they are more than half of the group. Each other text shares only the words
-/// up to there.
+/// continue, as long as they are more than half of the group and at least [`LEAST_TEXTS`]. Each
+/// other text shares only the words up to there.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
     let majority = group.len() / 2 + 1;
     let least_size = LEAST_TEXTS.max(majority);
@@ -76,15 +76,17 @@ fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [Share
     let mut sharing = group;
     let mut shared_word_count = 1;
     loop {
-        let continuing = texts_with_commonest_word(&sharing, shared_word_count, words);
+        // Words are counted from 0, so this is the word after the shared ones.
+        let next_word = shared_word_count;
+        let continuing = texts_with_commonest_word(&sharing, next_word, words);
         let is_end = continuing.len() < least_size;
 
-        let shared_by_all = sharing.len() == words.len();
+        let are_common_to_all = sharing.len() == words.len();
         for &text in &sharing {
             // The search is possible because the texts are in ascending order.
             let continues = !is_end && continuing.binary_search(&text).is_ok();
             if !continues {
-                starts[text] = droppable_start(&words[text], shared_word_count, shared_by_all);
+                starts[text] = droppable_start(&words[text], shared_word_count, are_common_to_all);
             }
         }
         if is_end {
@@ -125,35 +127,36 @@ fn group_by_word(texts: &[usize], position: usize, words: &[Vec<Word>]) -> Vec<V
     groups
 }
 
-/// Returns the start to drop from a text whose first `shared_word_count` words are shared.
-/// `shared_by_all` is whether every text of the list shares them.
+/// Returns the start to drop from a text, so that its title begins with what is its own. Its first
+/// `shared_word_count` words are shared with other texts; if `are_common_to_all` is set, with every
+/// text of the list.
 ///
-/// - If a sentence ends among the shared words, all complete sentences are dropped, so that the
-///   next one is shown.
-/// - Otherwise, all shared words are dropped if the text begins with a mark such as a bracket, or
-///   if every text begins with them.
-/// - If the whole text is shared, only its first sentence is dropped, provided that another
-///   follows.
-///
-/// A start shorter than [`LEAST_BYTES`] is not dropped.
-fn droppable_start(words: &[Word], shared_word_count: usize, shared_by_all: bool) -> SharedStart {
+/// What is dropped depends on whether the text has words of its own: see [`first_sentence_len`] and
+/// [`len_before_own_words`]. A start shorter than [`LEAST_BYTES`] is not dropped.
+fn droppable_start(
+    words: &[Word],
+    shared_word_count: usize,
+    are_common_to_all: bool,
+) -> SharedStart {
     let shared_words = &words[..shared_word_count];
     let is_whole_text = shared_word_count == words.len();
-    let mut length = if is_whole_text {
+    let start_len = if is_whole_text {
         first_sentence_len(shared_words)
     } else {
-        shared_len_before_next_sentence(shared_words, shared_by_all)
+        len_before_own_words(shared_words, are_common_to_all)
     };
-    if length < LEAST_BYTES {
-        length = 0;
-    }
     SharedStart {
-        length,
+        length: if start_len < LEAST_BYTES {
+            0
+        } else {
+            start_len
+        },
         is_whole_text,
     }
 }
 
-/// Returns the length in bytes of the first sentence of a text; 0 if no other follows.
+/// Returns the length in bytes of the start to drop from a text of which all words are shared: that
+/// of its first sentence, or 0 if no other follows.
 fn first_sentence_len(words: &[Word]) -> usize {
     let text_end = words[words.len() - 1].end;
     match words.iter().find(|word| word.ends_sentence) {
@@ -162,17 +165,22 @@ fn first_sentence_len(words: &[Word]) -> usize {
     }
 }
 
-/// Returns the length in bytes of the start to drop from a text that continues after the shared
-/// words. If a sentence ends among these, this is its end. Otherwise, all shared words are dropped,
-/// or none.
-fn shared_len_before_next_sentence(shared_words: &[Word], shared_by_all: bool) -> usize {
+/// Returns the length in bytes of the start to drop from a text that has words of its own after the
+/// shared ones:
+///
+/// - If sentences end among the shared words, these sentences are dropped, so that the title begins
+///   with the sentence that has the first own word.
+/// - Otherwise, all shared words are dropped if the text begins with a mark such as a bracket, or
+///   if every text of the list begins with them (`are_common_to_all`).
+/// - In any other case, nothing is dropped.
+fn len_before_own_words(shared_words: &[Word], are_common_to_all: bool) -> usize {
     if let Some(last_word) = shared_words.iter().rfind(|word| word.ends_sentence) {
         return last_word.end;
     }
     // The text after a mark such as `[cron:0 name]` is readable without it. Words that every text
     // begins with are of no use to the reader.
     let begins_with_mark = !shared_words[0].shape.starts_with(char::is_alphanumeric);
-    if begins_with_mark || shared_by_all {
+    if begins_with_mark || are_common_to_all {
         shared_words[shared_words.len() - 1].end
     } else {
         0
@@ -186,11 +194,13 @@ fn split_words(text: &str) -> Vec<Word> {
     let mut end = 0;
     for piece in text.split_inclusive(char::is_whitespace) {
         end += piece.len();
+        // A piece is a word and the first white-space character after it. Each further one is a
+        // piece without a word.
         let word = piece.trim_end();
         if word.is_empty() {
-            // The piece is more white space after the word before. An empty line ends a sentence.
             if let Some(last) = words.last_mut() {
                 last.end = end;
+                // A line break that is not directly after the word also ends a sentence.
                 last.ends_sentence |= piece == "\n";
             }
             continue;

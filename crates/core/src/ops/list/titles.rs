@@ -63,16 +63,16 @@ pub fn display_cost(usage: &UsageSums) -> Option<String> {
 /// The maximum length in bytes of a line that is read again to get the whole text of its message.
 const LONGEST_REREAD: u64 = 1 << 20;
 
-/// The first message of a session, from which its title is taken.
-struct TitlingText {
+/// The first message of a session whose title is taken from this message.
+struct FirstMessage {
     /// The index of the session in the list.
-    index: usize,
+    session: usize,
     text: String,
 }
 
 /// Returns new titles for sessions whose title has the same start as many others: `…` and the words
-/// after the shared start. Keys are indexes in the list. Only sessions whose titles are taken from
-/// their first message are compared.
+/// after the shared start. Keys are indexes in `list`. Of its sessions, those in `rows` are shown;
+/// these are compared if their titles are taken from their first message.
 ///
 /// The list has only the start of a long first message. If other rows share all of this start,
 /// `read_first_message` is called to get the whole text. It may return `None`.
@@ -81,32 +81,34 @@ pub fn distinct_titles(
     rows: &[ListRow],
     mut read_first_message: impl FnMut(&ListedSession) -> Option<Text<'static>>,
 ) -> HashMap<usize, String> {
-    let mut titling_texts = collect_titling_texts(list, rows);
-    let mut starts = find_shared_starts(&titling_texts);
-    // The list may have only the start of a text. Texts with the same start may differ after it.
+    let mut messages = collect_first_messages(list, rows);
+    let mut starts = find_shared_starts(&messages);
+
+    // Texts that the list has in part may differ after the part. They are completed, and then all
+    // are compared once more.
     let mut has_longer_texts = false;
-    for (titling, start) in titling_texts.iter_mut().zip(&starts) {
-        let session = &list[titling.index];
+    for (message, start) in messages.iter_mut().zip(&starts) {
+        let session = &list[message.session];
         if start.is_whole_text
             && can_reread_question(session)
             && let Some(text) = read_first_message(session)
         {
-            titling.text = without_envelope(&text.to_string_lossy()).to_owned();
+            message.text = without_envelope(&text.to_string_lossy()).to_owned();
             has_longer_texts = true;
         }
     }
     if has_longer_texts {
-        starts = find_shared_starts(&titling_texts);
+        starts = find_shared_starts(&messages);
     }
 
     let mut titles = HashMap::default();
-    for (titling, start) in titling_texts.iter().zip(&starts) {
+    for (message, start) in messages.iter().zip(&starts) {
         if start.length == 0 {
             continue;
         }
-        let words = plain_words(&titling.text[start.length..]);
+        let words = plain_words(&message.text[start.length..]);
         if !words.is_empty() {
-            titles.insert(titling.index, format!("… {words}"));
+            titles.insert(message.session, format!("… {words}"));
         }
     }
     titles
@@ -114,25 +116,25 @@ pub fn distinct_titles(
 
 /// Returns the first message of each row whose title is taken from that message, as far as the list
 /// has its text.
-fn collect_titling_texts(list: &[ListedSession], rows: &[ListRow]) -> Vec<TitlingText> {
-    let mut titling_texts = Vec::new();
+fn collect_first_messages(list: &[ListedSession], rows: &[ListRow]) -> Vec<FirstMessage> {
+    let mut messages = Vec::new();
     for row in rows {
         if let Some(question) = list[row.index].titling_question() {
             let text = question.text.to_string_lossy();
-            titling_texts.push(TitlingText {
-                index: row.index,
+            messages.push(FirstMessage {
+                session: row.index,
                 text: without_envelope(&text).to_owned(),
             });
         }
     }
-    titling_texts
+    messages
 }
 
-/// Returns the start that each text shares with others, in the order of the texts.
-fn find_shared_starts(titling_texts: &[TitlingText]) -> Vec<SharedStart> {
-    let mut texts: Vec<&str> = Vec::with_capacity(titling_texts.len());
-    for titling in titling_texts {
-        texts.push(&titling.text);
+/// Returns the start that each text shares with others, in the order of the messages.
+fn find_shared_starts(messages: &[FirstMessage]) -> Vec<SharedStart> {
+    let mut texts: Vec<&str> = Vec::with_capacity(messages.len());
+    for message in messages {
+        texts.push(&message.text);
     }
     measure_shared_starts(&texts)
 }

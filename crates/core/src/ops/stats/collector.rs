@@ -47,8 +47,8 @@ pub fn count_loaded(session: &Session) -> Vec<CountedEntry> {
     count_requests_and_messages(session, billed, None, None)
 }
 
-/// Counts the entries of a session. `billed` are the requests that the entries record, in the same
-/// order. For `agents` and `pruned`, see [`collect_stats`].
+/// Counts the entries of a session. `billed` are the requests that the entries record, at most one
+/// for each entry and in file order. For `agents` and `pruned`, see [`collect_stats`].
 fn count_requests_and_messages(
     session: &Session,
     billed: Vec<BilledRequest>,
@@ -61,6 +61,7 @@ fn count_requests_and_messages(
         let request = requests.next_if(|request| request.entry == ix);
         counter.count_entry(ix, Billing::of_request(request, agents));
     }
+    debug_assert!(requests.next().is_none(), "requests are in file order");
     counter.entries
 }
 
@@ -267,6 +268,9 @@ impl<'s> Counter<'s> {
 
     /// Takes the tool calls of an entry, which are the next in `Collected::counted_calls`. Returns
     /// their range there.
+    ///
+    /// Must be called for every entry with calls, in file order: the calls of an entry that is left
+    /// out would remain the next ones, and no later entry would get its own.
     fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
         let start = self.next_call;
         let calls = &self.session.collected.counted_calls;
@@ -342,34 +346,40 @@ impl TurnState {
             _ => 0,
         };
 
-        // A longer step is a pause. If the clock was set back, a step is negative.
+        // A longer step is a pause. If the clock was set back, a step is negative. In both cases,
+        // the turn goes on, but this step is not counted.
         let was_working = (0..=LONGEST_STEP_MS).contains(&took_ms);
         if was_working { took_ms } else { 0 }
     }
 
-    /// Advances the state past a reply, and returns the milliseconds since the entry before it in
-    /// the turn. A reply that does not follow a request, because another program appended it or it
-    /// answers an extension, counts from the time at which it began.
+    /// Advances the state past a reply. Returns the milliseconds since the entry before it in the
+    /// turn, which are negative if the clock was set back.
+    ///
+    /// A reply that was not expected counts from the time at which it began: another program has
+    /// appended it, or an extension has made the request.
     fn advance_to_reply(&mut self, reply: &TurnEntry) -> i64 {
-        let began_ms = match *self {
+        let since_ms = match *self {
             TurnState::Replying(since_ms) => since_ms,
             TurnState::Idle | TurnState::RunningTools(_) => reply.began_ms.unwrap_or(reply.time_ms),
         };
         *self = if reply.has_calls {
-            TurnState::RunningTools(reply.time_ms.max(began_ms))
+            // The state never goes back in time, even if the clock did.
+            TurnState::RunningTools(reply.time_ms.max(since_ms))
         } else {
             TurnState::Idle
         };
-        reply.time_ms - began_ms
+        reply.time_ms - since_ms
     }
 
-    /// Advances the state past a tool result, and returns the milliseconds since the entry before
-    /// it in the turn; 0 if no turn has begun.
+    /// Advances the state past a tool result: the next reply is expected from then on. Returns the
+    /// milliseconds since the entry before it in the turn, which are negative if the clock was set
+    /// back; 0 if no turn has begun.
+    ///
+    /// If a reply called several tools, each result counts from the one before it.
     fn advance_to_result(&mut self, time_ms: i64) -> i64 {
         match *self {
             TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) => {
-                // `max`, because the state must not go back in time if a result is older than the
-                // entry before it.
+                // The state never goes back in time, even if the clock did.
                 *self = TurnState::Replying(since_ms.max(time_ms));
                 time_ms - since_ms
             }

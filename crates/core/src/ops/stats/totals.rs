@@ -197,9 +197,10 @@ impl Totals {
             FileAction::Write | FileAction::Edit => self.writes += 1,
         }
         if let Some(path) = changed_file(call) {
-            let path = session.bytes(path);
-            self.changed_files
-                .insert(FixedState::with_seed(0).hash_one(path));
+            // A hash takes less memory than the path. The seed is fixed, so equal paths have equal
+            // hashes.
+            let path_hash = FixedState::with_seed(0).hash_one(session.bytes(path));
+            self.changed_files.insert(path_hash);
         }
     }
 
