@@ -23,23 +23,26 @@ pub struct PrunableBranch {
 /// Returns the branch that contains an entry; `None` if the session does not branch above the
 /// entry.
 ///
-/// Labels of other entries and the name of the session stay, even if they were set in the branch.
+/// The branch is the first entry below the nearest branch point above `ix`, and all descendants of
+/// that first entry. Of these, labels of entries outside and the name of the session are not
+/// removed: see `find_bookkeeping_to_keep`.
 pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBranch> {
     let tree = Tree::new(session);
     let start = find_branch_start(session, &tree, ix)?;
     let ancestry = Ancestry::new(session);
-    let is_inside = |ix: EntryIx| ancestry.is_ancestor_or_self(start.first, ix);
-    let is_active = session.leaf.is_some_and(is_inside);
-    let mut is_removed: Vec<_> = session.entry_indexes().map(is_inside).collect();
-    for ix in find_bookkeeping_to_keep(session, is_inside) {
-        is_removed[ix.index()] = false;
+    let is_in_branch = |ix: EntryIx| ancestry.is_ancestor_or_self(start.first, ix);
+
+    let mut is_removed: Vec<_> = session.entry_indexes().map(is_in_branch).collect();
+    for kept in find_bookkeeping_to_keep(session, is_in_branch) {
+        is_removed[kept.index()] = false;
     }
+
     let mut tips = find_branches(session, &tree);
-    tips.retain(|branch| is_inside(branch.tip));
+    tips.retain(|branch| is_in_branch(branch.tip));
     Some(PrunableBranch {
         branch_point: start.branch_point,
         tips,
-        is_active,
+        is_active: session.leaf.is_some_and(is_in_branch),
         is_removed,
     })
 }

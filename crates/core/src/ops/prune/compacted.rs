@@ -77,7 +77,8 @@ struct Uncompacted {
     compactions: BTreeSet<EntryIx>,
 }
 
-/// Walks each branch upwards from its tip to its last compaction.
+/// Finds the entries that some branch contains from its last compaction on, by a walk upwards from
+/// the tip of each branch to its last compaction.
 fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     let branches = find_branches(session, &Tree::new(session));
     let mut tips: Vec<EntryIx> = branches.iter().map(|branch| branch.tip).collect();
@@ -88,9 +89,9 @@ fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     let mut compactions = BTreeSet::new();
     for tip in tips {
         for ix in session.ancestors(Some(tip)) {
+            // An earlier walk, from the tip of another branch, has passed here. The entries above
+            // are the same for both branches, and so is the last compaction among them.
             if is_uncompacted[ix.index()] {
-                // An earlier walk, from the tip of another branch, passed here and has covered the
-                // rest.
                 break;
             }
             is_uncompacted[ix.index()] = true;

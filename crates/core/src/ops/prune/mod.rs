@@ -257,7 +257,8 @@ impl PrunePlan {
         let estimate = |ix: EntryIx| session.message_tokens(ix);
         let before = sum_context_tokens(session, reader, estimate, workers)?;
 
-        // Reads the file as it would be after the prune, without writing it.
+        // Reads the file as it would be after the prune, without writing it. The reader requires
+        // file order, but the values of one entry may be in another.
         let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
         let reader_after = || EntryReader::new(session, source).with_replacements(&replacements);
@@ -269,6 +270,7 @@ impl PrunePlan {
     /// Returns the estimate, in tokens, of a message after its values are replaced; `None` if it is
     /// not known.
     fn message_tokens_after(&self, session: &Session, ix: EntryIx) -> Option<u64> {
+        // The values and the estimates are in the order of their entries.
         let is_changed = self
             .values
             .binary_search_by_key(&ix, |value| value.entry)
@@ -289,13 +291,17 @@ impl PrunePlan {
         let mut replacements: Vec<Replacement> = Vec::new();
         for &ix in &self.entries {
             let Span { start, len } = session.entry(ix).span;
-            // The last line may have no newline.
-            let len = (len + 1).min(source.len() - start);
+            // The line is removed with its newline, which the last line of the file may lack.
+            let len_with_newline = (len + 1).min(source.len() - start);
             replacements.push(Replacement {
-                span: Span { start, len },
+                span: Span {
+                    start,
+                    len: len_with_newline,
+                },
                 json: &[],
             });
         }
+        // No value is in a removed entry, so the ranges do not overlap.
         replacements.extend(self.values.iter().map(PrunableValue::replacement));
         replacements.sort_by_key(|replacement| replacement.span.start);
 

@@ -71,8 +71,8 @@ impl PrunePlan {
     /// Returns the plan to prune the payloads of these kinds that have more than `threshold` bytes
     /// in the file. Lines are read on up to `workers` threads.
     ///
-    /// If the session was loaded with the estimates of its messages, the changed messages are
-    /// estimated, too.
+    /// The plan also has the estimated size of each message after the prune, if the session was
+    /// loaded with the estimates of its messages: see `estimate_pruned_message`.
     pub fn from_payloads(
         session: &Session,
         source: &dyn ReadAt,
@@ -81,20 +81,21 @@ impl PrunePlan {
         workers: usize,
     ) -> io::Result<PrunePlan> {
         let line_length = |&ix: &EntryIx| session.entry(ix).span.len;
-        let mut entries: Vec<EntryIx> = session.entry_indexes().collect();
-        // A reply has no payloads, and no part of a line is longer than the line.
-        entries
+        // The entries to read. A payload is no longer than its line. What a model wrote is no
+        // payload, so replies have none.
+        let mut candidates: Vec<EntryIx> = session.entry_indexes().collect();
+        candidates
             .retain(|ix| line_length(ix) > threshold && !session.is_message(*ix, Role::Assistant));
 
         let filter = PayloadFilter { threshold, kinds };
         let readers = Pool::new(|| EntryReader::new(session, source));
-        let batches = split_batches(&entries, BatchSize::default(), line_length);
+        let batches = split_batches(&candidates, BatchSize::default(), line_length);
         let mut all = FoundPayloads::default();
         in_order(
             batches,
             workers,
             |batch: Range<usize>| {
-                readers.with(|reader| find_payloads_of(&entries[batch], reader, filter))
+                readers.with(|reader| find_payloads_of(&candidates[batch], reader, filter))
             },
             |batch_found: io::Result<FoundPayloads>| {
                 let mut found = batch_found?;
@@ -105,6 +106,7 @@ impl PrunePlan {
         )?;
         Ok(PrunePlan {
             name: side::PAYLOADS_OPERATION,
+            // Only values are moved out; no whole entry is.
             entries: Vec::new(),
             branch_count: 0,
             values: all.values,
@@ -150,19 +152,21 @@ fn find_payloads_of(
 
 /// Returns the agent's estimate, in tokens, of the message of an entry after these values are
 /// replaced. `None` if the session was loaded without estimates, or if the entry has no stored
-/// message.
+/// message. `stored_line` is the line of the entry as it is in the file.
 fn estimate_pruned_message(
     session: &Session,
     entry: EntryIx,
     stored_line: &[u8],
     values: &[PrunableValue],
 ) -> Option<u64> {
-    let are_estimates_requested = session.message_tokens(entry).is_some();
-    if !are_estimates_requested {
+    // If estimates were requested, each entry has one.
+    let were_estimates_requested = session.message_tokens(entry).is_some();
+    if !were_estimates_requested {
         return None;
     }
     let line_start = session.entry(entry).span.start;
     let message_span = session.message_span(entry)?;
+    // Spans are offsets in the file.
     let message_start = (message_span.start - line_start) as usize;
     let stored_message = &stored_line[message_start..message_start + message_span.len as usize];
 

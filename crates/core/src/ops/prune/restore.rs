@@ -162,15 +162,18 @@ impl Restoration {
         })
     }
 
-    /// Returns the ids of the entries from which a payload was pruned that a model sees, which is
-    /// any but details.
+    /// Returns the ids of the entries from which `prune` has taken something that a model sees. A
+    /// model sees images and results, but not the `details` of a message.
     pub fn ids_without_payload(&self) -> HashSet<&Text<'static>> {
         let mut ids = HashSet::default();
         for record in &self.restored_records {
-            let is_seen = record
-                .field()
-                .is_some_and(|field| !field.ends_with("details"));
-            if is_seen && !record.id.is_empty() {
+            // A record of a whole entry has no field.
+            let Some(field) = record.field() else {
+                continue;
+            };
+            // The member is `details` of the entry or `message.details`.
+            let is_details = field.ends_with("details");
+            if !is_details && !record.id.is_empty() {
                 ids.insert(&record.id);
             }
         }
@@ -335,9 +338,11 @@ impl<'a> RestoredLines<'a> {
         })
     }
 
-    /// Undoes an operation, and returns the fate of each record. First, its mark at the end of the
-    /// file is removed. Then its entries are put back, and last its values, which may be in these
-    /// entries.
+    /// Undoes an operation, and returns the fate of each record, in their order. First, its mark at
+    /// the end of the file is removed. Then its entries are put back, and last its values, which
+    /// may be in these entries.
+    ///
+    /// Operations must be undone from the newest to the oldest.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
         let mark_index = records
@@ -358,16 +363,21 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Removes a mark if it is the last line. Otherwise, the mark stays, because later entries may
-    /// refer to it. This counts as restored, too.
+    /// Removes the mark that a prune appended, because the entry at the end of the file was pruned:
+    /// the mark keeps the leaf where it was. `record` is the record of the mark.
+    ///
+    /// If entries were appended after the mark, it stays, because they may refer to it. This counts
+    /// as restored, too.
     fn remove_mark(&mut self, record: &PrunedRecord) -> io::Result<Fate> {
         let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
+        // No value is ever pruned from a mark. So if one was put back in this line, the line is
+        // another entry.
         if self.edits.contains_key(&last_line.key()) {
-            // A value was put back in this line, so it is not a mark.
             return Ok(Fate::Lost);
         }
+
         let mark_span = record.spans.payload;
         let is_mark = last_line.span.len == mark_span.len
             && self.read_line(last_line)? == self.pruned.read_range(mark_span.range())?;
@@ -428,10 +438,10 @@ impl<'a> RestoredLines<'a> {
         // A new list is built, because each insertion into a long list would move the rest of it.
         let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
-        while let Some(anchor_line) = old_lines.next() {
+        while let Some(line) = old_lines.next() {
             let anchor_index = lines.len();
-            lines.push(anchor_line);
-            let Some(anchor) = self.find_anchor(anchor_line) else {
+            lines.push(line);
+            let Some(anchor) = self.find_anchor(line) else {
                 continue;
             };
             let Some(entries) = waiting.remove(&anchor) else {
@@ -440,7 +450,8 @@ impl<'a> RestoredLines<'a> {
 
             for entry in entries {
                 // A prune removes only entries. Blank or malformed lines that were between the
-                // anchor and the entry are still in the file, and are copied first.
+                // anchor and the entry are still in the file, and are copied first. None of them is
+                // an anchor.
                 let original_index = anchor_index + entry.distance as usize;
                 while lines.len() < original_index
                     && let Some(between) =
@@ -462,16 +473,20 @@ impl<'a> RestoredLines<'a> {
         self.lines = lines;
     }
 
-    /// Returns the anchor by which records refer to this line; `None` if the line is neither the
-    /// header nor an entry with an id.
+    /// Returns the anchor that this line is for removed entries: the name by which their records
+    /// refer to it. `None` if the line is neither the header nor an entry with an id.
     fn find_anchor(&self, line: RestoredLine) -> Option<Anchor> {
+        // A line that was put back is not in the session: its `session_number` is that of another
+        // line. Its record has the id of the entry.
         if let Some(record) = line.record {
             return Some(Anchor::Entry(record.id.clone()));
         }
-        if line.session_number == self.session.header.line.0 {
+
+        let line_number = LineNo(line.session_number);
+        if line_number == self.session.header.line {
             return Some(Anchor::Header);
         }
-        let ix = self.session.entry_on_line(LineNo(line.session_number))?;
+        let ix = self.session.entry_on_line(line_number)?;
         if self.session.entry(ix).id.is_empty() {
             return None;
         }
@@ -496,7 +511,8 @@ impl<'a> RestoredLines<'a> {
     }
 
     /// Puts the value of a record back in place of its placeholder, and returns the fate of the
-    /// record. The placeholder may be in a line of the session, or in a line that was put back.
+    /// record. The placeholder may be in a line of the session, or in the line of a removed entry
+    /// that was put back before. `placeholder` is JSON, as [`PrunedRecord`] has it.
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
@@ -537,8 +553,8 @@ impl<'a> RestoredLines<'a> {
         field: &str,
         placeholder: Raw,
     ) -> io::Result<ComparedValue> {
-        // A later operation may have pruned the same path. It was undone before this one, so the
-        // line has the value that it put back, which may be the placeholder of this operation.
+        // A later operation may have pruned the same path. It was undone before this one, so what
+        // it put back is now the value of the line: it may be the placeholder of this operation.
         if let Some(later_payload) = self.last_payload(line, field) {
             let bytes = self.pruned.read_range(later_payload.range())?;
             return self.compare_value(Raw::parse(bytes.trim_ascii())?, record, placeholder);
@@ -616,7 +632,8 @@ impl<'a> RestoredLines<'a> {
             .lines
             .partition_point(|line| line.session_number < number);
         let line = self.lines.get(index)?;
-        if line.session_number == number && line.record.is_none() {
+        let is_of_session = line.record.is_none();
+        if line.session_number == number && is_of_session {
             Some(index)
         } else {
             None
@@ -631,8 +648,9 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Returns the restored session, and for each of its lines the number in the pruned session:
-    /// see `Restoration::session_lines`.
+    /// Returns the restored session as pieces of the pruned session and of the pruned file. Also
+    /// returns, for each of its lines, the number of the line in the pruned session: see
+    /// `Restoration::session_lines`.
     fn build_restored(self) -> io::Result<(PieceTable, Vec<Option<LineNo>>)> {
         let mut restored = PieceTable::default();
         let mut session_lines = Vec::with_capacity(self.lines.len());
@@ -648,7 +666,9 @@ impl<'a> RestoredLines<'a> {
             if !line.has_newline && is_last {
                 continue;
             }
-            // If a line of the session has a newline, that is the next byte of the file.
+            // The newline of a line of the session is the next byte of the session. The last line
+            // may lack it, and then needs one if another line now follows. The record of a removed
+            // line does not contain the newline.
             if line.record.is_none() && line.span.end() < self.source.len() {
                 restored.push_source(Span {
                     start: line.span.end(),
@@ -682,23 +702,23 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Returns the splices that put back the values of a line, in the order of the line. If a path
-    /// has several edits, the last counts.
+    /// Returns the splices that put back the values of a line, in the order of the line.
     fn find_splices(&self, line: RestoredLine) -> io::Result<Vec<Splice>> {
         let Some(edits) = self.edits.get(&line.key()) else {
             return Ok(Vec::new());
         };
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        // Operations are undone from the newest to the oldest, so the last edit has the original
+        // By path: the location of the original value. If several operations have pruned a path, it
+        // has several edits. The last is that of the oldest operation, which has the original
         // value.
-        let mut last_payloads: HashMap<&str, Span> = HashMap::default();
+        let mut payload_by_field: HashMap<&str, Span> = HashMap::default();
         for edit in edits {
-            last_payloads.insert(edit.field, edit.payload);
+            payload_by_field.insert(edit.field, edit.payload);
         }
 
         let mut splices = Vec::new();
-        for (field, payload) in last_payloads {
+        for (field, payload) in payload_by_field {
             if let Some(value) = find_at_path(root, field) {
                 splices.push(Splice {
                     replaced: locate_part(value.bytes(), &bytes, line.span),

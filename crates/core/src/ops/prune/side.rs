@@ -248,14 +248,18 @@ pub fn read_pruned_file(
     let mut number = 0;
     for_each_line(pruned, 0..pruned.len(), |line| {
         number += 1;
-        if number == 1
-            && let Some(listed) = parse_operations(line.bytes, session_id)?
-        {
-            operations = Some(listed);
-        } else if !line.bytes.trim_ascii().is_empty() {
+        // The first line lists the operations. In a file of an earlier version, it is a record.
+        if number == 1 {
+            operations = parse_operations(line.bytes, session_id)?;
+            if operations.is_some() {
+                return Ok::<(), PrunedFileError>(());
+            }
+        }
+        let is_blank = line.bytes.trim_ascii().is_empty();
+        if !is_blank {
             records.push(PrunedRecord::parse(line, LineNo(number))?);
         }
-        Ok::<(), PrunedFileError>(())
+        Ok(())
     })?;
 
     let Some(operations) = operations else {
@@ -402,6 +406,7 @@ impl RecordKind {
         if kind == *MARK_KIND {
             return Some(RecordKind::Mark);
         }
+        // Any other kind is that of a value: a link, or a payload such as an image.
         Some(RecordKind::Value {
             field: fields.get_text("field")?.into_string_lossy(),
             placeholder: fields.get("note")?.bytes().to_vec(),
@@ -451,13 +456,15 @@ pub fn begin_record(id: &Text, line: LineNo) -> Object {
         .number("line", f64::from(line.0))
 }
 
-/// Writes a record: these members, both checksums, and this payload. The payload is written byte
-/// for byte, even if it is invalid JSON.
+/// Writes a record: these members, the checksums of the payload (`crc`) and of the members
+/// (`frameCrc`), and this payload. The payload is written byte for byte, even if it is invalid
+/// JSON.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut line = members
         .number("crc", f64::from(crc32fast::hash(payload)))
         .finish();
-    // Removes the closing brace, which must follow the payload.
+    // Removes the closing brace, which must follow the payload. The checksum covers the members
+    // without it.
     line.pop();
     checksum::append_checksum(&mut line);
     out.write_all(&line)?;
