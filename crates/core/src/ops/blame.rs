@@ -19,25 +19,29 @@ pub struct WrittenText {
     pub source: usize,
     /// The time of the tool call, in milliseconds since 1970.
     pub time_ms: i64,
+    /// A write, an edit or a recorded edit: see [`WrittenText::new`].
     change: FileChange,
 }
 
 impl WrittenText {
-    /// Returns the text of a change. `None` if no line can be attributed to the change: it only
-    /// read, or the text that it wrote is not stored in a known form.
+    /// Returns what a tool call wrote. `source` is the caller's number for the call, which
+    /// [`blame_lines`] returns for each line that the call wrote. `None` if no line can be
+    /// attributed to the call: it only read, or the text that it wrote is not stored in a known
+    /// form.
     pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
-        let writes = matches!(
-            change,
-            FileChange::Write(_) | FileChange::Edit(_) | FileChange::Recorded(_)
-        );
-        if !writes {
-            return None;
+        match change {
+            FileChange::Write(_) | FileChange::Edit(_) | FileChange::Recorded(_) => {
+                Some(WrittenText {
+                    source,
+                    time_ms,
+                    change,
+                })
+            }
+            FileChange::ReadWhole(_)
+            | FileChange::ReadPart(_)
+            | FileChange::UnknownChange
+            | FileChange::UnknownRead => None,
         }
-        Some(WrittenText {
-            source,
-            time_ms,
-            change,
-        })
     }
 
     /// Returns what the call replaced, as the lines of a unified diff without headings. `None` if it
@@ -225,6 +229,7 @@ impl<'t> Blame<'t> {
     /// whole lines.
     fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
         let (&first, rest) = wanted.split_first()?;
+        // Lines such as `}` occur once only by chance.
         if !has_distinctive_line(wanted) {
             return None;
         }
@@ -239,7 +244,7 @@ impl<'t> Blame<'t> {
         }
         match whole_starts[..] {
             [] => {}
-            [start] => return Some(start),
+            [only_start] => return Some(only_start),
             _ => return None,
         }
 
@@ -257,19 +262,21 @@ impl<'t> Blame<'t> {
         only_start
     }
 
-    /// Whether these lines are in the file from an index on. The first may be the end of a line,
-    /// and the last the start of one.
+    /// Whether a text with these lines is in the file, beginning within the line at `start`. The
+    /// text may begin and end within a line: then the first of `wanted` is the end of a line of the
+    /// file, and the last is the start of one. A text of a single line may be anywhere in a line.
     fn fits_in_part(&self, start: usize, wanted: &[&str]) -> bool {
         let Some(lines) = self.lines.get(start..start + wanted.len()) else {
             return false;
         };
         match (lines, wanted) {
-            ([line], [part]) => line.contains(part),
-            ([first, middle @ .., last], [first_part, wanted_middle @ .., last_part]) => {
-                first.ends_with(first_part)
-                    && last.starts_with(last_part)
+            ([line], [wanted_line]) => line.contains(wanted_line),
+            ([first, middle @ .., last], [wanted_first, wanted_middle @ .., wanted_last]) => {
+                first.ends_with(wanted_first)
+                    && last.starts_with(wanted_last)
                     && middle == wanted_middle
             }
+            // Both have the same length, so this is a text without lines.
             _ => false,
         }
     }

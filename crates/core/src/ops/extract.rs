@@ -8,8 +8,8 @@ use pisess_json::edit::Edit;
 use std::io::{self, Write};
 
 /// Writes the title line, the header and these entries of a session, which are in file order. An
-/// entry whose parent is not among them becomes a root. Lines in an older format are migrated;
-/// other lines are written unchanged.
+/// entry whose parent is not among them becomes a root. Lines in an older format are migrated,
+/// which the reader does. Any other line is written unchanged.
 pub fn write_part(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -28,12 +28,14 @@ pub fn write_part(
             .entry(ix)
             .parent
             .is_some_and(|parent| !written.contains(&parent));
-        // The stored parent would be missing in the new file.
         if is_cut_off {
+            // The stored parent would be missing in the new file. White space around the object
+            // cannot be edited.
             let mut edit = Edit::new(line.trim_ascii()).map_err(io::Error::from)?;
             edit.set("parentId", b"null");
             write_line(&edit.finish(), out)?;
         } else {
+            // Without the carriage return that the line may end with.
             write_line(line.trim_ascii_end(), out)?;
         }
     }

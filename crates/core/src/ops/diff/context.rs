@@ -32,30 +32,32 @@ pub struct Hunk {
 /// The messages are read twice: first to find the different messages by digests, then to compare
 /// the lines of these.
 pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
+    // The ranges of messages that differ, counted in messages.
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
-    let changes = diff_ranges(&digests(&left_messages), &digests(&right_messages));
+    let message_changes = diff_ranges(&digests(&left_messages), &digests(&right_messages));
+
+    // By message: whether its text is needed. The common lines around a change are taken from the
+    // left, so the right side needs no neighbours.
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
-
-    // The common lines around a change are taken from the left, so the right side needs no
-    // neighbours.
     let mut is_left_needed = vec![false; left_messages.len()];
     let mut is_right_needed = vec![false; right_messages.len()];
-    for change in &changes {
+    for change in &message_changes {
         is_left_needed[messages_around(&left_starts, &change.removed)].fill(true);
         is_right_needed[change.added.clone()].fill(true);
     }
     let left_texts = read_texts(left, &is_left_needed)?;
     let right_texts = read_texts(right, &is_right_needed)?;
 
+    // From here on, ranges are counted in lines of the whole context.
     let contexts = Contexts {
         left_lines: number_lines(&left_texts, &left_starts),
         right_lines: number_lines(&right_texts, &right_starts),
         left_starts,
         right_starts,
     };
-    let line_changes = contexts.compare_lines(&changes);
+    let line_changes = contexts.compare_lines(&message_changes);
     let mut hunks = Vec::new();
     for changes_of_hunk in line_changes.chunk_by(share_hunk) {
         hunks.push(contexts.build_hunk(changes_of_hunk));
@@ -63,15 +65,18 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     Ok(hunks)
 }
 
-/// Returns the range of messages whose lines a hunk may show: the changed messages and their
-/// neighbours. `starts` is the result of [`line_starts`] for the left context.
+/// Returns the range of messages whose lines a hunk may show: the `changed` messages and their
+/// neighbours. `starts` is the result of [`line_starts`] for the left context: the first line of
+/// each message, and then the number of all lines.
 ///
-/// Changes that share a hunk have up to `2 * CONTEXT_LINES` lines between them, all of which are
-/// shown. So this number of lines is needed below a change. Above it, `CONTEXT_LINES` suffice,
-/// because the lines below the previous change are included already.
+/// Above a change, a hunk shows `CONTEXT_LINES` lines. Below it, there may be another change in the
+/// same hunk. It is at most `2 * CONTEXT_LINES` lines away, and all lines between the two are
+/// shown.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
     let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
     let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
+    // The message that contains the first line is the last that begins at or before it. There is
+    // one, because the first message begins at line 0.
     let first_message = starts.partition_point(|&start| start <= first_line) - 1;
     let message_count = starts.len() - 1;
     let end_message = starts
@@ -96,14 +101,16 @@ impl Contexts<'_> {
     fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
         let mut line_changes: Vec<ChangedRanges> = Vec::new();
         for ChangedRanges { removed, added } in message_changes {
-            let old = self.left_starts[removed.start]..self.left_starts[removed.end];
-            let new = self.right_starts[added.start]..self.right_starts[added.end];
-            let old_lines: Vec<&str> = old.clone().map(|line| self.left_lines[&line]).collect();
-            let new_lines: Vec<&str> = new.clone().map(|line| self.right_lines[&line]).collect();
-            for mut change in diff_ranges(&old_lines, &new_lines) {
-                // Converts indexes in these messages to line numbers in the context.
-                change.removed = old.start + change.removed.start..old.start + change.removed.end;
-                change.added = new.start + change.added.start..new.start + change.added.end;
+            // The lines of the messages, by their numbers in the contexts.
+            let left = self.left_starts[removed.start]..self.left_starts[removed.end];
+            let right = self.right_starts[added.start]..self.right_starts[added.end];
+            let left_lines: Vec<&str> = left.clone().map(|line| self.left_lines[&line]).collect();
+            let right_lines: Vec<&str> =
+                right.clone().map(|line| self.right_lines[&line]).collect();
+            for mut change in diff_ranges(&left_lines, &right_lines) {
+                // Converts indexes in these messages to line numbers in the contexts.
+                change.removed = left.start + change.removed.start..left.start + change.removed.end;
+                change.added = right.start + change.added.start..right.start + change.added.end;
                 if let Some(last) = line_changes.last_mut()
                     && last.removed.end == change.removed.start
                     && last.added.end == change.added.start

@@ -84,7 +84,7 @@ impl FileComparison {
     }
 
     /// Keeps the diff that a change in the range recorded. For the first change, also keeps the
-    /// content before.
+    /// content before it. Must be called before the change is applied to the content.
     fn record_change(&mut self, change: &FileChange) {
         if self.before.is_none() {
             self.before = Some(self.content_before(change));
@@ -93,6 +93,7 @@ impl FileComparison {
             FileChange::Edit(edits) => edits.patch.as_deref().and_then(recorded_hunks),
             _ => None,
         };
+        // `None` is added, too: the diffs are of use only if every change has recorded one.
         self.recorded.push(hunks);
     }
 
@@ -101,11 +102,11 @@ impl FileComparison {
         if let Some(text) = self.content.exact_text() {
             return ContentBefore::Whole(text.to_owned());
         }
+        // No earlier call has read, written or edited the file. Then a call that writes the whole
+        // file is taken to create it.
+        let is_first_use = self.content.is_unknown() && !self.was_read;
         match change {
-            // No earlier call shows that the file existed.
-            FileChange::Write(_) if self.content.is_unknown() && !self.was_read => {
-                ContentBefore::Missing
-            }
+            FileChange::Write(_) if is_first_use => ContentBefore::Missing,
             // oh-my-pi stores the text before some edits with their results.
             FileChange::Recorded(edit) => match &edit.old_text {
                 Some(text) => ContentBefore::Whole(text.clone()),

@@ -28,6 +28,8 @@ pub fn find_rewritten_lines(
     // `edited` by this number.
     let mut shift = 0;
     for group in find_touched_lines(text, replacements)? {
+        // The group begins in `edited` below the lines that earlier groups added, and ends below
+        // those that it added itself.
         let new_start = group.lines.start.checked_add_signed(shift)?;
         shift += group.added_lines;
         let new_end = group.lines.end.checked_add_signed(shift)?;
@@ -74,8 +76,10 @@ struct TouchedLines {
 }
 
 /// Returns the lines that the replacements touch, in order. Replacements that touch the same line
-/// share a group. `None` if a replaced text is not found.
+/// share a group. `None` if a replaced text is not found. As in pi, the first occurrence of a text
+/// is the one that is replaced.
 fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Vec<TouchedLines>> {
+    // This form has the same lines as the text, so the indexes of lines are those of the text.
     let comparable = comparable_form(text);
     let mut matches = Vec::new();
     for replacement in replacements {

@@ -40,8 +40,10 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     // The number of old lines that were copied or removed so far.
     let mut used_count = 0;
     for line in parse_hunks(diff)?.iter().flatten() {
-        // Copies the unchanged lines before this one that the diff does not show. The number of an
-        // added line counts lines of the new text; any other number counts lines of the old text.
+        // Copies the unchanged lines before this one that the diff does not show. They end, in the
+        // old text, at `hidden_end`. The number of a kept or removed line is a number in the old
+        // text, so they end before that line. The number of an added line is one in the new text:
+        // as many lines are hidden as the new text still lacks before the added line.
         let index = line.number - 1;
         let hidden_end = match line.change {
             LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
@@ -107,20 +109,22 @@ fn replacement_of_run(run: &[DiffLine]) -> TextReplacement {
     replacement
 }
 
-/// Parses a diff into hunks. Each heading begins a hunk, and a diff without headings is one hunk.
-/// `None` if a line has another form.
+/// Parses a diff into hunks. Each heading begins a hunk, and a diff without headings is one hunk. A
+/// diff that begins with a heading has an empty hunk before it, which changes nothing. `None` if a
+/// line has another form.
 fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
-    let mut hunks = Vec::new();
-    let mut hunk = Vec::new();
+    let mut complete_hunks = Vec::new();
+    let mut current_hunk = Vec::new();
     for line in diff.split('\n') {
-        if line.starts_with("@@ ") {
-            hunks.push(std::mem::take(&mut hunk));
+        let is_heading = line.starts_with("@@ ");
+        if is_heading {
+            complete_hunks.push(std::mem::take(&mut current_hunk));
         } else {
-            hunk.push(parse_line(line)?);
+            current_hunk.push(parse_line(line)?);
         }
     }
-    hunks.push(hunk);
-    Some(hunks)
+    complete_hunks.push(current_hunk);
+    Some(complete_hunks)
 }
 
 /// Parses a line of a diff, such as `+2|zwei`. `None` if it has another form.

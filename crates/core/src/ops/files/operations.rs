@@ -139,11 +139,12 @@ pub fn list_operations(
 ) -> io::Result<Vec<FileOperation>> {
     let session = reader.session();
     let agent = session.agent();
-    let mut operations = OperationList::default();
+    let mut list = OperationList::default();
     for &ix in entries {
+        // The result first: an entry may also be a call, whose result comes later.
         if let Some(call_id) = answered_call_id(session, ix) {
             let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
-            operations.add_result(ix, call_id, has_failed);
+            list.add_result(ix, call_id, has_failed);
         }
 
         // The paths were collected when the session was loaded, so most lines need not be read.
@@ -154,13 +155,13 @@ pub fn list_operations(
         if has_wanted_file {
             let mut calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
             calls.retain(|call| is_wanted(&call.path));
-            operations.add_calls(ix, calls);
+            list.add_calls(ix, calls);
         }
     }
 
     // A call in a tool result was made by that tool. It has no result of its own, but is known to
     // have succeeded: `read_calls` leaves out the others.
-    let mut operations = operations.operations;
+    let mut operations = list.operations;
     operations.retain(|operation| {
         operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
     });
@@ -189,9 +190,9 @@ impl OperationList {
         }
     }
 
-    /// Adds the calls of one entry. The next result with the id of a call is assigned to that call.
-    /// If an earlier entry has a call with the same id and without a result, the earlier call never
-    /// gets one.
+    /// Adds the calls of one entry, which wait for their results from then on. If a call of an
+    /// earlier entry waits with the same id, it never gets a result: the next result with this id
+    /// is that of the new call.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<CallWithFile>) {
         // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
@@ -208,6 +209,7 @@ impl OperationList {
                 call_index: call.index,
             });
         }
+        // Replaces the calls of an earlier entry that have the same id.
         self.unanswered.extend(indexes_by_id);
     }
 }
@@ -301,9 +303,15 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
                 let is_sequential = is_of_claude || is_of_opencode;
                 read_edit(arguments, output, &operation.path, is_sequential)
             }
-            // The other agents print more than the text, such as numbers of lines.
-            FileAction::Read if is_of_opencode || name != *"read" => FileChange::UnknownRead,
-            FileAction::Read => output.read_lines(arguments),
+            FileAction::Read => {
+                // The other agents print more than the text, such as numbers of lines.
+                let prints_only_text = name == *"read" && !is_of_opencode;
+                if prints_only_text {
+                    output.read_lines(arguments)
+                } else {
+                    FileChange::UnknownRead
+                }
+            }
         }
     })
 }

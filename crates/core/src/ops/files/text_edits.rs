@@ -9,15 +9,18 @@ use crate::format::changes::{DiffSign, diff_lines};
 use crate::session::file_calls::TextReplacement;
 use std::ops::Range;
 
-/// Applies an edit to consecutive lines of a file; `None` if a replaced text does not occur.
+/// Applies an edit to consecutive lines of a file. `text` has no line feed after the last of these
+/// lines. `None` if a replaced text does not occur.
 pub fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
         return replace_in_sequence(text, &edits.replacements);
     }
-    // The text lacks the line feed after its last line, but has the carriage return before it. The
-    // line feed is added for the edit, so that both are treated as one line end.
+    // In a file with carriage returns, the last line ends with half a line end. The other half is
+    // added for the edit, so that both together are compared as a line end.
     if text.ends_with('\r') {
-        let edited = replace_at_once(&format!("{text}\n"), &edits.replacements)?;
+        let with_feed = format!("{text}\n");
+        let edited = replace_at_once(&with_feed, &edits.replacements)?;
+        // If the edit has replaced the line end, too, the lines after these have moved up.
         return edited.strip_suffix('\n').map(str::to_owned);
     }
     replace_at_once(text, &edits.replacements)
@@ -40,8 +43,8 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
     let rewritten = match find_rewritten_lines(&with_feeds, &patched, &edits.replacements) {
         Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
-        // Which lines pi rewrote matters only for their line ends. If they are not found, the
-        // changed lines of the diff are used.
+        // The lines that pi rewrote are not found. These matter only for the line ends of lines
+        // that stayed the same, so the changed lines of the diff are used instead.
         _ => changed_lines(&with_feeds, &patched),
     };
     let edited = replace_in_original(unmarked, &rewritten);

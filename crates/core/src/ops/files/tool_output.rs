@@ -82,9 +82,11 @@ impl ToolOutput {
     /// Returns the lines of a file that `read` printed, without the notice that there are more
     /// lines. `arguments` are the arguments of the call.
     pub fn read_lines(self, arguments: Raw) -> FileChange {
+        // oh-my-pi stores the printed lines also by themselves, without a notice.
         if let Some(displayed) = self.displayed {
             return displayed.into_change();
         }
+        // An image, or a text beside other blocks, is not the text of a file.
         if !self.is_one_text {
             return FileChange::UnknownRead;
         }
@@ -204,28 +206,30 @@ fn read_whole_text(value: Raw) -> Option<String> {
 /// Reads the lines of a file that oh-my-pi's `read` printed; `None` if lines between them are
 /// missing.
 ///
-/// A line feed at the end of the file is not printed. The empty line after it counts as a line
-/// here, but not in `totalLines`. Only the size of the file shows whether there is such a line
-/// feed.
+/// The number of lines in the file is set only if all were printed. A line feed at the end of the
+/// file is not printed: only `fileSize`, in bytes, shows whether there is one. If so, the empty
+/// text after it counts as another line here, unlike in `totalLines`: `"a\n"` has two lines.
 fn read_displayed(details: Raw) -> Option<ReadPart> {
     let PrintedLines {
         first_line,
-        text,
+        mut text,
         count,
     } = read_printed_lines(details.get("displayContent")?)?;
     let total_lines = details.get("totalLines").and_then(Raw::number);
     let file_size = details.get("fileSize").and_then(Raw::number);
 
-    let is_whole_file = first_line == 1 && total_lines == Some(count as f64);
-    let printed_size = text.len() as f64;
-    // If the file has one byte more than was printed, this is the line feed at the end.
-    let (text, line_count) = if is_whole_file && file_size == Some(printed_size + 1.0) {
-        (text + "\n", Some(count + 1))
-    } else if is_whole_file && file_size == Some(printed_size) {
-        (text, Some(count))
-    } else {
-        (text, None)
-    };
+    let mut line_count = None;
+    let prints_all_lines = first_line == 1 && total_lines == Some(count as f64);
+    if prints_all_lines {
+        let printed_size = text.len() as f64;
+        if file_size == Some(printed_size) {
+            line_count = Some(count);
+        } else if file_size == Some(printed_size + 1.0) {
+            // The one byte that was not printed is the line feed at the end.
+            text.push('\n');
+            line_count = Some(count + 1);
+        }
+    }
     Some(ReadPart {
         first_line,
         text,
