@@ -64,14 +64,16 @@ struct LabelSetting<'a> {
     name: Option<&'a Text<'a>>,
 }
 
-/// Returns a chain of label entries below the leaf, one for each setting. Settings that change
-/// nothing are left out.
+/// Returns a chain of label entries below the leaf, one for each setting. A setting is left out if
+/// its entry has this label already, or none to clear. There is at most one setting for each entry.
 fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
     for setting in settings {
-        if labels.get(setting.target).as_ref() != setting.name {
-            chain.add_label(&session.id(setting.target), setting.name, None);
+        let current_name = labels.get(setting.target);
+        if current_name.as_ref() != setting.name {
+            let current_time = None;
+            chain.add_label(&session.id(setting.target), setting.name, current_time);
         }
     }
     chain.change

@@ -248,16 +248,22 @@ fn find_tool_run_end(
     end
 }
 
-/// Folds each branch that begins on the trunk and has more than `LONGEST_OPEN_BRANCH` printed rows.
-/// The view must have the layout of the trunk.
+/// Folds each branch that the conversation left on its way to the leaf, if the branch has more than
+/// `LONGEST_OPEN_BRANCH` printed rows. The view must have the layout of the trunk.
+///
+/// In this layout, the rows on the path to the leaf have level 0. A branch that leaves the path
+/// begins with a row of level 1 with a connector. All rows up to the next such row, or the next one
+/// of level 0, belong to the branch, even if it branches again.
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
     // The index in `folded` of the first group of the current branch; `None` on the trunk.
     let mut branch_start = None;
     for group in groups {
         let tree_row = &view.tree_rows[group.rows.start];
+        let is_on_trunk = tree_row.level == 0;
         let begins_branch = tree_row.level == 1 && tree_row.has_connector;
-        if begins_branch || tree_row.level == 0 {
+        // The groups so far are complete, and may be folded, when the branch ends here.
+        if is_on_trunk || begins_branch {
             fold_branch_at_end(&mut folded, branch_start);
             branch_start = if begins_branch {
                 Some(folded.len())
@@ -313,18 +319,21 @@ pub fn last_label<'a>(view: &TreeView<'a>, rows: &Range<usize>) -> Option<Text<'
         .find_map(|tree_row| view.label(tree_row.entry))
 }
 
-/// Whether the entry of a row is the only child, among the drawn entries, of the entry in the row
-/// before. Also requires that both entries are on the path to the leaf, or neither is.
+/// Whether the row at `index` continues the row before it in the same column: its entry is the only
+/// child, among the drawn entries, of the entry in the row before. Also requires that both entries
+/// are on the path to the leaf, or neither is.
 fn continues_row_before(view: &TreeView, index: usize) -> bool {
     let Some(index_before) = index.checked_sub(1) else {
         return false;
     };
     let tree_row = &view.tree_rows[index];
     let entry_before = view.tree_rows[index_before].entry;
-    // Only an entry with siblings has a connector.
-    !tree_row.has_connector
-        && view.shown_ancestor(tree_row.entry) == Some(entry_before)
-        && view.is_active(entry_before) == view.is_active(tree_row.entry)
+
+    // An entry with siblings has a connector.
+    let is_only_child =
+        !tree_row.has_connector && view.shown_ancestor(tree_row.entry) == Some(entry_before);
+    let are_both_active = view.is_active(entry_before) == view.is_active(tree_row.entry);
+    is_only_child && are_both_active
 }
 
 /// A tool in a folded group.
@@ -464,18 +473,21 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     extents
 }
 
-/// If notes at the leaf are a branch of their own, adds the time of the newest note to the extents
-/// of the entries above it.
+/// If notes (bookkeeping) at the leaf are a branch of their own, adds the time of the leaf to the
+/// extents of the entries above it: the user has moved there, and the branch is as new as the move.
+/// See [`NotesAtLeaf`] for when they are.
 fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
-    let at_leaf = NotesAtLeaf::find(session, |ix| extents[ix.index()].entry_count > 0);
+    let has_counted_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
+    let at_leaf = NotesAtLeaf::find(session, has_counted_entries);
     // The notes are listed from the leaf upwards.
     let Some(&leaf) = at_leaf.notes.first() else {
         return;
     };
     if let Some(above) = at_leaf.entry_above {
         let own_count = SubtreeExtent::single_entry(session.entry(above)).entry_count;
-        let has_entries_below = extents[above.index()].entry_count > own_count;
-        if !has_entries_below {
+        let continues_elsewhere = extents[above.index()].entry_count > own_count;
+        // Otherwise, the notes belong to the branch that ends at the entry above.
+        if !continues_elsewhere {
             return;
         }
     }

@@ -144,13 +144,22 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     parts.push(EntryPart::Body(format_outline(&arguments)));
 }
 
-/// Formats parts as one text. Each name is on a separate line, with a short value beside it, or
-/// with a text indented below it.
+/// Formats parts as one text: a field as its name and value on one line, a title as a name with the
+/// lines of its body indented below. For example:
+///
+/// ```text
+/// path: src/main.rs
+/// content
+///     fn main() {
+///     }
+/// ```
+///
+/// A body follows each title, so a title has no newline of its own: the lines of a body each begin
+/// with one.
 fn format_outline(parts: &[EntryPart]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
-            // A body follows, whose lines each begin with a newline.
             EntryPart::Title(name) => out.push(name),
             EntryPart::Field(name, value) => {
                 out.push(name);

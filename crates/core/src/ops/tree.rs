@@ -123,6 +123,7 @@ fn build_selected_view<'a>(
     } = options;
     let labels = Labels::new(session);
     let search = RowSearch::new(session, query);
+    // By entry: whether it has a row.
     let mut is_visible = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
         let passes = is_selected(ix) && filter_shows(session, &labels, leaf, filter, ix);
@@ -294,9 +295,10 @@ impl<'a> TreeView<'a> {
             .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        // An empty view has no answered calls.
-        let call_index = *self.answered_calls.get(result_index)?;
-        collected.tool_calls.get(call_index? as usize)
+        // `answered_calls` has an element for each result of the session: the index of its call, or
+        // `None`. In an empty view, it has no elements.
+        let call_index = (*self.answered_calls.get(result_index)?)?;
+        collected.tool_calls.get(call_index as usize)
     }
 
     /// Returns the entry's label.

@@ -120,10 +120,15 @@ impl ShownEntry {
         self.add_request_facts(message);
     }
 
-    /// Adds a member of a message to the body or to the other fields, or leaves it out because the
-    /// heading shows it. The subject must be set.
+    /// Adds a member of a message where it is shown:
+    ///
+    /// - in the body, if it is what was said or done
+    /// - nowhere, if the heading shows it; for this, the subject of the heading must be set before
+    /// - among the other fields, if the agents define the members of this role
+    /// - in the body with its name, if they do not: it may be what was said
     fn push_message_member(&mut self, key: Text, value: Raw, role: Role) {
         match key.as_bytes() {
+            // The heading shows both.
             b"role" | b"timestamp" => {}
             b"content" if role == Role::ToolResult => self.push_output(value),
             b"content" | b"summary" => self.push_content(value),
@@ -142,7 +147,8 @@ impl ShownEntry {
         }
     }
 
-    /// Appends the content of a message: a text, or blocks. An edit call is shown as a diff.
+    /// Appends the content of a message to the body. The content is a text, or an array of blocks:
+    /// texts, images, calls of tools. Content of any other type is added to the other fields.
     fn push_content(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_prose(text);
@@ -154,11 +160,13 @@ impl ShownEntry {
         }
         for block in content.items() {
             let kind = block.get_text("type").unwrap_or_default();
-            if kind == "toolCall" && block.get("arguments").is_some_and(Raw::is_object) {
+            let has_arguments = block.get("arguments").is_some_and(Raw::is_object);
+            if kind == "toolCall" && has_arguments {
                 let name = block.get_text("name").unwrap_or_default();
                 self.push_title(Text::from(format!("calls {name}")));
                 self.push_arguments(block);
             } else {
+                // Unlike the output of a tool, the text of a message is prose.
                 self.push_other_block(block, ShownPart::Prose);
             }
         }
@@ -197,30 +205,33 @@ impl ShownEntry {
         }
     }
 
-    /// Shows the call that a tool result answers. The heading gets the tool and what it worked on.
-    /// The body gets the recorded diff or, without one, the arguments that are not in the heading.
+    /// Shows the call that a tool result answers, which is in `surroundings`. The heading gets the
+    /// tool (in `name`) and what it worked on (in `subject`). The body gets the diff that the agent
+    /// stored with the result or, without one, the arguments that are not in the heading.
     fn push_answered_call(&mut self, result: Raw, surroundings: Surroundings) {
         let call = surroundings.call.unwrap_or(Raw::NULL);
         let [call_name, arguments] = find_members(call, ["name", "arguments"]);
-        let name = result.get("toolName").or(call_name).and_then(Raw::text);
-        if let Some(name) = name {
-            self.name = name.into_owned();
+        // If the tool is not known, the name stays the role of the message.
+        let tool_name = result.get("toolName").or(call_name).and_then(Raw::text);
+        if let Some(tool_name) = tool_name {
+            self.name = tool_name.into_owned();
         }
 
-        let changes = agent_diff(result);
+        let stored_diff = agent_diff(result);
         if let Some(arguments) = arguments {
             self.subject = describe_call(&self.name, arguments, surroundings.folders);
-            if changes.is_empty() && !is_single_short_argument(arguments) {
+            // The subject must be set: it decides which arguments are in the heading already.
+            if stored_diff.is_empty() && !is_single_short_argument(arguments) {
                 self.push_arguments(call);
             }
         }
-        if !changes.is_empty() {
-            self.body.push(ShownPart::Diff(changes));
+        if !stored_diff.is_empty() {
+            self.body.push(ShownPart::Diff(stored_diff));
         }
     }
 
-    /// Appends the arguments of a call, each with its name. The old and new texts of an edit are
-    /// shown as a diff.
+    /// Appends the arguments of a call to the body, each with its name. For an edit, the old and
+    /// the new text are shown as a diff. A path that the subject shows is left out.
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let replacements = read_replacements(arguments);
