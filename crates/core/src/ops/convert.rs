@@ -106,8 +106,9 @@ fn list_entries(
     })
 }
 
-/// Marks a copied entry to be converted for `target` when it is written, and to have pi's edit of
-/// its content applied. Entries that are not copies are returned unchanged.
+/// Returns an entry of a new session that is converted for the agent of `target` when it is
+/// written. If pi has edited its content for the model (`edits`), the conversion applies the edit.
+/// An entry that is not a copy is written for `target` already, and returned unchanged.
 fn with_conversion(
     new_entry: NewSessionEntry,
     reader: &EntryReader,

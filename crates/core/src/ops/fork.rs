@@ -123,9 +123,9 @@ struct EntryCopy {
 /// Returns a new session that consists of these copies. Its leaf is `leaf` or, if that is not
 /// copied, the nearest copied ancestor.
 ///
-/// The agents take the last entry of a file for its leaf. The labels in effect are written again
-/// below the leaf, and so are the last entries. If there are no labels, and the leaf is not the
-/// last entry, a mark ([`super::switch`]) is appended below the leaf.
+/// The agents take the last entry of a file for its leaf, so the last entry must be below the new
+/// leaf. The labels in effect are appended there. If there are none, and the leaf is not the last
+/// copy, a mark ([`super::switch`]) is appended there.
 fn finish_fork(
     session: &Session,
     copies: Vec<EntryCopy>,
@@ -173,8 +173,8 @@ fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<E
     }
 }
 
-/// Returns a new session with every line after the header of the source, unchanged: all entries and
-/// branches, and also labels and leaf records.
+/// Returns a new session with a header of its own, and with every line after the header of the
+/// source, unchanged: all entries and branches, and also labels and leaf records.
 pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) -> NewSession {
     let timestamp = id_source.timestamp();
     NewSession {
@@ -182,6 +182,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
         id: options.session_id.clone(),
         timestamp,
         leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        // Without a list, the bytes after the header are copied as they are.
         entries: None,
     }
 }
@@ -190,7 +191,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
 /// nearest copied ancestor. If the first kept entry of a compaction is not copied, the next copied
 /// entry on the path replaces it.
 ///
-/// `entries` must contain, for each of its entries, all ancestors for which `is_wanted` is true.
+/// `is_wanted` is whether an entry belongs to the part of the session to copy. `entries` must
+/// contain, for each of its entries, all ancestors for which it is true.
 fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -198,7 +200,8 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // If so, every first kept entry is copied, and no compaction has to be read.
+    // Whether all entries are copied, and all of their ancestors. Then every first kept entry is
+    // copied, too, and no compaction has to be read.
     let all_are_copied = entries
         .iter()
         .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));

@@ -30,9 +30,9 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns the entries to copy, in tree order: the chosen entries, the messages with the tool calls
-/// of chosen results, and the results of the calls in chosen messages. Labels are left out, because
-/// the user can label the copies.
+/// Returns the entries to copy, the picked ones, in tree order. These are the entries that the user
+/// has chosen, and with them the messages with the tool calls of chosen results, and the results of
+/// the calls in chosen messages. Labels are left out, because the user can label the copies.
 ///
 /// # Errors
 /// If a chosen entry is a leaf record, a label of an entry that is not copied, or a result without
@@ -52,9 +52,9 @@ pub fn complete_selection(
     }
 
     let tree = Tree::new(session);
-    let chosen: BTreeSet<_> = chosen.iter().copied().collect();
-    let mut picked = add_calls_and_results(reader, &tree, &chosen)?;
-    for ix in chosen {
+    let chosen_set: BTreeSet<_> = chosen.iter().copied().collect();
+    let mut picked = add_calls_and_results(reader, &tree, &chosen_set)?;
+    for ix in chosen_set {
         if session.entry(ix).kind != Kind::Label {
             continue;
         }
@@ -368,18 +368,23 @@ impl Graft<'_> {
 
     /// Returns the new `fromId` of a branch summary, if it changes.
     ///
-    /// In pi, `fromId` is the end of the summarized branch. If that entry is copied, it becomes its
-    /// copy. In oh-my-pi, `fromId` is the entry at which the branch begins, the parent of the
-    /// summary. It becomes the parent of the copy (`AgentConstants::from_id_is_branch_start`).
-    /// Another session does not contain a branch that is not copied, so there the summary refers to
-    /// the parent of the copy, too.
+    /// The meaning of `fromId` depends on the agent (`AgentConstants::from_id_is_branch_start`):
+    ///
+    /// - oh-my-pi: the entry at which the branch begins, which is the parent of the summary. In the
+    ///   copy, it is the parent of the copy.
+    /// - pi: the end of the summarized branch. In the copy, it is the copy of that entry. If the
+    ///   entry is not copied, it stays the same; but in another session, which does not have the
+    ///   entry, it is the parent of the copy, too.
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
-        let parent_id = self.session.parent_id(ix);
-        let branch_start = parent_id.unwrap_or_else(|| Text::from("root"));
+        let old_parent = self.session.parent_id(ix);
+        let branch_start = old_parent.unwrap_or_else(|| Text::from("root"));
         let new_parent = self.parent.clone();
         let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
-        if self.session.agent().constants().from_id_is_branch_start && from_id == branch_start {
+
+        let is_branch_start =
+            self.session.agent().constants().from_id_is_branch_start && from_id == branch_start;
+        if is_branch_start {
             return vec![Reference::new("fromId", new_start)];
         }
         match self.copy_id(self.find_referenced(entry, "fromId")) {
@@ -389,20 +394,33 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the changed references of a compaction: to the first kept entry and, in a native
-    /// snapshot, to the last entry that the snapshot covers.
-    fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
+    /// Returns the references of a compaction that differ in its copy:
+    ///
+    /// - to the first kept entry
+    /// - to the last entry that a snapshot of the provider covers (oh-my-pi), if that entry is
+    ///   copied
+    ///
+    /// # Errors
+    /// See [`new_first_kept`](Self::new_first_kept).
+    fn compaction_references(
+        &self,
+        compaction: EntryIx,
+        entry: Raw,
+    ) -> Result<Vec<Reference>, Refusal> {
         let mut references = Vec::new();
-        let kept = self
+        // A compaction with a snapshot may have no such member: what it keeps follows from the
+        // snapshot.
+        let first_kept = self
             .find_referenced(entry, "firstKeptEntryId")
-            .or_else(|| native::first_kept_entry(self.session, ix, entry));
-        if let Some(id) = self.new_first_kept(ix, kept)? {
-            references.push(Reference::new("firstKeptEntryId", id));
+            .or_else(|| native::first_kept_entry(self.session, compaction, entry));
+        if let Some(new_id) = self.new_first_kept(compaction, first_kept)? {
+            references.push(Reference::new("firstKeptEntryId", new_id));
         }
 
         const REPLAY_THROUGH: &str = "providerReplayThroughEntryId";
-        if let Some(id) = self.copy_id(self.find_referenced(entry, REPLAY_THROUGH)) {
-            references.push(Reference::new(REPLAY_THROUGH, id));
+        let last_covered = self.find_referenced(entry, REPLAY_THROUGH);
+        if let Some(new_id) = self.copy_id(last_covered) {
+            references.push(Reference::new(REPLAY_THROUGH, new_id));
         }
         Ok(references)
     }

@@ -215,7 +215,8 @@ impl NewSession {
     /// Counts the lines of the new file and returns those that are new or changed, for a dry run.
     ///
     /// If the whole source is copied (`entries` is `None`), only the head lines are returned, even
-    /// if entries are migrated. Lines that are not entries are not counted then.
+    /// if entries are migrated. Malformed lines of the source are also copied then, but not
+    /// counted.
     pub fn plan_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<PlannedLines> {
         let mut changed_lines = self.head_lines.clone();
         let Some(entries) = &self.entries else {
@@ -289,8 +290,9 @@ impl NewSessionEntry {
         }
     }
 
-    /// Whether the line is copied unchanged. `edit` need not be checked, because it is applied only
-    /// to a line that is converted.
+    /// Whether the line is copied unchanged: with its old links, and in the dialect that it has.
+    /// `edit` need not be checked, because it is applied only to a line that is converted to
+    /// another dialect.
     fn is_unchanged(&self) -> bool {
         matches!(
             self,
@@ -380,11 +382,13 @@ fn write_migrated_from(
         };
         // A short gap is in the reader's buffer: see [`SHORT_GAP_LEN`].
         if gap.len < SHORT_GAP_LEN {
-            reader.with_stored(gap, |bytes| out.write_all(bytes))??;
+            let written = reader.with_stored(gap, |bytes| out.write_all(bytes))?;
+            written?;
         } else {
             copy_range(source, gap.range(), out)?;
         }
-        reader.with_line(ix, |migrated| out.write_all(migrated))??;
+        let written = reader.with_line(ix, |migrated| out.write_all(migrated))?;
+        written?;
         copied_to = line.end();
     }
     copy_range(source, copied_to..session.file_len, out)

@@ -107,20 +107,23 @@ pub fn find_project_folder<'a>(
     target.folders.first().map(PathBuf::as_path)
 }
 
-/// Returns the agent whose store contains this directory of sessions. If both agents use the same
-/// directory, returns `dialect`, the session's own agent.
+/// Returns the agent whose store contains this directory of sessions; `None` if none does. If the
+/// stores of several agents contain it, returns `dialect`, the session's own agent, if that is one
+/// of them.
 fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
-    let mut holders = Vec::new();
+    let mut agents = Vec::new();
     for store in stores {
+        // A store that is not flat has a directory for each project directly below its root.
         let is_below_root = !store.is_flat() && folder.parent() == Some(&*store.root);
-        if is_below_root || store.folders.iter().any(|own| own == folder) {
-            holders.push(store.agent);
+        let is_of_project = store.folders.iter().any(|own| own == folder);
+        if is_below_root || is_of_project {
+            agents.push(store.agent);
         }
     }
-    if holders.contains(&dialect) {
+    if agents.contains(&dialect) {
         return Some(dialect);
     }
-    holders.first().copied()
+    agents.first().copied()
 }
 
 /// Whether sessions of a project, or of a directory below the project, may be at, below or above a

@@ -128,7 +128,10 @@ fn check_entry(
     }
 }
 
-/// Validates the message of an entry. Its role must be one that the agent stores.
+/// Validates the message of an entry: first the members that every message has, then, by its role,
+/// the others. The role must be one with which the agent stores messages.
+///
+/// A refusal that concerns the fields of the role also lists the required ones.
 fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     check_fields(
         dialect,

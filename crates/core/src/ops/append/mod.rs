@@ -191,7 +191,8 @@ impl<'s> Batch<'s> {
     }
 
     /// Checks that the entry named in `targetId`, `fromId` or `firstKeptEntryId` exists. The target
-    /// of an edit and the first kept entry of a compaction must also be ancestors of the new entry.
+    /// of an edit and the first kept entry of a compaction must also be ancestors of the new entry,
+    /// which will be a child of `parent`. The table of the entry's type says which is required.
     fn check_reference(
         &self,
         entry: Raw,
@@ -221,10 +222,10 @@ impl<'s> Batch<'s> {
             let hint = "`pisess path --ids` lists the entries on the path to an entry";
             return Err(Refusal::with_hint(what, hint));
         }
-        let must_be_above = matches!(
-            allowed_target,
-            ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself
-        );
+        let must_be_above = match allowed_target {
+            ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself => true,
+            ReferenceTarget::Any | ReferenceTarget::AnyOrRoot => false,
+        };
         if must_be_above && !self.upwards(parent).any(|ix| Some(ix) == target) {
             let what = format!(
                 "`{key}`: the entry {:?} is not above the new entry",
