@@ -352,17 +352,18 @@ impl Renumber for LineNo {
     }
 }
 
-/// The position of a `message` is relative to its line, so it is the same in the whole file.
+/// The position of a `message` is relative to its line. So it needs no change when the parts of a
+/// file are joined.
 impl Renumber for Range<u32> {
     fn renumber(&mut self, _: PrecedingCounts) {}
 }
 
-/// A number of tokens refers to nothing.
+/// A number of tokens does not refer to an entry, a line or a string, so it needs no change.
 impl Renumber for u64 {
     fn renumber(&mut self, _: PrecedingCounts) {}
 }
 
-/// A key is a hash of strings, and refers to nothing.
+/// A key is a hash of strings. It does not refer to their place, so it needs no change.
 impl Renumber for EntryKey {
     fn renumber(&mut self, _: PrecedingCounts) {}
 }

@@ -80,7 +80,8 @@ impl<'t> StoredRow<'t> {
             RowShape::Truncated(role_end) => (role_end, "[", ": ", ""),
         };
         let row_len = self.text.as_bytes().len();
-        // If the row was cut within a pair of surrogates, the lost half may belong to the role.
+        // `role_end` is counted from the start of the row, `opening` included. If the row was cut
+        // within a pair of surrogates, the lost half may belong to the role.
         let role_end = usize::from(role_end).min(row_len);
         // A row without a body may end before the separator does.
         let body_start = (role_end + separator.len()).min(row_len);
@@ -140,9 +141,10 @@ impl RowColumn {
         }
         // The last entries here may have no row.
         self.add_empty_rows(first);
-        let base = self.text.len() as u32;
+        // The text of the next part comes after that of this one.
+        let text_before = self.text.len() as u32;
         for mut row in next.rows.drain(..) {
-            row.end += base;
+            row.end += text_before;
             self.rows.push(row);
         }
         self.text.append(&mut next.text);

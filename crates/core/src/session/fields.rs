@@ -156,6 +156,8 @@ pub fn visit_fields<'a>(
         is_at_key: false,
     };
     loop {
+        // The first arm that applies counts, so the order matters: a key and a string value both
+        // begin with a quote.
         match walk.scanner.peek() {
             // The end of the line.
             0 => return ControlFlow::Continue(()),
@@ -243,10 +245,11 @@ impl<'a> FieldWalk<'a> {
         let Ok(key) = self.scanner.read_string() else {
             return ControlFlow::Break(());
         };
+        // Replaces the previous key of the object, or the empty one that `open_object` has pushed.
         self.path.pop();
         self.path.push(Step::Key(key.bytes));
-        let object = self.innermost_region();
-        self.value_region = member_region(object, self.kind, self.role, &key.text());
+        let object_region = self.innermost_region();
+        self.value_region = member_region(object_region, self.kind, self.role, &key.text());
         self.is_at_key = false;
         ControlFlow::Continue(())
     }

@@ -237,18 +237,21 @@ fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
 }
 
 /// Returns a regular expression that finds a word wherever JavaScript would find it by comparing
-/// texts in lower case.
+/// texts in lower case. The expression is compiled to ignore case.
 ///
-/// That an expression ignores case does not suffice: in lower case, JavaScript's `İ` becomes two
-/// characters, `i` and U+0307.
+/// One character needs more: in lower case, `İ` becomes two characters in JavaScript, `i` and the
+/// dot U+0307. So a text with `İ` contains a word if the word has both characters there, or ends
+/// with the first, or begins with the second. The expression of each has `İ` as an alternative.
 fn word_source(word: &str) -> String {
-    let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
-    // The word may end with the first of the two characters, or begin with the second.
+    const DOT: char = '\u{307}';
+
+    let escaped = regex::escape(&word.to_lowercase());
+    let mut source = escaped.replace("i\u{307}", "(?:i\u{307}|İ)");
     if let Some(before) = source.strip_suffix('i') {
         source = format!("{before}[iİ]");
     }
-    if let Some(after) = source.strip_prefix('\u{307}') {
-        source = format!("[\u{307}İ]{after}");
+    if let Some(after) = source.strip_prefix(DOT) {
+        source = format!("[{DOT}İ]{after}");
     }
     source
 }
@@ -274,42 +277,47 @@ fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
 }
 
 impl Hit {
-    /// Returns the match at a range of a text, in bytes, with the text around it. In the snippet, a
-    /// run of white space becomes one space.
+    /// Returns the match at `range` of a text, with a snippet: the match and the text around it, in
+    /// which a run of white space is one space. `range` is in bytes.
     ///
-    /// `size.after` limits the match and the text after it together, so a long match is truncated.
+    /// The snippet has at most `size.before` UTF-16 units before the match. `size.after` limits the
+    /// match and the text after it together, so a long match is truncated.
     pub fn new(field: String, text: &str, range: Range<usize>, size: SnippetSize) -> Hit {
         let before = &text[..range.start];
         let matched = &text[range.clone()];
         let after = &text[range.end..];
 
+        // Of ASCII text, which is the most common, a unit takes one byte.
         let most_units = size.before.saturating_add(size.after);
         let mut snippet = String::with_capacity(text.len().min(most_units));
 
         let before_start = before.len() - suffix_len(before, size.before);
-        snippet.push_str(ellipsis_for(&before[..before_start]));
-        push_squeezed(
-            before[before_start..].trim_start(),
-            usize::MAX,
-            &mut snippet,
-        );
+        let (hidden_before, shown_before) = before.split_at(before_start);
+        snippet.push_str(ellipsis_for(hidden_before));
+        // No limit is needed: `suffix_len` has chosen as much as fits.
+        let no_limit = usize::MAX;
+        push_squeezed(shown_before.trim_start(), no_limit, &mut snippet);
 
-        let shown_start = snippet.len();
+        let match_start = snippet.len();
         push_squeezed(matched, size.after, &mut snippet);
-        let snippet_range = shown_start..snippet.len();
+        let snippet_range = match_start..snippet.len();
 
-        let shown_units = utf16_len(&snippet.as_bytes()[snippet_range.clone()]);
-        let units_left = size.after.saturating_sub(shown_units);
-        let after_end = push_squeezed(after, units_left, &mut snippet);
+        // The text after the match takes the units that the match has left.
+        let match_units = utf16_len(&snippet.as_bytes()[snippet_range.clone()]);
+        let units_left = size.after.saturating_sub(match_units);
+        let shown_after_len = push_squeezed(after, units_left, &mut snippet);
         // White space at the end is not shown, unless the match ends with it.
-        let context_after = snippet[snippet_range.end..].trim_end();
-        snippet.truncate(snippet_range.end + context_after.len());
-        snippet.push_str(ellipsis_for(&after[after_end..]));
+        let squeezed_after = snippet[snippet_range.end..].trim_end();
+        snippet.truncate(snippet_range.end + squeezed_after.len());
+        let hidden_after = &after[shown_after_len..];
+        snippet.push_str(ellipsis_for(hidden_after));
 
-        let units_before = utf16_len(before.as_bytes());
+        // Unlike `range`, the range of the hit is in UTF-16 units.
+        let start_unit = utf16_len(before.as_bytes());
+        let end_unit = start_unit + utf16_len(matched.as_bytes());
         Hit {
             field,
-            range: units_before..units_before + utf16_len(matched.as_bytes()),
+            range: start_unit..end_unit,
             snippet,
             snippet_range,
         }
@@ -342,9 +350,8 @@ fn suffix_len(text: &str, units: usize) -> usize {
     bytes
 }
 
-/// Appends the first characters of a text to `out`, with one space for each run of white space.
-/// Ends before the first character that would exceed `max_units` UTF-16 units, of what is appended.
-/// Returns how many bytes of the text were used.
+/// Appends the start of a text to `out`, with one space for each run of white space. At most
+/// `max_units` UTF-16 units are appended. Returns the length of this start, in bytes of the text.
 ///
 /// Example: of `a  b\nc` with 4 units, `a b ` is appended, and 5 bytes are used.
 fn push_squeezed(text: &str, max_units: usize, out: &mut String) -> usize {

@@ -80,6 +80,9 @@ const MAX_READ_AHEAD: u64 = 256 * 1024;
 /// The maximum length of a read, as a multiple of the bytes that were requested of the previous
 /// window.
 const READ_AHEAD_FACTOR: u64 = 4;
+/// The maximum length of a gap that counts as requested, as a multiple of the bytes requested so
+/// far: what a read ahead would have covered.
+const SHORT_GAP_FACTOR: u64 = READ_AHEAD_FACTOR;
 
 /// The maximum length of the window, in bytes, that stays in memory after a request. What a caller
 /// makes of a longer line may need as much memory.
@@ -161,9 +164,10 @@ impl<'a> EntryReader<'a> {
         span: Span,
         inspect: impl FnOnce(&[u8]) -> T,
     ) -> io::Result<T> {
-        // Moved out, so that `inspect` can request another line meanwhile.
+        // Moved out, so that `inspect` can request another line meanwhile: that request fills a
+        // window of its own, which is dropped below.
         let mut window = self.window.take();
-        // An error is returned only when the window is back.
+        // An error is returned only at the end, when the window is back in its place.
         let filled = self.fill_window(&mut window, span);
         let seen = filled.map(|()| {
             let start = (span.start - window.start) as usize;
@@ -200,9 +204,11 @@ impl<'a> EntryReader<'a> {
     /// skips most lines reads little in vain.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines. That rest is a gap between two
-        // requests, which counts as requested if it is short.
+        // requests, which counts as requested if it is short. Requests that go backwards have no
+        // gap: it is 0.
         let gap = span.start.saturating_sub(window.previous_end);
-        if gap <= window.requested * READ_AHEAD_FACTOR {
+        let is_short_gap = gap <= window.requested * SHORT_GAP_FACTOR;
+        if is_short_gap {
             window.requested += gap;
         }
         window.previous_end = span.end();
@@ -215,13 +221,15 @@ impl<'a> EntryReader<'a> {
             return Err(shorter());
         }
 
-        // At least the length of the range, so that both windows below contain all of it.
+        // `requested` and `start` are still those of the previous window. At least the length of
+        // the range is read, so that both windows below contain all of it.
         let read_len = (window.requested * READ_AHEAD_FACTOR)
             .min(MAX_READ_AHEAD)
             .max(span.len);
-        // From here on, the bytes of the new window are counted.
-        window.requested = span.len;
         let goes_backwards = span.start < window.start;
+
+        // The first request of the new window.
+        window.requested = span.len;
         if goes_backwards {
             let start = span.end().saturating_sub(read_len);
             window.read(self.source, start, span.end() - start)
@@ -315,8 +323,10 @@ impl ContextMessage {
 
 /// Reads messages on up to `workers` threads. `read` is called on any thread with the index of each
 /// message in `messages` and its JSON. `take` is called with the results on this thread, in the
-/// order of `messages`. Each result is then dropped on the thread that made it, unless that thread
-/// has ended. `reader` makes a reader for each thread that needs one.
+/// order of `messages`. `reader` makes a reader for each thread that needs one.
+///
+/// Each result is dropped on the thread that made it, unless that thread has ended: if another one
+/// freed it, both would wait for the allocator (see [`Spent`]).
 ///
 /// # Errors
 /// If a message cannot be read. `take` is not called for the messages of its batch, or later ones.
@@ -337,6 +347,7 @@ pub fn read_in_order<'b, T: Send>(
     let readers = Pool::new(reader);
     let spent = Spent::new();
     let read_batch = |batch: Range<usize>| {
+        // Frees the results of this thread's earlier batches, before new ones are allocated.
         spent.drop_own();
         readers.with(|reader| {
             let mut results = Vec::with_capacity(batch.len());

@@ -112,15 +112,19 @@ pub struct Preamble {
 /// The number of bytes to read first in search of the header; doubled each time.
 const FIRST_READ_LEN: u64 = 4096;
 
-/// Reads the file up to and including its header, in growing steps. The header is the first value,
-/// after oh-my-pi's title line, that JavaScript treats as true.
+/// Reads the file up to and including its header. The header is the first value of the file, apart
+/// from oh-my-pi's title line. As in the agents, a value that JavaScript treats as false (`null`,
+/// `0`, `""`, `false`) does not count.
 pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
     let mut search = HeaderSearch::default();
+    // The file is read in steps, of which each ends at twice the offset of the one before. Most
+    // headers are in the first step: few files have other lines before theirs.
     let mut start = 0;
     while start < source.len() {
-        // Most headers are in the first read: few files have other lines before theirs.
         let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
+        // A step has the lines that begin in it. Its last line is read to its end, and is not part
+        // of the next step.
         let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
             match search.search_chunk(chunk) {
                 Ok(Some(found)) => ControlFlow::Break(Ok(found)),
@@ -267,11 +271,14 @@ impl HeaderSearch {
         }))
     }
 
-    /// Returns the format of the file with this header, or the reason why it is not a session. A
-    /// version that is not a number is added to the problems, and converted as JavaScript does.
+    /// Returns the format of the file with this header, which is on the line that was counted last;
+    /// an error if the file cannot be a session.
+    ///
+    /// A version that is not a number is converted as JavaScript does, and becomes a problem.
     fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
         if let Some(mut what) = find_wrong_header(header) {
-            // An earlier line that does not parse may be the header, damaged.
+            // An earlier line that does not parse may be the header, damaged. Then it would be
+            // wrong to report that the entries have no header.
             if what == WrongFile::EntryFirst && !self.problems.is_empty() {
                 what = WrongFile::OtherFirst;
             }
@@ -280,6 +287,7 @@ impl HeaderSearch {
                 what,
             });
         }
+
         let stored_version = header.get("version");
         if stored_version.is_some_and(|version| !version.is_number()) {
             self.add_problem(FindingKind::OddVersion);

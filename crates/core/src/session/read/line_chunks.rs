@@ -115,15 +115,16 @@ pub fn read_chunks<B>(
 ) -> io::Result<ControlFlow<B>> {
     let mut reader = RangeReader::new(buffer, source, range);
     while !reader.is_done() {
-        // What is buffered already is the start of a line, and has no newline.
+        // The buffer has the start of a line, without a newline. More of it is read.
         let searched_len = reader.buffer.bytes().len();
         reader.read_more()?;
 
+        // The length of the whole lines that are now in the buffer.
         let unsearched = &reader.buffer.bytes()[searched_len..];
         let lines_len = if let Some(newline) = memrchr(b'\n', unsearched) {
             searched_len + newline + 1
         } else if reader.is_at_end {
-            // The last line of the file lacks its newline.
+            // Nothing more was read. The last line of the file lacks its newline.
             searched_len
         } else if reader.is_in_earlier_line() {
             break;
@@ -205,13 +206,14 @@ impl<'r> RangeReader<'r> {
         self.buffer_start + self.buffer.bytes().len() as u64
     }
 
-    /// Reads the bytes after the buffer, and appends them to it. They are a part of the range or, if
-    /// the buffer has all of the range, bytes behind it.
+    /// Reads the bytes after the buffer, and appends them to it: a part of the range or, if the
+    /// buffer reaches to the end of the range, bytes that complete the last line.
     fn read_more(&mut self) -> io::Result<()> {
         let offset = self.buffer_end();
         let left_in_range = to_usize(self.range.end.saturating_sub(offset));
         let wanted_len = if left_in_range > 0 {
-            // One byte more than a chunk, for the byte before the range.
+            // One byte more than a chunk, so that a range of one chunk is read at once, together
+            // with the byte before it.
             left_in_range.min(CHUNK_LEN + 1)
         } else {
             let len = self.next_len_behind;
@@ -243,13 +245,16 @@ impl<'r> RangeReader<'r> {
         } else {
             0
         };
-        // The last line that begins in the range ends at the first newline at or after the last
-        // byte of the range. A search from the end of the range on would take one line too many if
-        // the range ends with a newline. In all chunks but the last, that byte is not buffered yet,
-        // and all lines are taken.
+
+        // The last own line contains the last byte of the range, which may be the newline of the
+        // line. If these lines end before that byte, all of them begin in the range.
         debug_assert!(self.buffer_start < self.range.end, "the reader is done");
-        let last_in_range = to_usize(self.range.end - self.buffer_start - 1);
-        let end = after_newline(lines, last_in_range);
+        let last_of_range = to_usize(self.range.end - self.buffer_start - 1);
+        let end = if last_of_range < lines.len() {
+            after_newline(lines, last_of_range)
+        } else {
+            lines.len()
+        };
         start..end
     }
 
@@ -261,13 +266,10 @@ impl<'r> RangeReader<'r> {
     }
 }
 
-/// Returns the offset after the first newline at or after `from`; the length of `bytes` if there is
-/// none.
+/// Returns the offset after the first newline at or after `from`, which is in `bytes` or at their
+/// end; the length of `bytes` if there is none.
 fn after_newline(bytes: &[u8], from: usize) -> usize {
-    let Some(rest) = bytes.get(from..) else {
-        return bytes.len();
-    };
-    match memchr(b'\n', rest) {
+    match memchr(b'\n', &bytes[from..]) {
         Some(newline) => from + newline + 1,
         None => bytes.len(),
     }

@@ -242,6 +242,21 @@ members! {
 /// The number of members whose values are kept. They come first in the table.
 const KEPT_MEMBERS: usize = Member::Type as usize;
 
+impl Member {
+    /// Returns the index of the member in the list of kept values; `None` if its value is not kept
+    /// there.
+    #[inline]
+    fn kept_index(self) -> Option<usize> {
+        // The members whose values are kept come first in the enum.
+        let index = self as usize;
+        if index < KEPT_MEMBERS {
+            Some(index)
+        } else {
+            None
+        }
+    }
+}
+
 /// A set of members.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemberSet(u64);
@@ -324,7 +339,8 @@ pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Me
 }
 
 /// Walks over the value of the member `key` of a record, and stores the value if it is to be
-/// collected. A later member with the same key replaces an earlier one.
+/// collected. A later member with the same key replaces an earlier one. The content blocks of a
+/// message are stored in `blocks`.
 fn scan_member<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -340,11 +356,10 @@ fn scan_member<'a>(
         }
         Member::Timestamp => record.timestamp = scan_string(scanner, keys)?,
         Member::Message => scan_message(scanner, keys, &mut record.message, blocks)?,
-        // The members that are kept as values come first in the enum, and index the list.
-        key if (key as usize) < KEPT_MEMBERS => {
-            record.values[key as usize] = Some(scan_value(scanner, keys)?)
-        }
-        _ => scanner.skip_value_with(keys)?,
+        other => match other.kept_index() {
+            Some(index) => record.values[index] = Some(scan_value(scanner, keys)?),
+            None => scanner.skip_value_with(keys)?,
+        },
     }
     Ok(())
 }
@@ -352,8 +367,9 @@ fn scan_member<'a>(
 /// Walks over the value of the member `message`, and stores what is collected in `message`: `None`
 /// if the value is not an object. Replaces the content of `blocks` by the content blocks.
 ///
-/// A record may have several members `message`, of which the last counts. So the blocks of an
-/// earlier one are dropped first.
+/// A record may have several members `message`, of which the last counts. So the blocks and the
+/// facts of an earlier one are dropped first. After an error, what is stored is incomplete, and
+/// must not be used.
 fn scan_message<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -372,11 +388,10 @@ fn scan_message<'a>(
         match key {
             Member::Role => facts.role = scan_string(scanner, keys)?,
             Member::Content => facts.content = scan_content(scanner, keys, blocks)?,
-            // The members whose values are kept come first in the enum, and index the list.
-            key if (key as usize) < KEPT_MEMBERS => {
-                facts.values[key as usize] = Some(scan_value(scanner, keys)?)
-            }
-            _ => scanner.skip_value_with(keys)?,
+            other => match other.kept_index() {
+                Some(index) => facts.values[index] = Some(scan_value(scanner, keys)?),
+                None => scanner.skip_value_with(keys)?,
+            },
         }
         Ok(())
     })?;
