@@ -10,10 +10,11 @@ use foldhash::HashSet;
 
 /// The entries of a session, as far as turns depend on them.
 pub trait ResponseTree {
-    /// Returns the number of entries.
+    /// Returns the number of entries, which no path without a cycle exceeds.
     fn entry_count(&self) -> usize;
 
-    /// Returns the parent of an entry; `None` for a root.
+    /// Returns the parent of an entry; `None` for a root. The parents of a malformed session may
+    /// form a cycle.
     fn parent(&self, ix: EntryIx) -> Option<EntryIx>;
 
     /// Whether an entry is a message of the model.
@@ -23,32 +24,34 @@ pub trait ResponseTree {
 /// Returns the copied responses and, with each, the rest of its turn: the entries between the
 /// response and the next response above it.
 ///
-/// The rest of a turn is left out if the response above was not copied. Then the copied response
-/// may continue another session, whose entries are not copies.
+/// The rest of a turn counts as copied only if the next response above is a copy as well, or if
+/// there is none. A copied response below one that was not copied may continue another session,
+/// whose entries are not copies.
 pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     tree: &impl ResponseTree,
 ) -> HashSet<EntryIx> {
-    // Grows below. A walk also ends at an entry of it, because an earlier walk has added that entry
-    // and all above it in the turn.
+    // Without a cycle, a path has at most this many entries. In a malformed file, parents may form
+    // a cycle, in which a walk would not end.
+    let max_path_len = tree.entry_count();
+
     let mut copied = copied_responses.clone();
     for response in copied_responses {
+        // Collects the rest of the turn, from the response upwards. Responses may share the upper
+        // part of a turn. So the walk also ends at an entry that an earlier walk has added: all
+        // above it in the turn was added with it.
         let mut turn = Vec::new();
         let mut above = tree.parent(response);
         while let Some(ix) = above
             && !tree.is_response(ix)
             && !copied.contains(&ix)
+            && turn.len() <= max_path_len
         {
             turn.push(ix);
             above = tree.parent(ix);
-            // Without a cycle, a path has no more entries than the session. A malformed file may
-            // have a cycle of parents, in which the walk would not end. Then `above` is neither
-            // missing nor copied, so the entries are left out.
-            if turn.len() > tree.entry_count() {
-                break;
-            }
         }
 
+        // In a cycle, `above` is an entry that is not copied.
         let is_first_turn = above.is_none();
         let follows_copied_turn = above.is_some_and(|ix| copied.contains(&ix));
         if is_first_turn || follows_copied_turn {

@@ -50,8 +50,9 @@ impl Session {
     }
 
     /// Converts the line of an entry that has the form of version 1, in a file of a later version.
-    /// Makes all changes of migration except to `id` and `parentId`, which the caller sets. `id_of`
-    /// returns the id of an entry as JSON.
+    /// Such an entry has neither `id` nor `parentId`: the caller sets these. The other two changes
+    /// of migration are made here: the number of a first kept entry becomes its id, and an old role
+    /// gets its new name. `id_of` returns the id of an entry as JSON.
     pub(crate) fn modernize_line(
         &self,
         ix: EntryIx,
@@ -83,6 +84,7 @@ impl Session {
         let members = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
         let mut out = Vec::with_capacity(line.len() + 64);
         out.extend_from_slice(members);
+        // There is a member before it: a message has at least its `type`.
         out.push(b',');
         self.push_tree_keys(ix, &mut out);
         out.extend_from_slice(&line[members.len()..]);
@@ -164,7 +166,8 @@ impl Session {
     /// Converts an entry of the draft tree format to version 3. In that format, entries refer to
     /// each other by record numbers.
     fn convert_draft(&self, ix: EntryIx, edit: &mut Edit) {
-        // Its own `id` and `parentId`, if any, would repeat the keys that replace `parent`.
+        // `id` and `parentId` take the place of `parent`. Members with these keys that the entry
+        // has already are removed first, because each key may occur only once.
         let mut tree_keys = Vec::new();
         self.push_tree_keys(ix, &mut tree_keys);
         edit.remove("id");
@@ -226,20 +229,25 @@ impl Session {
         }
     }
 
-    /// Converts a head. Loading has made a head with a name other than `main` a label, so it
-    /// becomes a label of the entry that it points to. Any other head becomes a custom entry, with
-    /// its name in `data`.
+    /// Converts a head of the draft tree format, which names an entry as git's heads name a commit.
+    /// A head with a name other than `main` becomes a label of this entry. Any other head becomes a
+    /// custom entry, with its name in `data`.
+    ///
+    /// Loading has already decided this: a head that is to become a label has the kind of a label,
+    /// and the entry that a head points to is its parent.
     fn convert_draft_head(&self, ix: EntryIx, edit: &mut Edit) {
+        // Both forms have the name in another member.
         let name = edit.get("name");
         edit.remove("name");
+
         let entry = self.entry(ix);
-        // Loading made the entry that the head points to its parent.
+        let becomes_label = entry.kind == Kind::Label;
         if let Some(name) = name
-            && entry.kind == Kind::Label
+            && becomes_label
         {
             edit.set("type", b"\"label\"");
             let target = match entry.parent {
-                Some(parent) => self.id(parent),
+                Some(pointed_to) => self.id(pointed_to),
                 None => Text::default(),
             };
             edit.set("targetId", &encode_to_vec(&target));

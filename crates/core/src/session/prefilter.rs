@@ -62,12 +62,14 @@ impl Prefilter {
         }
         let escapes = escape_prefixes(&needles);
 
-        // The usual case: one literal of ASCII characters. Two substring searches find it.
-        let ascii_digits: Option<Vec<u8>> =
+        // The usual case: one literal of ASCII characters. Two substring searches find it: one for
+        // the literal, one for `\u00`, with which the escapes of these characters begin. The digit
+        // after that is compared then; `None` if a character is not ASCII.
+        let escape_digits: Option<Vec<u8>> =
             escapes.iter().map(|digits| ascii_digit(digits)).collect();
         if needles.len() == 1
             && let Some(needle) = needles.first()
-            && let Some(escape_digits) = ascii_digits
+            && let Some(escape_digits) = escape_digits
         {
             return Some(Prefilter::SingleLiteral {
                 literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
@@ -163,8 +165,9 @@ impl Prefilter {
             // The regular expression of several literals includes their escapes.
             return None;
         };
-        // Most escapes are those of control characters, which few literals contain: the digit after
-        // `\u00` tells them apart.
+        // Most escapes are those of control characters, which few literals contain. The digit after
+        // `\u00` shows whether an escape may be that of a character of the needle: `6` for
+        // `\u0061`.
         for offset in start.find_iter(bytes.get(from..)?) {
             let at = from + offset;
             if let Some(digit) = bytes.get(at + r"\u00".len())
@@ -213,17 +216,21 @@ fn ascii_digit(digits: &str) -> Option<u8> {
 /// Returns the most selective set of literals such that every match contains at least one of them;
 /// `None` if there is no such set.
 ///
-/// Each part of a concatenation gives two candidates: the literals with which the rest of the match
-/// from this part on begins, and the literals inside the part.
+/// Several such sets are extracted, of which the best is returned. For a concatenation, these are:
+///
+/// - the literals with which its last parts end: in `[0-9]+ms`, the literal `ms`
+/// - for each part, the literals with which this part and the parts after it begin
+/// - for each part, the literals inside it, as in a group or a repetition
 fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
-    let mut candidates = Vec::new();
+    // `None` for each place from which no set can be extracted.
+    let mut candidates: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
+        // To extract from all parts before or after each would take quadratic time, so their number
+        // is limited.
         let last_start = parts.len().saturating_sub(MOST_PARTS);
-        let last_parts = &parts[last_start..];
-        let end_of_match = Hir::concat(last_parts.to_vec());
-        candidates.push(extract_literals(&end_of_match, ExtractKind::Suffix));
+        let last_parts = Hir::concat(parts[last_start..].to_vec());
+        candidates.push(extract_literals(&last_parts, ExtractKind::Suffix));
         for first in 0..parts.len() {
-            // To extract from all of the following parts would take quadratic time.
             let end = parts.len().min(first + MOST_PARTS);
             let following = Hir::concat(parts[first..end].to_vec());
             candidates.push(extract_literals(&following, ExtractKind::Prefix));
@@ -250,8 +257,10 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Returns the most selective set of literals that is required by the expression inside nested
-/// groups and repetitions. Repetitions that may match nothing are not entered. Of a concatenation
-/// inside, each part is looked at alone.
+/// groups and repetitions. Of a concatenation inside, each part is looked at alone.
+///
+/// The expression inside of a repetition is required only if the repetition matches at least once.
+/// One that may match nothing, such as `(need)*`, requires no literal.
 fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -355,16 +364,21 @@ fn json_spelling(needle: &[char]) -> String {
     String::from_utf8_lossy(without_quotes).into_owned()
 }
 
-/// Returns the first hex digits, in lower case, of the `\u` escapes of all characters of the
-/// needles: all four digits of control characters, three of any other. If there are too many,
-/// returns one empty string, which finds every `\u`.
+/// Returns what may follow `\u` in an escape of any character of the needles: the first hex digits,
+/// in lower case. A line with none of these escapes spells no character of a needle as an escape.
+///
+/// A prefix of three digits stands for 16 characters, so that a long needle has few prefixes: `006`
+/// is that of `a` (`\u0061`) and of all letters up to `o`. Escapes of control characters are
+/// common, such as `\u001b` for the colors of a terminal. Their prefixes have all four digits, so
+/// that one does not find the others.
+///
+/// If there are more than [`MOST_ESCAPES`] prefixes, the only one is empty: any escape is found.
 fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut prefixes = BTreeSet::new();
     for c in needles.iter().flatten() {
-        // Of a surrogate pair, the first one suffices.
+        // A character beyond U+FFFF has two escapes, of which the first one suffices.
         let unit = c.encode_utf16(&mut [0; 2])[0];
         let mut digits = format!("{unit:04x}");
-        // Six prefixes of three digits cover all of ASCII but the control characters.
         let is_control = unit < 0x20;
         if !is_control {
             digits.truncate(3);
@@ -372,7 +386,8 @@ fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
         prefixes.insert(digits);
     }
     if prefixes.len() > MOST_ESCAPES {
-        return vec![String::new()];
+        let any_escape = String::new();
+        return vec![any_escape];
     }
     prefixes.into_iter().collect()
 }

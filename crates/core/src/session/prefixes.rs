@@ -38,20 +38,23 @@ impl<'a> SortedId<'a> {
 }
 
 impl<'a> UniquePrefixes<'a> {
-    /// Prepares the prefixes of the ids of a session.
+    /// Sorts the ids of a session, and collects its labels: no prefix may be the same as a label,
+    /// because as a reference it would name the labelled entry.
     pub fn new(session: &'a Session) -> UniquePrefixes<'a> {
         let ids = session
             .entry_indexes()
             .map(|ix| session.bytes(session.entry(ix).id));
-        let labels = Labels::new(session);
-        let labels = labels.iter().map(|(_, change)| session.text(change.name));
+        let mut label_names = HashSet::default();
+        for (_, change) in Labels::new(session).iter() {
+            label_names.insert(session.text(change.name));
+        }
         UniquePrefixes {
-            labels: labels.collect(),
+            labels: label_names,
             ..UniquePrefixes::from_ids(ids)
         }
     }
 
-    /// Prepares the prefixes of ids, without labels. Equal ids count as one.
+    /// Sorts ids. Equal ids count as one. There are no labels that a prefix has to avoid.
     pub fn from_ids(ids: impl Iterator<Item = &'a [u8]>) -> UniquePrefixes<'a> {
         let mut sorted: Vec<SortedId> = ids.map(SortedId::new).collect();
         sorted.sort_unstable();
@@ -77,7 +80,9 @@ impl<'a> UniquePrefixes<'a> {
     pub fn prefix_len(&self, id: &Text) -> usize {
         let bytes = id.as_bytes();
         let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
-            Ok(index) | Err(index) => index,
+            Ok(index) => index,
+            // Not expected: the id is one of the session.
+            Err(insert_index) => insert_index,
         };
         // Of all other ids, one of its neighbours in the order shares the longest prefix with it.
         let before = self.sorted[..index].last();

@@ -194,7 +194,8 @@ fn check_ends(
     }
 
     let is_reversed = match range.end {
-        Position::Entry(end) => session.ancestors(Some(after)).any(|ix| ix == end),
+        Position::Entry(last) => session.ancestors(Some(after)).any(|ix| ix == last),
+        // The root is above every entry.
         Position::Root => true,
     };
     if is_reversed {

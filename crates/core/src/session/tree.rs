@@ -315,15 +315,16 @@ struct VisibleTree {
 const TOP: usize = 0;
 
 impl VisibleTree {
-    /// Builds the tree of the visible entries. In `walk`, which has all entries, a parent precedes
-    /// its children.
+    /// Builds the tree of the visible entries. Node 0 is [`TOP`], and node `n` is the `n`th visible
+    /// entry of `walk`. The walk has all entries, a parent before its children.
     fn new(
         session: &Session,
         walk: impl Iterator<Item = EntryIx>,
         is_visible: &[bool],
     ) -> VisibleTree {
-        // For each entry, its node or that of its nearest visible ancestor.
-        let mut nodes = vec![TOP as u32; session.entries.len()];
+        // For each entry, its node or, if it is not visible, that of its nearest visible ancestor.
+        // Without such an ancestor, the top.
+        let mut node_of_entry = vec![TOP as u32; session.entries.len()];
         let visible_count = is_visible.iter().filter(|&&visible| visible).count();
         let mut visible = VisibleTree {
             entries: Vec::with_capacity(visible_count),
@@ -331,16 +332,19 @@ impl VisibleTree {
         };
         for ix in walk {
             // The walk visits the parent first, so that its node is known.
-            let parent = match session.entry(ix).parent {
-                Some(parent) => nodes[parent.index()],
+            let parent_node = match session.entry(ix).parent {
+                Some(parent) => node_of_entry[parent.index()],
                 None => TOP as u32,
             };
             if is_visible[ix.index()] {
                 visible.entries.push(ix);
-                visible.parents.push(parent);
-                nodes[ix.index()] = visible.entries.len() as u32;
+                visible.parents.push(parent_node);
+                // The top is node 0, so the first entry is node 1, the second node 2.
+                let node = visible.entries.len();
+                node_of_entry[ix.index()] = node as u32;
             } else {
-                nodes[ix.index()] = parent;
+                // Its children become children of its nearest visible ancestor.
+                node_of_entry[ix.index()] = parent_node;
             }
         }
         visible
@@ -370,20 +374,24 @@ impl VisibleTree {
 /// Lays out visible entries as pi does. The nodes of the tree are in drawing order: the branch with
 /// the leaf is first.
 ///
-/// A connector is drawn before a row that has visible siblings. Roots are siblings of each other.
+/// A row with visible siblings has a connector. Roots are siblings of each other. Two numbers say
+/// how far a row is indented:
+/// - Its level is what is drawn: a connector adds one level to that of the parent.
+/// - Its depth is what the agents report: they also indent the child of a row with a connector, but
+///   not the roots.
 fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
-    // The row of each node. The row of the top is not drawn, and has level 0, to which the roots
-    // add theirs.
-    let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.node_count()];
+    // The row of each node, which the loops below fill in. That of the top is not drawn; its level
+    // and its depth of 0 are where those of the roots begin.
+    let placeholder = TreeRow::new(EntryIx::new(0));
+    let mut rows = vec![placeholder; tree.node_count()];
 
-    // The number of children of each node. Only whether there are several matters, so a byte
-    // suffices. Siblings are counted from the last to the first, so the last one finds a count of
-    // 0.
-    let mut child_counts = vec![0_u8; tree.node_count()];
+    // The number of children of each node. Siblings are counted from the last to the first, so the
+    // last one finds a count of 0.
+    let mut child_counts = vec![0_u32; tree.node_count()];
     for node in tree.nodes().rev() {
         let sibling_count = &mut child_counts[tree.parent(node)];
         rows[node].is_last = *sibling_count == 0;
-        *sibling_count = sibling_count.saturating_add(1);
+        *sibling_count += 1;
     }
 
     // Parents precede their children, so the level and the depth of a parent are final here.
@@ -404,6 +412,7 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
             row.depth = parent_row.depth + u32::from(is_indented);
         }
     }
+    // The top has no entry, so it has no row in the result.
     rows.remove(TOP);
     rows
 }
@@ -462,8 +471,8 @@ fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
 /// none does.
 ///
 /// - A node on the trunk is continued by its child on the trunk, and the last of the trunk by none.
-/// - Any other node is continued by the child whose subtree contains the newest entry, because the
-///   conversation left the branch there.
+/// - Any other node is continued by the child whose subtree contains the newest entry (the last one
+///   of the file), because the conversation left the branch there.
 /// - The top is on the trunk, unless no visible entry is.
 fn find_continuations(tree: &VisibleTree, is_active: &[bool]) -> Vec<u32> {
     let has_trunk = tree.entries.iter().any(|ix| is_active[ix.index()]);

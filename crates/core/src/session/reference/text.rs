@@ -70,6 +70,8 @@ enum Occurrence {
     Nowhere,
 }
 
+/// Returns where an entry contains a phrase. If it does in several fields, [`Occurrence::Said`] is
+/// preferred.
 fn find_phrase(
     reader: &EntryReader,
     phrase: &SearchWords,
@@ -81,7 +83,8 @@ fn find_phrase(
             return Occurrence::Nowhere;
         }
         let mut occurrence = Occurrence::Nowhere;
-        // A break means that the phrase was said.
+        // A break means that the phrase was said: no other field can change the result. The line is
+        // valid JSON, so the visit does not end for another reason.
         let _ = visit_fields(
             line,
             entry.kind,

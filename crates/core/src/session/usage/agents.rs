@@ -71,9 +71,9 @@ impl SubAgents {
     }
 }
 
-/// Returns the ends of the paths of the sub-agents' sessions that a tool result names in its
-/// details. They are named by the paths of each agent's results, or by the id of a sub-agent of
-/// Claude Code.
+/// Returns the sessions of sub-agents that a tool result names in its `details`, each by the end of
+/// its path: see [`session_end`]. A result names them in two ways: by a path for each sub-agent, or
+/// by the id of one sub-agent of Claude Code.
 pub fn reported_session_ends(details: Raw) -> Vec<String> {
     let mut ends = Vec::new();
     for result in agent_results(details) {
@@ -81,9 +81,11 @@ pub fn reported_session_ends(details: Raw) -> Vec<String> {
             ends.push(session_end(&path));
         }
     }
-    // As `import` names the session of a sub-agent.
     if let Some(id) = details.get_text("agentId") {
-        ends.push(session_end(&format!("/{}.jsonl", id.to_string_lossy())));
+        // The name that `import` gives to the session of this sub-agent. Its directory is not
+        // known, so the end of the path is the name after a slash.
+        let path = format!("/{}.jsonl", id.to_string_lossy());
+        ends.push(session_end(&path));
     }
     ends
 }
@@ -99,10 +101,10 @@ fn session_of_result(result: Raw) -> Option<String> {
     Some(format!("{}.jsonl", output.strip_suffix(".md")?))
 }
 
-/// Returns the ends of the paths that the reported sessions may have. These are the reported ends
-/// and, for an end `FOLDER/NAME`, the same name in the directory of this session. A fork may have
-/// copied the directory of sub-agents under its own name, while its results still report the old
-/// one.
+/// Returns the ends of the paths that the reported sessions of sub-agents may have: the reported
+/// ends and, for each end `DIRECTORY/NAME`, the same name in the directory of this session, which
+/// is named after its file. A fork may have copied the sub-agents to a directory of its own, while
+/// its tool results still report the old one.
 pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     let mut ends = reported.to_vec();

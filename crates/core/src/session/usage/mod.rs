@@ -299,7 +299,8 @@ fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
 /// The usage in a tool result.
 struct ResultUsage {
     usage: Usage,
-    /// If the usage is the sum of sub-agents: the ends of the paths of their sessions.
+    /// The ends of the paths of the sub-agents' sessions, as far as the result names them. `None`
+    /// if the usage is not a sum of sub-agents.
     reported_ends: Option<Box<[String]>>,
 }
 

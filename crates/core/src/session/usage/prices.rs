@@ -55,6 +55,7 @@ impl CostEstimator {
             return;
         };
         let provider = respondent.provider.unwrap_or_default();
+        // Before the first request, the name of the last model is empty, unlike that of any model.
         let is_last_model = self.model == model && self.provider == provider;
         if !is_last_model {
             let prices = prices.unwrap_or_else(|| &BUILT_IN);

@@ -171,7 +171,8 @@ impl Rates {
             output,
             cache_read,
             cache_write,
-            // As for the usual rates.
+            // The usual rate may be less than the other rate for such long prompts. But what is
+            // kept for an hour is never cheaper than what is kept for a shorter time.
             cache_write_1h: cache_write_1h.max(cache_write),
         })
     }
