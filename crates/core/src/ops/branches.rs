@@ -158,7 +158,8 @@ pub struct BranchStart {
 
 /// Returns the start of the branch that contains an entry: the nearest entry, itself or an
 /// ancestor, at whose parent the conversation continues in several ways. `None` if no branch
-/// diverges above.
+/// diverges above. For what belongs to a branch, and for the number of ways, see
+/// `find_branch_parts` and `count_continuations`.
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
@@ -187,8 +188,11 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     None
 }
 
-/// Returns, by entry, whether it is part of a branch. These are all entries that are not notes, the
-/// ancestors of such entries, and notes that are a branch of their own (see [`NotesAtLeaf`]).
+/// Returns, by entry, whether it is part of a branch. Such parts are:
+///
+/// - entries that are not notes
+/// - notes with such an entry below them
+/// - the notes at the leaf, if the next message begins a branch there: see [`NotesAtLeaf`]
 ///
 /// `order` has all entries, parents before their children.
 fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
@@ -197,7 +201,8 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
         .iter()
         .map(|entry| !entry.kind.is_bookkeeping())
         .collect();
-    // Children come before their parents.
+    // In reverse, children come before their parents. So it is final whether an entry is a part
+    // when it decides on its parent.
     for &ix in order.iter().rev() {
         if is_part[ix.index()]
             && let Some(parent) = session.entry(ix).parent
@@ -207,11 +212,13 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     }
 
     let at_leaf = NotesAtLeaf::find(session, |ix| is_part[ix.index()]);
-    let is_branch = match at_leaf.entry_above {
+    let are_own_branch = match at_leaf.entry_above {
+        // The conversation continues elsewhere below the same entry.
         Some(above) => count_continuations(session, &is_part)[above.index()] > 0,
+        // No branch is above them to which they could belong.
         None => true,
     };
-    if is_branch {
+    if are_own_branch {
         for note in at_leaf.notes {
             is_part[note.index()] = true;
         }
@@ -233,7 +240,8 @@ pub(super) struct NotesAtLeaf {
 
 impl NotesAtLeaf {
     /// Collects the notes upwards from the leaf to the first entry for which `is_conversation` is
-    /// true.
+    /// true: this is the entry above them. The caller decides what is conversation; any other entry
+    /// counts as a note.
     pub fn find(session: &Session, is_conversation: impl Fn(EntryIx) -> bool) -> NotesAtLeaf {
         let mut found = NotesAtLeaf {
             notes: Vec::new(),
@@ -250,8 +258,12 @@ impl NotesAtLeaf {
     }
 }
 
-/// Returns, by entry, the number of its children that are parts of branches. If the leaf has such
-/// children, one more is counted for the next message, which will be another child.
+/// Returns, by entry, in how many ways the conversation continues below it: the number of its
+/// children that are parts of branches.
+///
+/// The next message will be a child of the leaf. So if the leaf already has such children, as after
+/// a move back to it, it has one continuation more. A leaf without them is the end of its branch,
+/// and has none.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {

@@ -229,8 +229,14 @@ struct CallPair {
 }
 
 /// Returns the messages whose calls a change would separate from their results; `None` if there are
-/// none. `changes` has the new content of each edited entry. If the model sees only one half of a
-/// pair already before the change, the pair is ignored.
+/// none.
+///
+/// A call and its result are a pair. Providers refuse a request with only one half of a pair, so a
+/// pair is whole if the model sees both halves or neither. A change separates a pair that is whole
+/// before the change and not after it.
+///
+/// `edits` are the edits in effect before the change. `changes` has the content of each entry that
+/// the change edits, as the model sees it afterwards.
 fn find_separated_calls(
     reader: &EntryReader,
     context: &[EntryIx],
@@ -259,10 +265,10 @@ fn find_separated_calls(
         let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
 
-        // A pair is whole if the model sees both halves or neither. Providers refuse a request with
-        // only one half.
-        let is_whole_before = calls.before.contains(&pair.id) == result_before.is_some();
-        let is_whole_after = calls.after.contains(&pair.id) == result_after.is_some();
+        let sees_call_before = calls.before.contains(&pair.id);
+        let sees_call_after = calls.after.contains(&pair.id);
+        let is_whole_before = sees_call_before == result_before.is_some();
+        let is_whole_after = sees_call_after == result_after.is_some();
         if is_whole_before && !is_whole_after {
             separated.insert(pair.call);
         }
@@ -273,16 +279,17 @@ fn find_separated_calls(
     Ok(Some(collect_with_results(&pairs, &separated, changes)))
 }
 
-/// Returns these messages and all results of their calls, which must be kept or omitted together.
+/// Returns these messages with calls and all results of their calls, which must be kept or omitted
+/// together. Those that the change edits are listed apart from the others.
 fn collect_with_results(
     pairs: &[CallPair],
-    messages: &HashSet<EntryIx>,
+    calling_messages: &HashSet<EntryIx>,
     changes: &HashMap<EntryIx, SeenContent>,
 ) -> SeparatedCalls {
     // A set, because a message with several calls is in several pairs.
     let mut entries = BTreeSet::new();
     for pair in pairs {
-        if messages.contains(&pair.call) {
+        if calling_messages.contains(&pair.call) {
             entries.insert(pair.call);
             entries.insert(pair.result);
         }
@@ -306,21 +313,29 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: Edit
     let only_results = changed
         .iter()
         .all(|&ix| session.is_message(ix, Role::ToolResult));
-    let (what, hint) = match action {
-        // A replaced result is seen again even if it was omitted. So if only results are replaced,
-        // the hint is that for restoring.
-        EditAction::Replace(_) if !only_results => (
-            "be replaced without losing tool calls that have results",
-            "omit them together, and append the new text",
-        ),
-        EditAction::Omit => (
-            "be omitted without the other half of a tool call",
-            "omit them together",
-        ),
-        EditAction::Undo | EditAction::Replace(_) => (
+    // The new content of a message has no calls, so a replacement removes them. The new content of
+    // a result stays a result: it separates a pair only if both halves were omitted, and the model
+    // would now see the result again. This is the same as restoring it.
+    let restores = match action {
+        EditAction::Undo => true,
+        EditAction::Replace(_) => only_results,
+        EditAction::Omit => false,
+    };
+    let (what, hint) = if restores {
+        (
             "be restored without the other half of a tool call",
             "restore both together",
-        ),
+        )
+    } else if matches!(action, EditAction::Omit) {
+        (
+            "be omitted without the other half of a tool call",
+            "omit them together",
+        )
+    } else {
+        (
+            "be replaced without losing tool calls that have results",
+            "omit them together, and append the new text",
+        )
     };
     let mut all = [changed.as_slice(), unchanged.as_slice()].concat();
     all.sort();

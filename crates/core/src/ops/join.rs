@@ -74,7 +74,8 @@ pub struct Addition {
 }
 
 /// Returns the change that appends to the first copy the entries it lacks. The leaf is then the
-/// same as in the result of [`join`].
+/// same as in the result of [`join`]: if it is an entry of the first copy, a mark that restores it
+/// is appended last.
 ///
 /// # Errors
 /// As for [`join`].
@@ -97,16 +98,15 @@ pub fn add_to_first(
         }
     }
 
-    // The last appended entry would be the leaf. If the last line of the joined file is from the
-    // first copy, the leaf must stay there, so a mark restores it.
-    let ends_with_second = matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
+    // The last appended entry would be the leaf. In the joined file, the last line is the leaf. If
+    // that is of the first copy, a mark must restore it.
+    let is_leaf_of_first = !matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
     let last_added = change.entries.last().map(|entry| entry.id.clone());
     if let Some(last_added) = last_added
-        && !ends_with_second
+        && is_leaf_of_first
     {
-        change
-            .entries
-            .extend(mark_leaf(first.session(), &last_added, id_source));
+        let mark = mark_leaf(first.session(), &last_added, id_source);
+        change.entries.extend(mark);
     }
     Ok(Addition {
         change,
@@ -233,12 +233,13 @@ fn interleave(first: &Session, second: &Session) -> Join {
         only_second: 0,
     };
     // The lines that only the second copy has, by the entry of the first copy after which they are
-    // inserted; `None` is the header.
+    // inserted; `None` is the header, which is before all entries.
     let mut added_after: HashMap<Option<EntryIx>, Vec<EntryIx>> = HashMap::default();
+    // The place at which the next such line is inserted. It never moves up (hence `max`), so that
+    // the added lines keep their order.
     let mut insert_after = None;
     for ix in second.entry_indexes() {
         match first.find_entry(&second.id(ix)) {
-            // `max`, because the place must not move up: the added lines keep their order.
             Some(common) => insert_after = insert_after.max(Some(common)),
             None => {
                 // The parent may be further down, if the second copy has it after the child.
