@@ -8,7 +8,7 @@ use crate::agents::{context_build_budget, context_build_cost};
 use crate::ops::prune::Restoration;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
-use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
 
@@ -21,12 +21,40 @@ const MIN_BYTES_PER_TOKEN: f64 = 4.0;
 
 /// Returns the sum of the agent's estimates of messages, in tokens.
 pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
-    let agent = reader.session().agent();
-    let mut tokens = 0;
-    for message in messages {
-        tokens += message.with_json(reader, |json| agent.estimate_message(json))?;
+    MessageEstimates::default().sum(messages, reader)
+}
+
+/// The agent's estimates of messages, in tokens. Each stored message is read once, even if it is in
+/// the contexts of several branches, as the messages above a branch point are.
+#[derive(Default)]
+struct MessageEstimates {
+    /// By entry with a stored message that was read.
+    of_stored: HashMap<EntryIx, u64>,
+}
+
+impl MessageEstimates {
+    /// Returns the sum of the estimates of messages.
+    fn sum(&mut self, messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
+        let mut tokens = 0;
+        for message in messages {
+            tokens += self.estimate(message, reader)?;
+        }
+        Ok(tokens as f64)
     }
-    Ok(tokens as f64)
+
+    fn estimate(&mut self, message: &ContextMessage, reader: &EntryReader) -> io::Result<u64> {
+        // A message that was built may differ from branch to branch, for example after an edit.
+        let is_stored = matches!(message.body, Body::Stored);
+        if is_stored && let Some(&known) = self.of_stored.get(&message.entry) {
+            return Ok(known);
+        }
+        let agent = reader.session().agent();
+        let tokens = message.with_json(reader, |json| agent.estimate_message(json))?;
+        if is_stored {
+            self.of_stored.insert(message.entry, tokens);
+        }
+        Ok(tokens)
+    }
 }
 
 /// The entries from which `prune` has moved payloads (images, results) that a model had seen.
@@ -100,7 +128,9 @@ pub fn estimate_if_wrong(
     pruned: Option<&PrunedPayloads>,
     reader: &EntryReader,
 ) -> io::Result<Option<f64>> {
-    Ok(check_count(counted, path, pruned, reader)?.estimate)
+    let mut message_estimates = MessageEstimates::default();
+    let checked = check_count(counted, path, pruned, &mut message_estimates, reader)?;
+    Ok(checked.estimate)
 }
 
 /// Returns the estimate of [`estimate_if_wrong`] for each tip whose count is wrong. `counted` has
@@ -113,6 +143,7 @@ pub fn estimate_wrong_counts(
 ) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut estimates = HashMap::default();
+    let mut message_estimates = MessageEstimates::default();
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
         let Some(&count) = counted.get(&tip) else {
@@ -124,7 +155,7 @@ pub fn estimate_wrong_counts(
         // The time to build a context grows with its path, which may be the whole file for every
         // tip: hence the budget.
         let path = session.path(Some(tip));
-        let checked = check_count(count, &path, pruned, reader)?;
+        let checked = check_count(count, &path, pruned, &mut message_estimates, reader)?;
         budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));
         if let Some(estimate) = checked.estimate {
             estimates.insert(tip, estimate);
@@ -148,6 +179,7 @@ fn check_count(
     counted: f64,
     path: &[EntryIx],
     pruned: Option<&PrunedPayloads>,
+    message_estimates: &mut MessageEstimates,
     reader: &EntryReader,
 ) -> io::Result<CheckedCount> {
     let mut checked = CheckedCount {
@@ -182,7 +214,7 @@ fn check_count(
         return Ok(checked);
     }
 
-    let estimate = estimate_messages(&messages, reader)?;
+    let estimate = message_estimates.sum(&messages, reader)?;
     if is_too_old || estimate >= least_estimate {
         checked.estimate = Some(estimate);
     }
