@@ -11,11 +11,12 @@ use super::purpose::Purpose;
 use super::questions::is_question;
 use super::quote::{is_narrower, one_line, quote_line};
 use super::revisions::LaterMessage;
+use super::secrets::redact_page;
 use super::sections::*;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::weights::count_values;
-use super::{BuiltinSummary, Removals, SearchedMessage, SummaryExtent, SummarySubject};
+use super::{BuiltinSummary, Removals, SummaryExtent, SummarySubject};
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
 
@@ -49,16 +50,6 @@ pub(super) struct SummaryBuilder {
 }
 
 impl SummaryBuilder {
-    /// Adds the next message without its secrets, with the id of its entry.
-    pub fn add_searched(&mut self, entry: &str, searched: &mut SearchedMessage) {
-        if searched.has_secrets {
-            for text in searched.message.redacted_texts_mut() {
-                self.redactor.redact_text(text);
-            }
-        }
-        self.add(entry, &searched.message);
-    }
-
     /// Adds the next message, in which no secrets are left, with the id of its entry.
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
@@ -124,8 +115,7 @@ impl SummaryBuilder {
                 self.write_facts()
             }
         };
-        self.redactor.redact_text(&mut text);
-        self.redactor.redact_known_values(&mut text);
+        redact_page(&mut self.redactor, &mut text);
         BuiltinSummary {
             text,
             removals: self.removals,
@@ -156,7 +146,9 @@ impl SummaryBuilder {
             ReplyEnd::ToolUse => true,
             // A message that was added during the work, and has no reply yet.
             ReplyEnd::NoReply => self.turn.has_new_calls(),
-            ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
+            ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::TokenLimit | ReplyEnd::Failed(_) => {
+                false
+            }
         };
         if !is_running {
             // What the request decides comes before what this message decides.

@@ -1,10 +1,12 @@
 //! What the summary takes from one tool call of a reply.
 
 use super::budget::MAX_READ_UNITS;
-use super::cut::string_head;
+use super::cut::{drop_last_word, may_be_cut, string_head, string_words};
+use super::quote::count_utf16;
 use super::shell::changes_files;
 use super::written::read_written;
 use crate::agents::readable::{self, Folders};
+use crate::agents::row::ROW_UNITS;
 use crate::session::content::find_members;
 use crate::session::read::record::Block;
 use pisess_json::Raw;
@@ -37,11 +39,12 @@ pub(super) struct SummaryCall {
 
 impl SummaryCall {
     /// Returns the texts of the call in which secrets are looked for.
-    pub fn redacted_texts_mut(&mut self) -> [&mut String; 4] {
+    pub fn redacted_texts_mut(&mut self) -> [&mut String; 5] {
         [
             &mut self.command,
             &mut self.target,
             &mut self.written,
+            &mut self.question,
             &mut self.todo_list,
         ]
     }
@@ -65,10 +68,8 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
     };
 
     let command = match command.or(cmd) {
-        Some(words) if words.is_array() => readable::command_head(words, MAX_READ_UNITS)
-            .unwrap_or_default()
-            .into_string_lossy(),
-        line => string_head(line),
+        Some(words) if words.is_array() => join_words(words),
+        line => string_words(line),
     };
     let mut target = String::new();
     let mut written = String::new();
@@ -78,6 +79,10 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
     if call_use == CallUse::Show || command.is_empty() {
         let description = readable::describe_call(&name, arguments, folders);
         target = description.text.into_string_lossy();
+        // It may have been cut within a secret, which could not be recognized then.
+        if count_utf16(&target) >= ROW_UNITS {
+            drop_last_word(&mut target);
+        }
     }
     if call_use == CallUse::Show && changes_files(&tool) {
         written = read_written(arguments, &target);
@@ -88,9 +93,20 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         command,
         target,
         written,
-        question: string_head(question),
+        question: string_words(question),
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
     }
+}
+
+/// Returns a command line that is given as an array of words.
+fn join_words(words: Raw) -> String {
+    let mut line = readable::command_head(words, MAX_READ_UNITS)
+        .unwrap_or_default()
+        .into_string_lossy();
+    if may_be_cut(&line) {
+        drop_last_word(&mut line);
+    }
+    line
 }
 
 /// Returns the list in an argument `todos` as Markdown: `[x]` marks an item that is completed,
@@ -106,7 +122,7 @@ fn format_todo_list(todos: Raw) -> String {
             Some(status) if status.is("in_progress") => "~",
             _ => " ",
         };
-        lines.push(format!("- [{mark}] {}", string_head(Some(content))));
+        lines.push(format!("- [{mark}] {}", string_words(Some(content))));
     }
     lines.join("\n")
 }

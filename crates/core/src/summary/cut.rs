@@ -38,8 +38,11 @@ pub(super) fn cut_message(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    let head_end = char_boundary_before(&text, most / 2);
-    // The tail begins with a whole word: half a secret could not be recognized.
+    // Both parts have whole words: half a secret could not be recognized.
+    let inside_head_word = char_boundary_before(&text, most / 2);
+    let head_end = text[..inside_head_word]
+        .rfind(char::is_whitespace)
+        .unwrap_or(inside_head_word);
     let inside_word = char_boundary_before(&text, text.len() - most / 2);
     let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
     let tail_start = inside_word + word_rest;
@@ -57,6 +60,21 @@ pub(super) fn string_head(value: Option<Raw>) -> String {
         .into_string_lossy()
 }
 
+/// Returns the whole words in the first [`MAX_READ_UNITS`] units of a string: a word that is cut
+/// could be half a secret, which could not be recognized.
+pub(super) fn string_words(value: Option<Raw>) -> String {
+    let mut text = string_head(value);
+    if may_be_cut(&text) {
+        drop_last_word(&mut text);
+    }
+    text
+}
+
+/// Drops the last word of a text. A text of a single word becomes empty.
+pub(super) fn drop_last_word(text: &mut String) {
+    text.truncate(text.rfind(char::is_whitespace).unwrap_or_default());
+}
+
 /// Returns the whole lines in the first [`MAX_READ_UNITS`] units of a string: a line that is cut
 /// could end within a secret.
 pub(super) fn string_lines(value: Option<Raw>) -> String {
@@ -69,7 +87,7 @@ pub(super) fn string_lines(value: Option<Raw>) -> String {
 
 /// Whether the first [`MAX_READ_UNITS`] units of a string may not be all of it. Both units of a
 /// character are left out if only one fits.
-fn may_be_cut(head: &str) -> bool {
+pub(super) fn may_be_cut(head: &str) -> bool {
     const SHORTEST_CUT: usize = MAX_READ_UNITS - 1;
     head.len() >= SHORTEST_CUT && count_utf16(head) >= SHORTEST_CUT
 }

@@ -2,6 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::*;
+use super::endings::describe_turn;
 use super::fitting::{item_size, items_size, join_fitting};
 use super::outcomes::Outcomes;
 use super::purpose::Purpose;
@@ -9,7 +10,7 @@ use super::questions::is_question;
 use super::quote::quote_line;
 use super::referents::shares_word;
 use super::sections::*;
-use super::turns::{Turn, describe_turn};
+use super::turns::Turn;
 use std::cmp::Reverse;
 
 impl SummaryBuilder {

@@ -1,9 +1,10 @@
 //! The Goal section: the current request word for word, and what it goes back to.
 
 use super::budget::*;
+use super::endings::describe_turn;
 use super::quote::format_quotation;
 use super::sections::{BEFORE_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
-use super::turns::{Turn, describe_turn};
+use super::turns::Turn;
 use super::{SummaryBuilder, SummarySubject};
 
 impl SummaryBuilder {

@@ -1,9 +1,9 @@
 //! What the summary takes from one message.
 
-use super::budget::{MAX_TEXT_LEN, POINT, REMARK};
+use super::budget::{MAX_TEXT_LEN, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
-use super::cut::{cut_message, string_head};
-use super::quote::{is_narrower, quote_line, strip_transitions};
+use super::cut::{cut_message, string_head, string_words};
+use super::quote::{is_narrower, strip_transitions};
 use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::Folders;
@@ -54,19 +54,26 @@ impl SummaryMessage {
     /// Returns the texts of the message in which secrets are looked for, in the order in which
     /// their placeholders are numbered.
     pub fn redacted_texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let (text, calls): (Option<&mut String>, &mut [SummaryCall]) = match self {
+        let no_calls: &mut [SummaryCall] = &mut [];
+        let ([first, second], calls) = match self {
             SummaryMessage::User(text)
-            | SummaryMessage::Extension { text, .. }
             | SummaryMessage::CompactionSummary(text)
-            | SummaryMessage::BranchSummary(text) => (Some(text), &mut []),
-            SummaryMessage::Reply { text, calls, .. } => (Some(text), calls),
+            | SummaryMessage::BranchSummary(text) => ([Some(text), None], no_calls),
+            SummaryMessage::Extension { kind, text } => ([Some(text), Some(kind)], no_calls),
+            SummaryMessage::Reply {
+                text,
+                stop: ReplyEnd::Failed(error),
+                calls,
+                ..
+            } => ([Some(text), Some(error)], &mut **calls),
+            SummaryMessage::Reply { text, calls, .. } => ([Some(text), None], &mut **calls),
             SummaryMessage::Result { call, output, .. } => {
-                (Some(output), std::slice::from_mut(call))
+                ([Some(output), None], std::slice::from_mut(call))
             }
-            SummaryMessage::Other => (None, &mut []),
+            SummaryMessage::Other => ([None, None], no_calls),
         };
         let call_texts = calls.iter_mut().flat_map(SummaryCall::redacted_texts_mut);
-        text.into_iter().chain(call_texts)
+        first.into_iter().chain(second).chain(call_texts)
     }
 
     /// Drops the text of a reply that only leads over to the next call.
@@ -112,8 +119,10 @@ pub(super) enum ReplyEnd {
     ToolUse,
     /// The user cut it short.
     Interrupted,
-    /// It was cut short in another way: how, in words.
-    Early(String),
+    /// It reached the token limit of the model.
+    TokenLimit,
+    /// The model failed, with this error.
+    Failed(String),
 }
 
 /// Reads a message. Paths are given as they are seen from the `folders`.
@@ -143,7 +152,7 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
         }),
         "custom" if is_from_imported_agent(get("customType")) => SummaryMessage::Other,
         "custom" | "hookMessage" => SummaryMessage::Extension {
-            kind: string_head(get("customType")),
+            kind: string_words(get("customType")),
             text,
         },
         "assistant" => {
@@ -173,7 +182,7 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
         "bashExecution" | "pythonExecution" if !is_truthy(get("excludeFromContext")) => {
             SummaryMessage::Result {
                 call: SummaryCall {
-                    command: string_head(get("command").or(get("code"))),
+                    command: string_words(get("command").or(get("code"))),
                     ..SummaryCall::default()
                 },
                 outcome: Outcome::from_result(message, ""),
@@ -191,11 +200,8 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
 fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
     match &*string_head(facts.get(Member::StopReason)) {
         "aborted" => ReplyEnd::Interrupted,
-        "error" => {
-            let error = quote_line(&string_head(facts.get(Member::ErrorMessage)), POINT);
-            ReplyEnd::Early(format!("the model's reply failed: {error}"))
-        }
-        "length" => ReplyEnd::Early("the model's reply reached its token limit".to_owned()),
+        "error" => ReplyEnd::Failed(string_words(facts.get(Member::ErrorMessage))),
+        "length" => ReplyEnd::TokenLimit,
         _ if has_calls => ReplyEnd::ToolUse,
         _ => ReplyEnd::Done,
     }

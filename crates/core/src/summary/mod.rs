@@ -30,6 +30,7 @@ mod cut;
 mod decision;
 mod decisions;
 mod earlier;
+mod endings;
 mod failed_output;
 mod failures;
 mod fitting;
@@ -50,6 +51,7 @@ mod quote;
 mod referents;
 mod removals;
 mod revisions;
+mod secrets;
 mod sections;
 mod shell;
 mod tool_calls;
@@ -152,7 +154,7 @@ pub fn extract_summary<'b>(
         ..SummaryBuilder::default()
     };
     if let Some(summary) = input.previous_summary {
-        builder.continue_from(summary);
+        builder.add_previous_summary(summary);
     }
     let MessagesToRead {
         messages,
@@ -178,8 +180,7 @@ pub fn extract_summary<'b>(
         |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
     )?;
 
-    let instructions = input.instructions.unwrap_or_default();
-    builder.add_note("Asked of this summary", instructions);
+    builder.add_instructions(input.instructions.unwrap_or_default());
     Ok(builder.finish())
 }
 

@@ -1,12 +1,12 @@
 //! Turns: a request and the replies to it.
 
-use super::answers::quote_answer;
 use super::budget::*;
 use super::cut::cut_middle;
+use super::endings::describe_ending;
 use super::message::{ReplyEnd, only_leads_over};
 use super::proposals::Proposal;
 use super::questions::is_question;
-use super::quote::{first_chars, is_narrower, quote_line, strip_digits, strip_transitions};
+use super::quote::{first_chars, is_narrower, quote_line, strip_digits};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 
 #[derive(Debug, Default)]
@@ -238,57 +238,4 @@ const ADDITION_LEAD: &str = "(Added while it was being worked on:)";
 fn entry_in_lead(lead_rest: &str) -> &str {
     let facts = lead_rest.trim_end_matches(')');
     facts.split(';').next().unwrap_or_default()
-}
-
-/// Returns how the reply to a request ended, or how far it is.
-pub(super) fn describe_end(turn: &Turn) -> &str {
-    match &turn.reply_end {
-        ReplyEnd::Done => "answered",
-        ReplyEnd::Interrupted => "interrupted by the user",
-        ReplyEnd::Early(how) => how,
-        ReplyEnd::ToolUse | ReplyEnd::NoReply => "no final answer yet",
-    }
-}
-
-/// Describes an earlier turn on one line: its request, how often it was repeated, how it ended, and
-/// the assistant's last words. The request takes at most `request_max` units, the last words at
-/// most `answer_max`.
-pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) -> String {
-    let mut description = if turn.request.is_empty() {
-        "Before that".to_owned()
-    } else {
-        turn.quote_request(request_max)
-    };
-    if turn.repeats > 0 {
-        description.push_str(&format!(" (×{})", turn.repeats + 1));
-    }
-    description.push_str(": ");
-    description.push_str(&describe_ending(turn, answer_max));
-    if !turn.earlier_ends.is_empty() {
-        let earlier_ends = turn.earlier_ends.join(", ");
-        description.push_str(&format!("; before that {earlier_ends}"));
-    }
-    description
-}
-
-/// Describes how a turn ended, with the assistant's last words in at most `max` units.
-fn describe_ending(turn: &Turn, max: usize) -> String {
-    let mut answer = strip_transitions(turn.last_words());
-    if answer.is_empty() {
-        answer = turn.last_words();
-    }
-    if answer.is_empty() && turn.is_passed_over() {
-        return "not replied to".to_owned();
-    }
-    if answer.is_empty() {
-        return describe_end(turn).to_owned();
-    }
-    let answer = quote_answer(answer, max);
-    match turn.unworked_nod() {
-        Some(nod) => {
-            let nod = quote_line(nod, REMINDER);
-            format!("answered: {answer}; then the user: {nod}")
-        }
-        None => format!("{}: {answer}", describe_end(turn)),
-    }
 }

@@ -5,6 +5,7 @@ mod message;
 mod quote;
 mod replies;
 mod requests;
+mod secrets;
 mod sections;
 mod shell;
 mod work;
@@ -109,6 +110,19 @@ fn summary(
     let mut extract = extract(previous);
     feed(&mut extract, parts);
     extract.finish().text
+}
+
+/// Returns the summary of messages whose secrets are searched as they are read.
+fn searched_summary(parts: &[Vec<String>]) -> String {
+    let rules = SecretSearch::default();
+    let mut builder = extract(None);
+    for message in parts.iter().flatten() {
+        let json = Raw::parse(message.as_bytes()).unwrap();
+        let message = super::message::read_message(json, Folders::default(), CallUse::Show);
+        let mut searched = SearchedMessage::new(message, CallUse::Show, &rules);
+        builder.add_searched("e1", &mut searched);
+    }
+    builder.finish().text
 }
 
 /// Returns the lines below a heading.

@@ -284,19 +284,6 @@ fn probes_and_earlier_failures_do_not_hold_up_an_answered_request() {
     assert!(!text.contains("with a failure left open"), "{text}");
 }
 
-/// Returns the summary of messages whose secrets are searched as they are read.
-fn searched_summary(parts: &[Vec<String>]) -> String {
-    let rules = SecretSearch::default();
-    let mut builder = extract(None);
-    for message in parts.iter().flatten() {
-        let json = Raw::parse(message.as_bytes()).unwrap();
-        let message = super::super::message::read_message(json, Folders::default(), CallUse::Show);
-        let mut searched = SearchedMessage::new(message, CallUse::Show, &rules);
-        builder.add_searched("e1", &mut searched);
-    }
-    builder.finish().text
-}
-
 #[test]
 fn ids_in_commands_stay_and_secrets_go() {
     let id = "Kf3sdW9xQzT7bLmN2vRyC5hJ8pA";

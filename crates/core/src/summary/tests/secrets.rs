@@ -1,0 +1,152 @@
+//! Secrets: wherever one is in a session, no part of it is in the summary.
+
+use super::*;
+
+/// The number of characters of a secret that could be recognized by who knows it.
+const TELLING: usize = 8;
+
+const DIGITS: &str = "Zq8rTk2WmB6yHn4sVx1cDf7jLpGw3uEa9oXi5dNhQv0KbYtS6lRzMf8JgCpUe2Wy1ATvBnHq4d";
+
+/// There are fewer secrets than this in a session.
+const MOST_SECRETS: usize = 40;
+
+/// Returns one of many secrets, in several parts, between which it could be cut.
+fn secret(number: usize) -> String {
+    let (head, tail) = DIGITS.split_at(number);
+    let digits: Vec<char> = tail.chars().chain(head.chars()).collect();
+    let mut parts = Vec::new();
+    for part in digits.chunks(10) {
+        parts.push(part.iter().collect::<String>());
+    }
+    parts.join("-")
+}
+
+/// Returns an address with a secret, which is recognized by what is before and after it.
+fn address(number: usize) -> String {
+    format!("postgres://ada:{}@db.harbour.test/map", secret(number))
+}
+
+/// Asserts that no part of a secret is in the summary.
+fn assert_absent(secret: &str, summary: &str, place: &str) {
+    for start in 0..=secret.len() - TELLING {
+        let part = &secret[start..start + TELLING];
+        assert!(!summary.contains(part), "{place}: {part}:\n{summary}");
+    }
+}
+
+/// Returns a session with a secret in each kind of place, each after `before`.
+fn session_with_secrets(before: &str) -> Vec<Vec<String>> {
+    let mut count = 0;
+    let mut text = || {
+        count += 1;
+        format!("{before} {}", address(count))
+    };
+    let argument = |name: &str, value: &str| format!(r#"{{"{name}":{}}}"#, json(value));
+    let file = |path: &str, content: &str| {
+        let (path, content) = (json(path), json(content));
+        format!(r#"{{"path":{path},"content":{content}}}"#)
+    };
+    let failure = |text: &str| format!("error: {text}\n\nCommand exited with code 2");
+    let summary = |role: &str, text: &str| {
+        let text = json(&format!("## Goal\n- {text}"));
+        vec![format!(r#"{{"role":"{role}","summary":{text}}}"#)]
+    };
+    let kind = json(&format!("note {}", text()));
+    let content = json(&text());
+    let extension = vec![format!(
+        r#"{{"role":"custom","customType":{kind},"content":{content}}}"#
+    )];
+    let todos = format!(r#"{{"todos":[{{"content":{}}}]}}"#, json(&text()));
+    vec![
+        summary("compactionSummary", &text()),
+        summary("branchSummary", &text()),
+        user(&format!("Draw the map. {}", text())),
+        says(&format!("{}. Shall I go on with the map?", text())),
+        user(&format!("yes, never without {}", text())),
+        called(
+            "",
+            "ask",
+            &argument("question", &format!("{}?", text())),
+            &text(),
+            false,
+        ),
+        tool(
+            &text(),
+            "edit",
+            &argument("path", &format!("{}.md", text())),
+            None,
+        ),
+        tool("", "grep", &argument("pattern", &text()), None),
+        called("", "look", &argument("topic", &text()), &text(), true),
+        bash(&format!("draw {}", text()), Some(&failure(&text()))),
+        called("", "bash", &argument("command", "cat map"), &text(), false),
+        called(
+            "",
+            "bash",
+            &argument("command", "make map"),
+            &format!("{} 12", text()),
+            false,
+        ),
+        bash(&format!("git commit -m \"{}\"", text()), None),
+        tool("", "write", &file("map.md", &format!("# {}", text())), None),
+        tool(
+            "",
+            "write",
+            &file("map.py", &format!("def low(at='{}'):", text())),
+            None,
+        ),
+        tool("", "todowrite", &todos, None),
+        stops("error", &text()),
+        extension,
+        user(&format!("The legend of the map is too small. {}", text())),
+        tool(&text(), "bash", &argument("command", &text()), None),
+        says(&text()),
+    ]
+}
+
+#[test]
+fn no_part_of_a_secret_is_in_a_summary_wherever_it_would_be_cut() {
+    let words = "the harbour is deep ".repeat(110);
+    let lengths = (0..240).step_by(24).chain((1_910..2_010).step_by(20));
+    for (index, length) in lengths.enumerate() {
+        let messages = session_with_secrets(&words[..length]);
+        // The place where a session ends decides which texts are quoted, and how long.
+        let end = 3 + index % (messages.len() - 3);
+        for messages in [&messages[..], &messages[..end]] {
+            let text = searched_summary(messages);
+            for number in 1..MOST_SECRETS {
+                assert_absent(&secret(number), &text, "a session");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_known_secret_is_in_a_summary() {
+    let words = "the harbour is deep ".repeat(15);
+    for length in (0..240).step_by(24) {
+        let before = &words[..length];
+        let bare = format!("{before} {DIGITS}");
+        let text = searched_summary(&[
+            user(&format!("Draw the map. The line is: api_key=\"{DIGITS}\"")),
+            bash("draw map", Some(&format!("error: {bare}"))),
+            says(&bare),
+            user(&bare),
+            bash(&bare, None),
+        ]);
+        assert_absent(DIGITS, &text, before);
+    }
+}
+
+#[test]
+fn no_part_of_a_secret_is_in_what_is_taken_over() {
+    let words = "the harbour is deep ".repeat(30);
+    for length in (0..440).step_by(10) {
+        let text = format!("{} {}", &words[..length], address(1));
+        let mut builder = extract(None);
+        builder.add_previous_summary(&format!("## Goal\n- Maps\n- {text}"));
+        builder.add_instructions(&text);
+        let summary = builder.finish().text;
+        assert_absent(&secret(1), &summary, "taken over");
+    }
+}
