@@ -20,11 +20,15 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
         match event {
             Event::Section => hidden.begin_section(),
             Event::SectionEnd => hidden.end_section(),
+            Event::Open(tag, _) => hidden.open_element(tag),
+            Event::Text(_) | Event::Close | Event::Word(_) | Event::WordEnd => {}
+        }
+        if hidden.is_in_one() {
+            continue;
+        }
+
+        match event {
             Event::Open(tag, _) => {
-                hidden.open_element(tag);
-                if hidden.contain_position() {
-                    continue;
-                }
                 // A block begins on a line of its own. The text above it takes at least one line.
                 if !tag.is_inline() {
                     lines += column.div_ceil(CHARS_PER_LINE).max(1);
@@ -34,11 +38,11 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
                     lines += IMAGE_LINES;
                 }
             }
-            _ if hidden.contain_position() => {}
             Event::Text(text) => {
                 for (index, line) in text.split('\n').enumerate() {
-                    if index > 0 {
-                        lines += 1 + column / CHARS_PER_LINE;
+                    let follows_line_break = index > 0;
+                    if follows_line_break {
+                        lines += lines_of_text(column);
                         column = 0;
                     }
                     column += line.chars().count();
@@ -46,10 +50,17 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
             }
             // Each end counts as one character, which is about the space between elements.
             Event::Close | Event::WordEnd => column += 1,
-            Event::Word(_) => {}
+            Event::Section | Event::SectionEnd | Event::Word(_) => {}
         }
     }
-    u32::try_from(lines + column / CHARS_PER_LINE + 1).unwrap_or(u32::MAX)
+    lines += lines_of_text(column);
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// Returns how many lines so many characters take. A text that exactly fills its lines counts as
+/// one more: words are not divided, so it rarely fits.
+fn lines_of_text(char_count: usize) -> usize {
+    1 + char_count / CHARS_PER_LINE
 }
 
 /// Tracks whether the current event is in a section that is not shown: any section of a fold, or a
@@ -67,10 +78,13 @@ struct HiddenSections {
 }
 
 impl HiddenSections {
-    fn contain_position(&self) -> bool {
+    /// Whether the current event is in a hidden section.
+    fn is_in_one(&self) -> bool {
         self.depth > 0
     }
 
+    /// Must be called for each opening of an element: the sections in a fold are hidden, and a
+    /// section after the opening is the first one of its element.
     fn open_element(&mut self, tag: Tag) {
         self.follows_section = false;
         if tag == Tag::Fold && self.depth == 0 {
@@ -89,6 +103,7 @@ impl HiddenSections {
         }
     }
 
+    /// Leaves a section.
     fn end_section(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         self.follows_section = true;

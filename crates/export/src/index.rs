@@ -169,7 +169,7 @@ fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
             None => push_list_item(b"null", &mut column),
         }
     }
-    array([column])
+    column_to_list(column)
 }
 
 /// Returns the numbers of the entries with a label, and their labels: `[[number, label], …]`.
@@ -216,11 +216,14 @@ const LONGEST_TYPE_NAME: usize = 60;
 pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     let row = session.row_parts(ix);
     let name = match kind_letter(session.entry(ix)) {
-        // Entries of extensions: their rows have the name.
+        // An entry of an extension. Its row has the name, as the body or as the role.
         'x' if !row.body.is_empty() => row.body.to_string_lossy().into_owned(),
-        'm' | 'x' => row.role.to_string_lossy().into_owned(),
-        // Letters that several types or roles share.
-        'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
+        'x' => row.role.to_string_lossy().into_owned(),
+        // A message of an extension.
+        'm' => row.role.to_string_lossy().into_owned(),
+        // A setting, a system message, a command that the user ran, or another entry: several types
+        // or roles share each of these letters.
+        'n' | 's' | 'b' | 'o' => match session.role_name(ix) {
             Some(role) => role.to_string(),
             // Readers of a page do not know what a leaf is.
             None if session.entry(ix).kind == Kind::Leaf => "switch".to_owned(),
@@ -231,29 +234,36 @@ pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     Some(cut(&name, LONGEST_TYPE_NAME))
 }
 
-/// The names that [`type_name`] returns for the exported entries, as JSON.
+/// The names that [`type_name`] returns for the exported entries, as JSON for the page. With the
+/// names `b` of the entry 2 and `a` of the entries 5 and 7:
+///
+/// ```text
+/// names       ["b","a"]
+/// entries     [2,0,5,1,7,1]
+/// ```
 struct KindNames {
     /// The list of the names, each once.
     names: Vec<u8>,
-    /// The entries that have a name, in one list: `[number of an entry, index of its name, …]`.
+    /// For each entry that has a name, two items of the list: its number, and the index of its name
+    /// in `names`.
     entries: Vec<u8>,
 }
 
 impl KindNames {
-    /// Collects the [`type_name`] of each entry that has one.
+    /// Collects the [`type_name`] of each exported entry that has one.
     fn new(contents: &Contents) -> KindNames {
         let mut names = NameTable::default();
-        let mut entries = Vec::new();
+        let mut entry_items = Vec::new();
         for (number, &ix) in contents.entries.iter().enumerate() {
             if let Some(name) = type_name(contents.session, ix) {
-                let index = names.find_or_add(name);
-                entries.push(number.to_string());
-                entries.push(index.to_string());
+                let name_index = names.find_or_add(name);
+                entry_items.push(number.to_string());
+                entry_items.push(name_index.to_string());
             }
         }
         KindNames {
             names: array(names.names.iter().map(|name| quote_json(name))),
-            entries: array(entries),
+            entries: array(entry_items),
         }
     }
 }
@@ -295,21 +305,22 @@ fn time_differences(contents: &Contents) -> Vec<u8> {
             previous_ms = time_ms;
         }
     }
-    array([column])
+    column_to_list(column)
 }
 
-/// Returns the entries whose children the tree has in another order than the file, with the
-/// children in the order of the tree: `[[parent, [child, …]], …]`. For any other entry, the page
-/// assumes file order.
+/// Returns, for the page, the order of children where it is not the order of the file, which the
+/// page assumes elsewhere. For each such parent, the list has the numbers of the parent and of its
+/// children in the order of the tree: `[[parent, [child, …]], …]`.
 fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut families = Vec::new();
     for &ix in &contents.entries {
         let children = tree.children(ix);
+        // Indexes of entries ascend in file order.
         if children.is_sorted() {
             continue;
         }
-        // If one child is not exported, this is `None`, and the page uses file order: the
-        // descendants of that child take its place.
+        // If a child is not exported, this is `None`. On the page, the descendants of that child
+        // have this parent instead, so the order of the tree says too little: file order is used.
         let child_numbers: Option<Vec<u32>> = children
             .iter()
             .map(|&child| contents.entry_number(child))
@@ -364,16 +375,24 @@ fn push_list_item(item: &[u8], column: &mut Vec<u8>) {
     column.extend_from_slice(item);
 }
 
+/// Returns the list with the items of a column: adds the brackets.
+fn column_to_list(column: Vec<u8>) -> Vec<u8> {
+    // Its items have commas between them already, so they count as one.
+    array([column])
+}
+
 impl LateFacts {
-    /// Adds the facts of the next exported entry, and the estimate of its number of lines.
+    /// Adds the facts of the next exported entry, and the estimate of its number of lines. Must be
+    /// called for each exported entry, in their order: this numbers the entries.
     pub fn add_entry(&mut self, facts: EntryFacts, estimated_lines: u32) {
         let number = self.entry_count;
         self.entry_count += 1;
-        let model = match facts.model {
+        // 0 is for an entry without a model.
+        let model_item = match facts.model {
             Some(model) => self.models.find_or_add(model) + 1,
             None => 0,
         };
-        push_list_item(model.to_string().as_bytes(), &mut self.model_column);
+        push_list_item(model_item.to_string().as_bytes(), &mut self.model_column);
         let estimated_lines = estimated_lines.to_string();
         push_list_item(estimated_lines.as_bytes(), &mut self.lines_column);
 
@@ -388,58 +407,65 @@ impl LateFacts {
         }
 
         let ChangedLines { added, removed } = facts.changed_lines;
-        if added + removed > 0 {
+        if added > 0 || removed > 0 {
             self.changed_lines
                 .push(format!("[{number},{added},{removed}]").into_bytes());
         }
-        let number = number.to_string().into_bytes();
+        let number_json = number.to_string().into_bytes();
         if let Some(code) = facts.exit_code {
             let code = quote_json(&cut(&code, LONGEST_EXIT_CODE));
-            self.exit_codes.push(array([number.clone(), code]));
+            self.exit_codes.push(array([number_json.clone(), code]));
         }
         for Commit { hash, subject } in facts.commits {
-            let commit = [number.clone(), quote_json(&hash), quote_json(&subject)];
+            let commit = [number_json.clone(), quote_json(&hash), quote_json(&subject)];
             self.commits.push(array(commit));
         }
     }
 
-    /// Returns the part that follows the entries, as JSON, for `page/data.js`. Every exported entry
-    /// must have been added.
+    /// Returns the part that follows the entries, as JSON. Every exported entry must have been
+    /// added. `page/data.js` reads the members by these names.
+    ///
+    /// A member is a column, with an item for each exported entry in their order, or a list of
+    /// those entries that have the fact, by their numbers.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
         let mut models = Vec::new();
         for name in &self.models.names {
             models.push(quote_json(&cut(name, LONGEST_MODEL_NAME)));
         }
 
-        // Lists of one item per entry, which make the page shorter than objects would.
-        let mut costs = Vec::new();
+        // Columns, which make the page shorter than an object for each entry would.
+        let mut cost_column = Vec::new();
+        let mut usage_column = Vec::new();
+        let mut duration_column = Vec::new();
+        let mut call_count_column = Vec::new();
+        // The numbers of the entries whose cost is estimated.
         let mut estimated = Vec::new();
-        let mut usages = Vec::new();
-        let mut durations = Vec::new();
-        let mut call_counts = Vec::new();
         for (number, &ix) in contents.entries.iter().enumerate() {
             let work = contents.work.entry_work(ix);
-            push_list_item(work.took_ms.to_string().as_bytes(), &mut durations);
-            push_list_item(work.call_count.to_string().as_bytes(), &mut call_counts);
+            push_list_item(work.took_ms.to_string().as_bytes(), &mut duration_column);
+            push_list_item(
+                work.call_count.to_string().as_bytes(),
+                &mut call_count_column,
+            );
             let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
             let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
-            push_list_item(cost.as_bytes(), &mut costs);
+            push_list_item(cost.as_bytes(), &mut cost_column);
+            push_list_item(&usage_json(&usage), &mut usage_column);
             if usage.is_estimated {
                 estimated.push(number.to_string().into_bytes());
             }
-            push_list_item(&usage_json(&usage), &mut usages);
         }
         Object::new()
             .json("models", &array(models))
-            .json("model", &array([self.model_column]))
-            .json("cost", &array([costs]))
+            .json("model", &column_to_list(self.model_column))
+            .json("cost", &column_to_list(cost_column))
             .json("estimated", &array(estimated))
-            .json("usage", &array([usages]))
+            .json("usage", &column_to_list(usage_column))
             .json("hidden", &array(self.hidden))
-            .json("lines", &array([self.lines_column]))
+            .json("lines", &column_to_list(self.lines_column))
             .json("edits", &array(self.edits))
-            .json("took", &array([durations]))
-            .json("calls", &array([call_counts]))
+            .json("took", &column_to_list(duration_column))
+            .json("calls", &column_to_list(call_count_column))
             .json("files", &array(changed_file_pairs(contents)))
             .json("changedLines", &array(self.changed_lines))
             .json("exitCodes", &array(self.exit_codes))
@@ -490,7 +516,8 @@ pub fn row_markup(row: &EntryRow) -> String {
     } else {
         Author::Program
     };
-    // The subject of a tool call, such as a path or a command, is not Markdown.
+    // The subject of a tool call, such as a path or a command, is not Markdown. `row.path` is the
+    // range of the path in the body; it is empty if there is none.
     let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
     let stored_body = row.body.to_string_lossy();
     let body = if is_prose {
@@ -500,6 +527,7 @@ pub fn row_markup(row: &EntryRow) -> String {
     };
 
     let mut columns = vec![role];
+    // A body with a path is not prose, so it is as stored, and the range is right.
     match body.get(row.path.clone()) {
         Some(path) if !path.is_empty() => {
             let before_path = &body[..row.path.start];

@@ -89,21 +89,22 @@ impl DocumentWriter<'_> {
         writeln!(self.out, "# {}", escape_line(title, self.display))
     }
 
-    /// Writes the part of an entry: its heading if it is a request, who speaks, its remarks, and
-    /// its text.
+    /// Writes the part of an entry: its heading if it is a request, the line that names who speaks,
+    /// its notes, and its text.
     fn write_part(&mut self, part: DocumentPart) -> io::Result<()> {
         self.part_count += 1;
-        let new_model = self.take_new_model(part.model);
         if let Some(heading) = &part.heading {
+            // A request, which has no model.
             write!(self.out, "\n## {heading}\n")?;
             self.write_speaker("You", &part.notes)?;
             self.awaits_answer = true;
             return self.out.write_all(part.text.as_bytes());
         }
 
+        let new_model = self.take_new_model(part.model);
         let mut notes = part.notes;
         if part.is_answer && self.awaits_answer {
-            // Only the model is on the line of the speaker. Other remarks follow on their own line.
+            // Only the model is on the line of the speaker. The notes follow on their own line.
             self.write_speaker("Assistant", new_model.as_slice())?;
             self.awaits_answer = false;
         } else if let Some(model) = new_model {
@@ -123,9 +124,9 @@ impl DocumentWriter<'_> {
         model
     }
 
-    /// Writes the line that names who speaks, with remarks, as in `**You** · *2026-03-14 15:09
-    /// UTC*`. It is below the heading of a request, and above the first answer or tool result after
-    /// the request.
+    /// Writes the line that names who speaks, with notes, as in `**You** · *2026-03-14 15:09 UTC*`.
+    /// It is below the heading of a request, and above the first answer or tool result after the
+    /// request.
     fn write_speaker(&mut self, speaker: &str, notes: &[String]) -> io::Result<()> {
         write!(self.out, "\n**{speaker}**")?;
         if !notes.is_empty() {
@@ -140,7 +141,7 @@ impl DocumentWriter<'_> {
         self.write_notes(gap.note().as_slice())
     }
 
-    /// Writes remarks on a line of their own; nothing if there are none.
+    /// Writes notes on a line of their own; nothing if there are none.
     fn write_notes(&mut self, notes: &[String]) -> io::Result<()> {
         if notes.is_empty() {
             return Ok(());
@@ -153,7 +154,7 @@ impl DocumentWriter<'_> {
 /// Makes the parts of a document.
 struct PartMaker<'a> {
     contents: &'a Contents<'a>,
-    /// The remarks at entries that were edited; see [`edit_notes`].
+    /// The notes at entries that were edited; see [`edit_notes`].
     edit_notes: HashMap<EntryIx, &'static str>,
     labels: Labels<'a>,
     /// The rows of the tree, which serve as headings of long requests, settings and bookkeeping.
@@ -165,13 +166,13 @@ struct PartMaker<'a> {
 struct DocumentPart {
     /// The heading of a request; `None` for other entries.
     heading: Option<String>,
-    /// Remarks, without the model.
+    /// The notes on it, without the model.
     notes: Vec<String>,
     /// Whether it is a reply or the result of a tool.
     is_answer: bool,
     /// The model of a reply. The document names it only where it changes.
     model: Option<String>,
-    /// The Markdown below the remarks.
+    /// The Markdown below the notes.
     text: String,
 }
 
@@ -179,7 +180,7 @@ impl PartMaker<'_> {
     /// Returns the part of an entry; `None` if nothing of it is shown.
     ///
     /// A request has a heading. A reply or a tool result has only its text. Any other entry has its
-    /// name and time as remarks. `is_in_document` returns whether the document contains the entry
+    /// name and time as notes. `is_in_document` returns whether the document contains the entry
     /// with a given number.
     fn make_part(
         &self,
@@ -214,7 +215,7 @@ impl PartMaker<'_> {
                 ..DocumentPart::default()
             },
             _ => {
-                let mut all_notes = vec![self.note_heading(ix)];
+                let mut all_notes = vec![self.entry_name(ix)];
                 all_notes.extend(entry_time(self.contents, ix));
                 all_notes.extend(notes);
                 DocumentPart {
@@ -227,10 +228,11 @@ impl PartMaker<'_> {
         Ok(Some(part))
     }
 
-    /// Returns the first remark of an entry that is neither a request nor an answer: its name. The
-    /// remark of a setting or of bookkeeping is its row in the tree, unless a renderer made its
-    /// text.
-    fn note_heading(&self, ix: EntryIx) -> String {
+    /// Returns the name of an entry that is neither a request nor an answer, which is its first
+    /// note. A setting or bookkeeping is named by its row in the tree, such as `model: gpt-5`. Any
+    /// other entry has the heading that it has on a page, and so has an entry of which a renderer
+    /// made the text.
+    fn entry_name(&self, ix: EntryIx) -> String {
         let entry = self.contents.session.entry(ix);
         if !is_setting_or_bookkeeping(entry) || self.contents.rendered.contains_key(&ix) {
             return entry_heading(self.contents, ix);
@@ -238,16 +240,16 @@ impl PartMaker<'_> {
         let row = self.drawing.row(ix);
         let role = row.role.to_string_lossy();
         let body = row.body.to_string_lossy();
-        let heading = if body.is_empty() {
+        let name = if body.is_empty() {
             role.into_owned()
         } else {
             format!("{role}: {body}")
         };
-        cut(&heading, LONGEST_HEADING)
+        cut(&name, LONGEST_HEADING)
     }
 
-    /// Returns the part of a request, with its time as the first remark. `text` is the request as
-    /// Markdown.
+    /// Returns the part of a request, with its time as the first note. `text` is the markup of
+    /// `view` as Markdown, which the caller has made.
     ///
     /// A request of one short line is the heading, without further text. The heading of any other
     /// request is its row in the tree, and the request follows as a quotation.
@@ -269,8 +271,8 @@ impl PartMaker<'_> {
             };
         }
 
-        // Dropped here: a long request would otherwise be in memory twice, as text and as a
-        // quotation.
+        // Dropped here: a long request would otherwise be in memory twice, as text and as the
+        // quotation, which is made from the markup again.
         drop(text);
         let row = self.drawing.row(view.ix);
         let row_text = row.body.to_string_lossy();
@@ -283,8 +285,8 @@ impl PartMaker<'_> {
         }
     }
 
-    /// Returns the remarks on an entry that come from other entries: its label, and that its
-    /// content was edited.
+    /// Returns the notes on an entry that come from other entries: its label, and that its content
+    /// was edited.
     fn notes_from_others(&self, ix: EntryIx) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(label) = self.labels.get(ix) {

@@ -101,10 +101,10 @@ impl ExportedPart {
     }
 }
 
-/// An entry that [`Contents::path_beyond_cut`] returns.
+/// An entry of [`Contents::path_from_first_request`].
 struct PathEntry {
     ix: EntryIx,
-    /// Whether the cut to the last entries keeps it.
+    /// Whether the cut to the last entries ([`Cuts::last_entries`]) keeps it.
     is_kept: bool,
 }
 
@@ -192,7 +192,8 @@ impl<'a> Contents<'a> {
             calls: Vec::new(),
             results: Vec::new(),
         };
-        // Computes the fields that are still empty.
+        // Computes `entries`, `entry_numbers`, `calls` and `results`, which are still empty, and
+        // the leaf again.
         contents.apply_cuts(Cuts::default());
         contents
     }
@@ -204,38 +205,51 @@ impl<'a> Contents<'a> {
         self.apply_larger_cuts(cuts);
     }
 
-    /// Replaces the cuts as [`Contents::apply_cuts`] does, but keeps `requested_cuts`: `cuts` leave
-    /// out more than the user asked for, so that the export is small enough.
+    /// Replaces the cuts by some that leave out more than the user asked for, so that the export is
+    /// small enough. What the user asked for stays in `requested_cuts`.
+    ///
+    /// Computes again what depends on the exported entries: the entries themselves, their numbers,
+    /// calls and results, and the leaf.
     pub fn apply_larger_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
-        let mut entries: Vec<EntryIx> = match self.part {
-            ExportedPart::AllBranches(_) => session.entry_indexes().collect(),
-            ExportedPart::Range(range) => {
-                let mut entries = range.entries(session);
-                // In a file, a parent may follow its children.
-                entries.sort_unstable();
-                entries
-            }
-        };
-        cuts.retain_exported(session, self.part.path_range(), &mut entries);
-        let mut entry_numbers = vec![NO_NUMBER; session.entries.len()];
-        for (number, ix) in entries.iter().enumerate() {
-            entry_numbers[ix.index()] = number as u32;
-        }
-        self.entries = entries;
-        self.entry_numbers = entry_numbers;
         self.cuts = cuts;
+        self.set_entries(self.find_exported_entries());
 
-        // From here on, `entry_number` returns the new numbers.
+        // From here on, `entry_number` returns the new numbers: an entry that has one is exported.
         let calls = session.collected.tool_calls.iter();
         self.calls = self.exported_call_entries(calls.map(|call| (call.entry, call.id)));
         let results = session.collected.tool_results.iter();
         self.results =
             self.exported_call_entries(results.map(|result| (result.entry, result.text)));
-
         self.leaf = session
             .ancestors(self.part.path_range().end.entry())
             .find(|&ix| self.entry_number(ix).is_some());
+    }
+
+    /// Returns the entries of the part that the cuts do not leave out, in file order.
+    fn find_exported_entries(&self) -> Vec<EntryIx> {
+        let mut entries: Vec<EntryIx> = match self.part {
+            ExportedPart::AllBranches(_) => self.session.entry_indexes().collect(),
+            ExportedPart::Range(range) => {
+                let mut entries = range.entries(self.session);
+                // In a file, a parent may follow its children.
+                entries.sort_unstable();
+                entries
+            }
+        };
+        let path = self.part.path_range();
+        self.cuts.retain_exported(self.session, path, &mut entries);
+        entries
+    }
+
+    /// Sets the exported entries, and numbers them by their positions.
+    fn set_entries(&mut self, entries: Vec<EntryIx>) {
+        let mut entry_numbers = vec![NO_NUMBER; self.session.entries.len()];
+        for (number, ix) in entries.iter().enumerate() {
+            entry_numbers[ix.index()] = number as u32;
+        }
+        self.entries = entries;
+        self.entry_numbers = entry_numbers;
     }
 
     /// Returns the exported calls or results that have an id, sorted by the id of the call, then by
@@ -352,7 +366,7 @@ impl<'a> Contents<'a> {
         // The path is walked only if the export is cut to its last entries.
         let omitted_count = match self.cuts.last_entries {
             Some(_) => self
-                .path_beyond_cut()
+                .path_from_first_request()
                 .filter(|entry| !entry.is_kept)
                 .count(),
             None => 0,
@@ -360,16 +374,19 @@ impl<'a> Contents<'a> {
         self.cuts.omission_note(omitted_count, other_branches)
     }
 
-    /// Iterates over the path from its first request on, with whether the cut to the last entries
-    /// keeps an entry. Without such a cut, all entries are kept.
-    fn path_beyond_cut(&self) -> impl Iterator<Item = PathEntry> {
+    /// Iterates over the path from its first request on: over the entries that the cut to the last
+    /// entries keeps, and those that it leaves out. Without such a cut, all of them are kept.
+    ///
+    /// What precedes the first request is left out here, because readers do not miss it. Without a
+    /// request, the iterator begins at the root.
+    fn path_from_first_request(&self) -> impl Iterator<Item = PathEntry> {
         let session = self.session;
         let path = self.part.path_range().entries(session);
-        let kept = match self.cuts.last_entries {
-            Some(count) => first_request_and_last(session, self.part.path_range(), count),
-            None => Vec::new(),
-        };
-        let is_cut = self.cuts.last_entries.is_some();
+        // `None` if there is no cut. Sorted, as the binary search below requires.
+        let kept = self
+            .cuts
+            .last_entries
+            .map(|count| first_request_and_last(session, self.part.path_range(), count));
         let first_request = path
             .iter()
             .position(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
@@ -377,7 +394,10 @@ impl<'a> Contents<'a> {
             .skip(first_request.unwrap_or(0))
             .map(move |ix| PathEntry {
                 ix,
-                is_kept: !is_cut || kept.binary_search(&ix).is_ok(),
+                is_kept: match &kept {
+                    Some(kept) => kept.binary_search(&ix).is_ok(),
+                    None => true,
+                },
             })
     }
 
@@ -386,8 +406,11 @@ impl<'a> Contents<'a> {
         self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
     }
 
-    /// Returns the gap before each entry of the exported path, and last, the gap after its end.
-    /// Only what the size limit omits is counted, and not what the user asked to leave out.
+    /// Returns the gap before each entry of the exported path, and last, the gap after its end: the
+    /// gap at index N is before the entry at the position N.
+    ///
+    /// Only what the size limit omits is counted, and not what the user asked to leave out: entries
+    /// between the first request and the last entries, and tool calls.
     pub fn find_gaps(&self, exported_path: &[EntryIx]) -> Vec<Gap> {
         let mut gaps = vec![Gap::default(); exported_path.len() + 1];
         if self.cuts == self.requested_cuts {
@@ -402,10 +425,11 @@ impl<'a> Contents<'a> {
             }
         }
 
-        // The exported path is a subsequence of the whole path, so both are walked at once. Only
-        // the exported path may begin before the first request; the walk begins at the request in
-        // both.
-        let mut whole_path = self.path_beyond_cut().peekable();
+        // The entries of the exported path are in the whole path, in the same order, so both are
+        // walked at once. `position` is that of the next entry in the exported path, and so the
+        // index of the gap before that entry. Only the exported path may begin before the first
+        // request; the walk begins at the request in both.
+        let mut whole_path = self.path_from_first_request().peekable();
         let first_ix = whole_path.peek().map(|entry| entry.ix);
         let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
         let mut position = first_position.unwrap_or(0);
@@ -414,11 +438,13 @@ impl<'a> Contents<'a> {
                 gaps[position].entries += 1;
                 continue;
             }
-            if exported_path.get(position) == Some(&entry.ix) {
+            // Another cut, such as the one of tools, may leave out an entry that this cut keeps.
+            let is_exported = exported_path.get(position) == Some(&entry.ix);
+            if is_exported {
                 position += 1;
             }
-            // `position` is now behind the entry, so its calls are in the gap behind it. If the
-            // entry itself is not exported, its calls are in the gap behind the entry before it.
+            // The omitted calls of an entry that is exported are in the gap after it. Those of any
+            // other entry are in the gap after the last exported entry before it.
             gaps[position].calls += call_counts.get(&entry.ix).copied().unwrap_or(0);
         }
         gaps
@@ -619,9 +645,11 @@ impl<'a> Contents<'a> {
     /// has a result with this id. The result may answer a later call with the same id, too: see
     /// [`Contents::matching_result`].
     pub fn nearest_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
+        // The results are sorted by the id, then by the entry. So the first one that is greater
+        // than the call has the same id, or there is no result after the call.
         let call = CallEntry { id, entry: call };
-        let results_before = self.results.partition_point(|result| *result <= call);
-        let nearest = self.results.get(results_before)?;
+        let not_greater_count = self.results.partition_point(|result| *result <= call);
+        let nearest = self.results.get(not_greater_count)?;
         if nearest.id == id {
             Some(nearest.entry)
         } else {

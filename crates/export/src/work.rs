@@ -24,17 +24,20 @@ pub struct EntryWork {
 }
 
 impl Work {
-    /// Adds up what the exported entries count for. `contents` must be without cuts.
+    /// Adds up the prompts, calls and times of the exported entries. `contents` must be without
+    /// cuts.
     ///
-    /// `counted` are the entries of `counted_session`. This is the session of the export, or the
-    /// same session before entries were pruned from it. An entry of it is found in the export by
-    /// its line number; an entry without a line, or that is not exported, does not count.
+    /// `counted` are the entries of `counted_session`, which may differ from `contents.session`: it
+    /// is the same session before entries were pruned from it. An entry of it is found in the
+    /// export by its line number. An entry without a line, or that is not exported, does not count.
     pub fn add_up(
         contents: &Contents,
         counted_session: &Session,
         counted: &[CountedEntry],
     ) -> Work {
         let entries = &contents.session.entries;
+        // The sums are those of one session, so it needs no number that distinguishes it.
+        let session_number = 0;
         let mut work = Work {
             totals: Totals::default(),
             by_entry: vec![EntryWork::default(); entries.len()],
@@ -51,7 +54,7 @@ impl Work {
                 continue;
             }
             work.totals
-                .add_with_calls(counted_session, counted_entry, 0);
+                .add_with_calls(counted_session, counted_entry, session_number);
             work.by_entry[index] = EntryWork {
                 took_ms: counted_entry.took_ms,
                 call_count: counted_entry.call_count(counted_session) as u32,

@@ -53,8 +53,9 @@ pub fn escape_markdown(text: &str, starts_line: bool, display: Display) -> Strin
     out
 }
 
-/// For each byte, whether [`push_escaped`] must examine it anywhere in a line. All other bytes are
-/// copied.
+/// For each byte, whether [`push_escaped`] must examine it anywhere in a line: the characters that
+/// may have a meaning in Markdown, `#` and `@`, which may have one on a forge, and the tab, which
+/// is replaced. All other bytes are copied.
 static IS_SPECIAL: [bool; 256] = {
     let special = b"\\`*[]<~|$_&#!@\t";
     let mut table = [false; 256];
@@ -85,8 +86,8 @@ pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut S
         if !IS_SPECIAL[usize::from(byte)] && !is_block_mark {
             continue;
         }
-        // The text between two special bytes is copied at once. A special byte is ASCII, so it is a
-        // whole character.
+        // The text between two special bytes is copied at once. A special byte and a block mark are
+        // ASCII, so they are whole characters.
         out.push_str(&text[copied_end..offset]);
         copied_end = offset + 1;
 
@@ -125,25 +126,29 @@ fn has_meaning(byte: u8, before: char, after: char) -> bool {
     }
 }
 
-/// Returns the offset of the character that makes the line begin a block: a heading, an item, a
-/// quotation or a rule. This is the `.` or `)` after a number, or the first character after the
-/// indentation. `None` if the line begins no block.
+/// Returns the offset of the character that makes the line begin a block: the `.` or `)` after a
+/// number, which begins an item, or a mark after the indentation. `None` if the line begins no
+/// block.
+///
+/// Marks that are escaped anywhere in a line, such as `*` and `|`, are not searched for.
 fn find_block_mark(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
-    let digits = bytes
+    let digit_count = bytes
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    if digits > 0 {
-        return match bytes.get(digits) {
-            Some(b'.' | b')') => Some(digits),
+    if digit_count > 0 {
+        return match bytes.get(digit_count) {
+            Some(b'.' | b')') => Some(digit_count),
             _ => None,
         };
     }
 
     let indent = line.len() - line.trim_start().len();
     match bytes.get(indent) {
-        Some(b'#' | b'+' | b'-' | b'=' | b'>' | b':') => Some(indent),
+        // A heading, an item or a quotation. `---` and `===` below a line make it a heading, and
+        // `:--` begins the row of rules of a table.
+        Some(b'#' | b'+' | b'-' | b'>' | b'=' | b':') => Some(indent),
         _ => None,
     }
 }

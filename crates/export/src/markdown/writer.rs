@@ -130,8 +130,10 @@ impl MarkdownWriter {
     }
 
     /// Writes text of the session, escaped. Text in a fence is written as it is. Text of a
-    /// collected element is only stored, and is escaped and written when the element ends.
+    /// collected element is only stored. When the element ends, [`Self::close_collected`] writes it
+    /// as code or HTML, which need another escape.
     fn write_text(&mut self, text: &str) {
+        // Elements in a fence have no effect, so no text is collected there.
         if self.fence.is_some() {
             return self.write_fenced_text(text);
         }
@@ -336,7 +338,8 @@ impl MarkdownWriter {
         }
         self.line_prefixes.push(" ".repeat(marker.len()));
         self.push(&marker);
-        // The first block of the item is on the line of its marker.
+        // The first block of the item is on the line of its marker: `begin_block` then breaks no
+        // line. Set after `push`, which says that the line is no longer at its start.
         self.block_ended = false;
         self.is_at_line_start = true;
     }
@@ -377,6 +380,7 @@ impl MarkdownWriter {
                 self.next_numbers.pop();
             }
             Tag::Fold | Tag::Tool => {
+                // After a blank line, so that this is HTML again.
                 self.block_ended = true;
                 self.begin_block();
                 self.push("</details>");
@@ -415,18 +419,21 @@ impl MarkdownWriter {
 
     /// Closes an element while text is collected. If `tag` is the collected element itself, its
     /// text is written: a summary or the head line of a tool begins `<details>`, and any other text
-    /// becomes inline code. An element within the collected one has no effect.
+    /// becomes inline code. An element within the collected one, which is not collected itself, has
+    /// no effect.
     fn close_collected(&mut self, tag: Tag) {
         if !is_collected(tag) {
             return;
         }
         let collected = self.collected.take().unwrap_or_default();
         match tag {
+            // Within a line, such as `code` and the link to an entry.
             Tag::Code | Tag::Entry => self.push(&inline_code(&collected)),
+            // On a line of its own.
             Tag::Call => {
                 self.begin_block();
                 // Control characters are removed: line breaks, and the placeholders of the name and
-                // the subject.
+                // the subject (see `head_marks`), because code cannot contain tags.
                 let call = collected.replace(|c: char| c < ' ', "");
                 self.push(&inline_code(&call));
                 self.block_ended = true;
@@ -446,10 +453,12 @@ impl MarkdownWriter {
             summary = summary.replace(placeholder, html_tag);
         }
 
+        // A blank line precedes the HTML, whatever is before it.
         self.block_ended = true;
         self.begin_block();
         self.push(&format!("<details><summary>{summary}</summary>"));
-        // A blank line ends the HTML block, so that Markdown is read after it.
+        // A blank line also follows it, before the next block: it ends the HTML block, so that
+        // Markdown is read after it.
         self.block_ended = true;
     }
 

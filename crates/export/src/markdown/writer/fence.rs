@@ -10,8 +10,8 @@ pub(super) struct Fence {
     /// The backticks of the opening line, which also end the block.
     marks: String,
     /// The number of line breaks that are not written yet: at first 1, for the break after the
-    /// opening line. The last break of the text is never written, because the closing line begins
-    /// with a break.
+    /// opening line, and later those at the end of the text so far. They are written before the
+    /// next text, or before the closing line.
     pending_breaks: usize,
     /// Whether no line with text was written yet.
     is_empty: bool,
@@ -71,8 +71,9 @@ impl MarkdownWriter {
         }
 
         let marks = "`".repeat(usize::max(longest_run + 1, 3));
-        // A blank line precedes the fence, except directly after the marker of a quote or an item:
-        // an item that begins with a blank line is empty.
+        // A blank line precedes the fence: so `begin_block` is made to believe that a block has
+        // ended. Not directly after the marker of a quote or an item, where the line is still at
+        // its start: an item that begins with a blank line is empty.
         if !self.is_at_line_start {
             self.block_ended = true;
         }
@@ -80,30 +81,34 @@ impl MarkdownWriter {
         self.push(&format!("{marks}{language}"));
         self.fence = Some(Fence {
             marks,
-            // The break after the language.
+            // The break after the opening line.
             pending_breaks: 1,
             is_empty: true,
         });
     }
 
-    /// Writes text in the open fence as it is. Line breaks at the end of the text are only counted:
-    /// [`Fence::pending_breaks`] are written before the next text.
+    /// Writes text in the open fence as it is. Line breaks at the end of the text are not written
+    /// yet, but counted in [`Fence::pending_breaks`]: what is written before the next text or the
+    /// closing line depends on what follows.
     pub(super) fn write_fenced_text(&mut self, text: &str) {
         let Some(fence) = &mut self.fence else {
             return;
         };
-        // A line break is one byte, so a difference in length is a number of line breaks.
+        // A line break is one byte, so a difference in length is a number of line breaks. In a text
+        // of line breaks alone, all of them are first breaks.
         let without_first_breaks = text.trim_start_matches('\n');
         let lines = without_first_breaks.trim_end_matches('\n');
-        fence.pending_breaks += text.len() - without_first_breaks.len();
+        let first_breaks = text.len() - without_first_breaks.len();
+        let last_breaks = without_first_breaks.len() - lines.len();
+        fence.pending_breaks += first_breaks;
         if lines.is_empty() {
             return;
         }
 
         fence.is_empty = false;
-        let breaks_before = fence.pending_breaks;
-        fence.pending_breaks = without_first_breaks.len() - lines.len();
-        self.break_lines(breaks_before);
+        let breaks_to_write = fence.pending_breaks;
+        fence.pending_breaks = last_breaks;
+        self.break_lines(breaks_to_write);
         if self.line_prefixes.is_empty() {
             // Without prefixes, the lines are written as they are, with the line breaks of the
             // text.
@@ -117,24 +122,29 @@ impl MarkdownWriter {
         }
     }
 
-    /// Ends the open fence, on a line of its own.
+    /// Ends the open fence, on a line of its own. After the texts `a` and `a\n`, this is the line
+    /// after `a`. A block without text contains one empty line.
     pub(super) fn close_fence(&mut self) {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        // Without any text, one pending break ends the opening line.
-        let opening_breaks = if fence.is_empty { 1 } else { 0 };
-        let mut line_breaks = fence.pending_breaks;
-        // The break that ends the text also begins the closing line.
-        if line_breaks > opening_breaks {
-            line_breaks -= 1;
-        }
-        self.break_lines(line_breaks);
+        // In a block without text, the break after the opening line is still pending. All other
+        // pending breaks are the end of the text.
+        let breaks_of_opening_line = if fence.is_empty { 1 } else { 0 };
+        let text_ends_with_break = fence.pending_breaks > breaks_of_opening_line;
+        // The closing line begins with a break below. If the text ends with one, it is the same.
+        let breaks_before = if text_ends_with_break {
+            fence.pending_breaks - 1
+        } else {
+            fence.pending_breaks
+        };
+        self.break_lines(breaks_before);
         self.break_line();
         self.push(&fence.marks);
         self.block_ended = true;
     }
 
+    /// Ends the line this many times: the lines between are empty, except for their prefixes.
     fn break_lines(&mut self, count: usize) {
         for _ in 0..count {
             self.break_line();
