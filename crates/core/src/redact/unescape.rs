@@ -10,6 +10,7 @@ use pisess_json::string::decode_escape;
 use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The maximum number of levels on which a string is searched. The first level is the string as
 /// written; each further level decodes JSON that is nested in a JSON string.
@@ -28,22 +29,32 @@ pub struct MappedText<'a> {
     /// The decoded text. It is UTF-8, except for lone surrogates and bytes that were not UTF-8 in
     /// the source.
     pub text: Cow<'a, [u8]>,
-    /// One list of runs for each decoding, in the order of the decodings. The runs of a list are in
-    /// the order of the text, and the first begins at offset 0.
-    decodings: Vec<Vec<Run>>,
+    /// One list of escapes for each decoding, in the order of the decodings. Texts that are decoded
+    /// from the same text share its lists.
+    decodings: Vec<Rc<Vec<Escape>>>,
 }
 
-/// Consecutive bytes of a decoded text that were copied unchanged, or that one escape stands for. A
-/// run ends where the next one begins.
+/// An escape that was decoded. The bytes between two escapes were copied unchanged.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    /// The offset of the run in the decoded text.
+struct Escape {
+    /// The offset, in the decoded text, of the characters that the escape stands for.
     text_start: usize,
-    /// The offset of the corresponding bytes in the text before the decoding.
+    /// The number of these bytes; 0 for a terminal code.
+    text_len: u32,
+    /// The length of the escape. The longest is a terminal code of some thousand bytes.
+    source_len: u32,
+    /// The offset of the escape in the text before the decoding.
     source_start: usize,
-    /// Whether the run is the text of one escape. The escape ends where the source of the next run
-    /// begins.
-    is_escape: bool,
+}
+
+impl Escape {
+    fn source_end(self) -> usize {
+        self.source_start + self.source_len as usize
+    }
+
+    fn text_end(self) -> usize {
+        self.text_start + self.text_len as usize
+    }
 }
 
 /// An encoding of characters by escapes.
@@ -138,51 +149,43 @@ impl<'a> MappedText<'a> {
 
     /// Decodes the escapes of one encoding; `None` if the text contains none.
     ///
-    /// Bytes that only resemble an escape are kept. Each escape has a run of its own, followed by a
-    /// run for the text up to the next escape.
+    /// Bytes that only resemble an escape are kept.
     fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
         (encoding.find_escape)(bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
-        let mut runs = vec![Run {
-            text_start: 0,
-            source_start: 0,
-            is_escape: false,
-        }];
+        let mut escapes = Vec::new();
 
         // The offset up to which `bytes` are decoded.
         let mut decoded_end = 0;
         while let Some(distance) = (encoding.find_escape)(&bytes[decoded_end..]) {
-            let escape_start = decoded_end + distance;
-            text.extend_from_slice(&bytes[decoded_end..escape_start]);
+            let source_start = decoded_end + distance;
+            text.extend_from_slice(&bytes[decoded_end..source_start]);
 
             let text_start = text.len();
-            let Some(width) = (encoding.decode_escape)(&bytes[escape_start..], &mut text) else {
-                text.push(bytes[escape_start]);
-                decoded_end = escape_start + 1;
+            let Some(width) = (encoding.decode_escape)(&bytes[source_start..], &mut text) else {
+                text.push(bytes[source_start]);
+                decoded_end = source_start + 1;
                 continue;
             };
 
-            runs.push(Run {
+            escapes.push(Escape {
                 text_start,
-                source_start: escape_start,
-                is_escape: true,
+                text_len: (text.len() - text_start) as u32,
+                source_len: width as u32,
+                source_start,
             });
-            decoded_end = escape_start + width;
-            runs.push(Run {
-                text_start: text.len(),
-                source_start: decoded_end,
-                is_escape: false,
-            });
+            decoded_end = source_start + width;
+        }
+        if escapes.is_empty() {
+            return None;
         }
         text.extend_from_slice(&bytes[decoded_end..]);
 
-        let has_escape = runs.len() > 1;
-        if !has_escape {
-            return None;
-        }
+        // A text may have an escape for every few bytes.
+        escapes.shrink_to_fit();
         let mut decodings = self.decodings.clone();
-        decodings.push(runs);
+        decodings.push(Rc::new(escapes));
         Some(MappedText {
             text: Cow::Owned(text),
             decodings,
@@ -198,13 +201,13 @@ impl<'a> MappedText<'a> {
         let mut start = range.start;
         let mut end = range.end;
         // The last decoding is undone first.
-        for runs in self.decodings.iter().rev() {
+        for escapes in self.decodings.iter().rev() {
             end = if end > start {
-                source_end(runs, end - 1)
+                source_end(escapes, end - 1)
             } else {
-                source_start(runs, start)
+                source_start(escapes, start)
             };
-            start = source_start(runs, start);
+            start = source_start(escapes, start);
         }
         start..end
     }
@@ -212,31 +215,29 @@ impl<'a> MappedText<'a> {
 
 /// Returns the offset in the source of a text byte; for a text byte of an escape, the start of the
 /// escape.
-fn source_start(runs: &[Run], at: usize) -> usize {
-    let run = runs[run_index_at(runs, at)];
-    if run.is_escape {
-        run.source_start
-    } else {
-        run.source_start + at - run.text_start
+fn source_start(escapes: &[Escape], at: usize) -> usize {
+    match last_escape_up_to(escapes, at) {
+        Some(escape) if at < escape.text_end() => escape.source_start,
+        Some(escape) => escape.source_end() + at - escape.text_end(),
+        None => at,
     }
 }
 
 /// Returns the offset in the source after a text byte; for a text byte of an escape, the end of the
 /// escape.
-fn source_end(runs: &[Run], at: usize) -> usize {
-    let index = run_index_at(runs, at);
-    let run = runs[index];
-    if run.is_escape {
-        runs[index + 1].source_start
-    } else {
-        run.source_start + at + 1 - run.text_start
+fn source_end(escapes: &[Escape], at: usize) -> usize {
+    match last_escape_up_to(escapes, at) {
+        Some(escape) if at < escape.text_end() => escape.source_end(),
+        Some(escape) => escape.source_end() + at + 1 - escape.text_end(),
+        None => at + 1,
     }
 }
 
-/// Returns the index of the run that contains a text byte. If several runs begin at the same
-/// offset, returns the last, because the others are empty.
-fn run_index_at(runs: &[Run], at: usize) -> usize {
-    runs.partition_point(|run| run.text_start <= at) - 1
+/// Returns the last escape whose text begins at or before an offset. If several begin at the same
+/// offset, the text of all but the last is empty.
+fn last_escape_up_to(escapes: &[Escape], at: usize) -> Option<Escape> {
+    let count = escapes.partition_point(|escape| escape.text_start <= at);
+    escapes[..count].last().copied()
 }
 
 const ESC: u8 = 0x1b;
