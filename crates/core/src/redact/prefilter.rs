@@ -228,7 +228,7 @@ impl NeedlePrefilter {
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
             for needed in &self.needed_by_pattern[pattern.as_usize()] {
-                if needed.continuation.allows(text, last_byte) {
+                if needed.are_called_for(text, last_byte) {
                     searches |= needed.searches;
                 }
             }
