@@ -24,10 +24,21 @@ use std::sync::LazyLock;
 /// An occurrence of a needle in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedleHit {
-    /// The offset of the needle's last byte.
+    /// The offset of the last byte of the needle's literal.
     pub last_byte: usize,
     /// The searches that the line needs because of the needle.
     pub searches: SearchSet,
+}
+
+impl NeedleHit {
+    /// Whether this hit calls for the same searches as the hit before it, in the same string of the
+    /// same line. Then only one of the two is needed. A text of secrets has tens of thousands.
+    ///
+    /// The two are in the same string if no quote is between them. An escaped quote counts, too.
+    pub fn is_repeated(&self, before: &NeedleHit, lines: &[u8]) -> bool {
+        let between = &lines[before.last_byte..=self.last_byte];
+        self.searches == before.searches && memchr::memchr2(b'"', b'\n', between).is_none()
+    }
 }
 
 /// A search for needles, at least one of which is in every line with something to remove.

@@ -129,18 +129,24 @@ impl SecretSearch {
         }
     }
 
-    /// Returns the hits of the needles of people and of values in some lines, in order.
+    /// Returns the hits of the needles of people and of values in some lines, in order. Of repeated
+    /// hits of values, only the last is returned.
     fn own_needles(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();
         };
-        let mut hits = needles.find_in_lines(bytes);
+        let mut hits: Vec<NeedleHit> = Vec::new();
         self.value_search.each_window(bytes, &mut |last_byte| {
-            hits.push(NeedleHit {
+            let hit = NeedleHit {
                 last_byte,
                 searches: SearchSet::VALUES,
-            })
+            };
+            match hits.last_mut() {
+                Some(last) if hit.is_repeated(last, bytes) => *last = hit,
+                _ => hits.push(hit),
+            }
         });
+        hits.append(&mut needles.find_in_lines(bytes));
         hits.sort_by_key(|hit| hit.last_byte);
         hits
     }
@@ -447,11 +453,18 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
 }
 
 /// Returns the hits of the needles of all rules in some lines, in order, except those in
-/// signatures.
+/// signatures. Of repeated hits, only the last is returned.
 fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     let searched = WithoutSignatures::new(lines);
     let mut hits = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
     searched.restore_offsets(hits.iter_mut().map(|hit| &mut hit.last_byte));
+    hits.dedup_by(|hit, last| {
+        let is_repeated = hit.is_repeated(last, lines);
+        if is_repeated {
+            last.last_byte = hit.last_byte;
+        }
+        is_repeated
+    });
     hits
 }
 
