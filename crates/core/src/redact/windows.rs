@@ -110,7 +110,9 @@ impl WindowIndexBuilder {
         if self.all.is_empty() {
             return WindowIndex::default();
         }
+        drop(self.used_bytes);
         self.all.sort_unstable();
+        self.all.shrink_to_fit();
         // At most one of sixteen bits is set, so few places in a text pass the check by chance.
         let width = (self.all.len() * 16).next_power_of_two().ilog2().max(12);
         let shift = u64::BITS - width;
