@@ -135,7 +135,7 @@ pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Fai
 
     let name = &session.name;
     let line = first.line.0;
-    let secret_kind = first.secret.kind;
+    let secret_kind = first.secret.number.kind;
     let others = and_more(left.len() - 1);
     let field = describe_place(first);
     let failure = Failure::invalid(format_args!(
@@ -199,7 +199,7 @@ impl RemovedSecrets {
         let mut place_by_placeholder = HashMap::default();
         for places in report.group_by_secret() {
             let first = places[0];
-            place_by_placeholder.insert(first.secret.placeholder.clone(), first.clone());
+            place_by_placeholder.insert(first.secret.placeholder(), first.clone());
         }
         let mut first_places = Vec::new();
         for secret in &secrets {
@@ -258,10 +258,10 @@ impl RemovedSecrets {
 
 /// Warns of each secret whose text also occurs, and remains, where it is probably an ordinary word.
 fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
-    let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for found in &report.kept_ordinary {
         let place = format!("line {} ({})", found.line.0, describe_place(found));
-        kept.entry(&found.secret.placeholder)
+        kept.entry(found.secret.placeholder())
             .or_default()
             .push(place);
     }

@@ -754,7 +754,7 @@ fn a_redacted_export_holds_none_of_three_hundred_secrets() {
         .iter()
         .map(|secret| SecretValue {
             kind: "x",
-            bytes: secret.clone().into_bytes(),
+            bytes: secret.as_bytes().into(),
         })
         .collect();
     let s = Sandbox::new();

@@ -287,11 +287,11 @@ impl SpellingSearcher {
                 continue;
             }
             let bytes = spelling.filter_bytes(&value.bytes);
-            if bytes == value.bytes || bytes.len() >= SHORTEST_SPELLED {
+            if bytes == *value.bytes || bytes.len() >= SHORTEST_SPELLED {
                 value_indexes.push(index);
                 spelled_values.push(SecretValue {
                     kind: value.kind,
-                    bytes,
+                    bytes: bytes.into(),
                 });
             }
         }
@@ -395,7 +395,7 @@ mod tests {
             .iter()
             .map(|value| SecretValue {
                 kind: "secret",
-                bytes: value.as_bytes().to_vec(),
+                bytes: value.as_bytes().into(),
             })
             .collect()
     }

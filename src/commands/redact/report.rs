@@ -10,6 +10,7 @@ use crate::ops::redact::{FoundSecret, RedactionReport};
 use pisess_json::write::{Object, array};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Prints found secrets. For a single session, each secret has a row. For several sessions, all
 /// secrets of the same kind and name share a row. With `-n`, the rows are a table. JSON always has
@@ -104,7 +105,7 @@ impl SecretPrinter {
 /// same name may be in hundreds of sessions.
 #[derive(Default)]
 struct SecretGroups {
-    groups: BTreeMap<(&'static str, String), SecretGroup>,
+    groups: BTreeMap<(&'static str, Arc<str>), SecretGroup>,
     /// The numbers of e-mail addresses and of example keys, which are no secrets and are kept.
     address_count: usize,
     example_count: usize,
@@ -130,7 +131,10 @@ impl SecretGroups {
         let Some(&first_place) = places.first() else {
             return;
         };
-        let key = (first_place.secret.kind, first_place.secret.name.clone());
+        let key = (
+            first_place.secret.number.kind,
+            first_place.secret.name.clone(),
+        );
         let group = self.groups.entry(key).or_default();
         if group.secret_count == 0 {
             group.first_place = format!(
@@ -258,9 +262,9 @@ fn visible_id(place: &FoundSecret) -> String {
 fn described_placeholder(place: &FoundSecret) -> String {
     let secret = &place.secret;
     if secret.name.is_empty() {
-        secret.placeholder.clone()
+        secret.placeholder()
     } else {
-        format!("{} of {}", secret.placeholder, to_visible(&secret.name))
+        format!("{} of {}", secret.placeholder(), to_visible(&secret.name))
     }
 }
 
@@ -299,12 +303,12 @@ fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
     let secret = &first_place.secret;
     Object::new()
         .str("path", &path.to_string_lossy())
-        .text_or_null("id", first_place.id.as_ref())
+        .text_or_null("id", first_place.id.as_deref())
         .number("line", f64::from(first_place.line.0))
         .str("field", &secret.field)
-        .str("kind", secret.kind)
+        .str("kind", secret.number.kind)
         .str("name", &secret.name)
-        .str("placeholder", &secret.placeholder)
+        .str("placeholder", &secret.placeholder())
         .number("length", secret.length as f64)
         .json(
             "places",
@@ -316,7 +320,7 @@ fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
 /// Returns a place of a secret as JSON.
 fn place_json(place: &FoundSecret) -> Vec<u8> {
     Object::new()
-        .text_or_null("id", place.id.as_ref())
+        .text_or_null("id", place.id.as_deref())
         .number("line", f64::from(place.line.0))
         .str("field", &place.secret.field)
         .finish()

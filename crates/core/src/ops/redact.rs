@@ -6,11 +6,11 @@
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::redact::addresses::collect_emails;
 use crate::redact::values::SecretValue;
-use crate::redact::{Finds, LineToNumber, Redactor, Secret};
+use crate::redact::{Finds, LineToNumber, Redactor, Secret, SecretNumber};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::workers::{Pool, in_order};
@@ -18,12 +18,13 @@ use pisess_store::{PageBuffer, ReadAt, copy_range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 /// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
 pub struct FoundSecret {
-    /// The `id` on the line; `None` if the line has none.
-    pub id: Option<Text<'static>>,
+    /// The `id` on the line; `None` if the line has none. Shared by all secrets of the line.
+    pub id: Option<Arc<Text<'static>>>,
     /// The physical line.
     pub line: LineNo,
     /// The field, the kind, the placeholder and the length of the secret.
@@ -51,16 +52,16 @@ pub struct RedactionReport {
 
 impl RedactionReport {
     /// Groups the occurrences by secret, in the order of the first occurrence of each. Two
-    /// occurrences are of the same secret if they have the same placeholder.
+    /// occurrences are of the same secret if they have the same kind and number.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
-        let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
+        let mut index_by_number: HashMap<SecretNumber, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();
         for found in &self.found {
-            let placeholder = &*found.secret.placeholder;
-            match index_by_placeholder.get(placeholder) {
+            let number = found.secret.number;
+            match index_by_number.get(&number) {
                 Some(&index) => secrets[index].push(found),
                 None => {
-                    index_by_placeholder.insert(placeholder, secrets.len());
+                    index_by_number.insert(number, secrets.len());
                     secrets.push(vec![found]);
                 }
             }
@@ -71,8 +72,12 @@ impl RedactionReport {
     /// Returns the number of distinct secrets of each kind.
     pub fn count_by_kind(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
-        for occurrences in self.group_by_secret() {
-            *kinds.entry(occurrences[0].secret.kind).or_default() += 1;
+        let mut counted: HashSet<SecretNumber> = HashSet::default();
+        for found in &self.found {
+            let number = found.secret.number;
+            if counted.insert(number) {
+                *kinds.entry(number.kind).or_default() += 1;
+            }
         }
         kinds
     }
@@ -96,13 +101,14 @@ pub fn redact_session(
     // The offset in the source up to which bytes were copied.
     let mut copied_end = 0;
     for mut line in searched.lines {
-        // Both loops give numbers to secrets, in this order, and take them out of the finds.
-        for secret in redactor.take_irreplaceable(&mut line.finds) {
-            report.unreplaceable.push(line.locate_secret(secret));
-        }
-        for secret in redactor.plan_replacements(&mut line.finds) {
-            report.found.push(line.locate_secret(secret));
-        }
+        // Both steps give numbers to secrets, in this order, and take them out of the finds.
+        let place = line.place.clone();
+        redactor.take_irreplaceable(&mut line.finds, &mut |secret| {
+            report.unreplaceable.push(place.locate_secret(secret));
+        });
+        redactor.plan_replacements(&mut line.finds, &mut |secret| {
+            report.found.push(place.locate_secret(secret));
+        });
         // A line is clean, too, if all its secrets are irreplaceable: it is copied unchanged.
         if line.finds.is_clean() {
             continue;
@@ -135,7 +141,10 @@ fn search_with_found_values(
     redactor: &mut Redactor,
     workers: usize,
 ) -> io::Result<SearchedPart> {
-    let mut searched = search_session(source, redactor, workers)?;
+    let mut searched = SearchedPart::default();
+    search_session(source, redactor, workers, &mut |part| {
+        searched.append_part(part);
+    })?;
 
     // Secrets are numbered in file order, so each value before them raises the numbers of those
     // that the rules find. A summary that pisess built has placeholders with the numbers that the
@@ -156,31 +165,35 @@ fn search_with_found_values(
 
     // All other secrets are known from the first pass, so only lines with one of these values are
     // searched again.
-    redactor
-        .search
-        .narrow_with(found_values.into_iter().collect());
-    let second_pass = search_session(source, redactor, workers)?;
-    searched.lines = merge_lines(second_pass.lines, searched.lines);
+    redactor.search.narrow_with(found_values);
+    let mut merge = LineMerge::new(searched.lines);
+    search_session(source, redactor, workers, &mut |part| {
+        for line in part.lines {
+            merge.add_line(line);
+        }
+    })?;
+    searched.lines = merge.finish();
     Ok(searched)
 }
 
-/// Returns the secrets in these lines that are to be removed from all lines. A secret whose text
-/// may be ordinary elsewhere is removed only where it was found, so it is left out.
-fn values_to_remove_everywhere(
-    redactor: &Redactor,
-    lines: &[SearchedLine],
-) -> BTreeSet<SecretValue> {
-    let mut values = BTreeSet::new();
+/// Returns the secrets in these lines that are to be removed from all lines, each of them once. A
+/// secret whose text may be ordinary elsewhere is removed only where it was found, so it is left
+/// out.
+fn values_to_remove_everywhere(redactor: &Redactor, lines: &[SearchedLine]) -> Vec<SecretValue> {
+    let mut values = Vec::new();
     for line in lines {
         values.extend(redactor.values_in(&line.finds));
     }
     values.retain(|value| !value.is_ordinary());
+    values.sort_unstable();
+    values.dedup();
+    values.shrink_to_fit();
     values
 }
 
 /// Removes the addresses that are part of one of these secrets. `addresses` counts those that are
 /// kept, and these are redacted together with the secret.
-fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<Vec<u8>>) {
+fn remove_addresses_in(values: &[SecretValue], addresses: &mut BTreeSet<Vec<u8>>) {
     let mut in_secrets = BTreeSet::new();
     for value in values {
         collect_emails(&value.bytes, &mut in_secrets);
@@ -188,16 +201,48 @@ fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<
     addresses.retain(|address| !in_secrets.contains(address));
 }
 
-/// Merges the results of two searches, in file order. If both have a line, the result of the second
-/// search is kept, because it knew more values.
-fn merge_lines(second: Vec<SearchedLine>, mut first: Vec<SearchedLine>) -> Vec<SearchedLine> {
-    let mut merged = second;
-    merged.append(&mut first);
-    // The sort is stable, so of two results for a line, that of the second search comes first and
-    // is kept.
-    merged.sort_by_key(|line| line.number);
-    merged.dedup_by_key(|line| line.number);
-    merged
+/// Merges the lines of two searches of the same session. If both have a line, the result of the
+/// second search is kept, because it knew more values.
+///
+/// The result of the first search is dropped at once, because every line of a session may have a
+/// secret.
+struct LineMerge {
+    /// The lines of the first search, in file order, some of which were replaced.
+    lines: Vec<SearchedLine>,
+    /// The index of the first line that the second search may still replace.
+    next_index: usize,
+    /// The lines that only the second search has.
+    other_lines: Vec<SearchedLine>,
+}
+
+impl LineMerge {
+    fn new(first_lines: Vec<SearchedLine>) -> LineMerge {
+        LineMerge {
+            lines: first_lines,
+            next_index: 0,
+            other_lines: Vec::new(),
+        }
+    }
+
+    /// Adds the next line of the second search. The lines must be added in file order.
+    fn add_line(&mut self, line: SearchedLine) {
+        let lines_before = &self.lines[self.next_index..];
+        self.next_index += lines_before.partition_point(|first| first.number() < line.number());
+        match self.lines.get_mut(self.next_index) {
+            Some(first) if first.number() == line.number() => *first = line,
+            _ => self.other_lines.push(line),
+        }
+    }
+
+    /// Returns the lines of both searches, in file order.
+    fn finish(self) -> Vec<SearchedLine> {
+        let mut lines = self.lines;
+        if !self.other_lines.is_empty() {
+            lines.extend(self.other_lines);
+            lines.sort_by_key(SearchedLine::number);
+        }
+        lines
+    }
 }
 
 /// Numbers in `redactor` the secrets that the rules find in a session. These are the numbers that
@@ -214,7 +259,10 @@ pub fn number_secrets(
 ) -> io::Result<()> {
     // A default redactor searches for no values: it applies the rules alone.
     let rules_only = Redactor::default();
-    let searched = search_session(source, &rules_only, workers)?;
+    let mut searched = SearchedPart::default();
+    search_session(source, &rules_only, workers, &mut |part| {
+        searched.append_part(part);
+    })?;
     redactor.number_secrets(lines_to_number(&searched.lines));
     Ok(())
 }
@@ -272,7 +320,8 @@ struct SearchedPart {
 impl SearchedPart {
     /// Adds a line at an offset in the file. `line_count` must be the number of lines of the part
     /// before it.
-    fn add_line(&mut self, line: &[u8], offset: u64, finds: Finds) {
+    fn add_line(&mut self, line: &[u8], offset: u64, mut finds: Finds) {
+        finds.shrink_to_fit();
         // The report needs the entry of a secret, so only a line with secrets is parsed.
         let entry = if finds.has_secrets() {
             Raw::parse(line).unwrap_or(Raw::NULL)
@@ -280,23 +329,24 @@ impl SearchedPart {
             Raw::NULL
         };
         let kind = Kind::from_member(entry.get("type"));
+        let id = entry.get_text("id").map(Text::into_owned);
         self.lines.push(SearchedLine {
-            number: LineNo(self.line_count + 1),
+            place: LinePlace {
+                number: LineNo(self.line_count + 1),
+                id: id.map(Arc::new),
+            },
             span: Span {
                 start: offset,
                 len: line.len() as u64,
             },
-            id: entry.get_text("id").map(Text::into_owned),
             is_summary: matches!(kind, Kind::Compaction | Kind::BranchSummary),
             finds,
         });
     }
 
-    /// Appends the result for the next part of the file.
+    /// Appends the result for the next part of the file, whose lines have their numbers in the
+    /// file.
     fn append_part(&mut self, mut next: SearchedPart) {
-        for line in &mut next.lines {
-            line.number.0 += self.line_count;
-        }
         self.lines.append(&mut next.lines);
         self.addresses.append(&mut next.addresses);
         self.examples.append(&mut next.examples);
@@ -304,20 +354,16 @@ impl SearchedPart {
     }
 }
 
-/// A line of a [`SearchedPart`].
-#[derive(Debug)]
-struct SearchedLine {
-    /// The number of the line, counted from the start of the part.
+/// The place of the secrets in a line.
+#[derive(Clone, Debug)]
+struct LinePlace {
+    /// The number of the line.
     number: LineNo,
-    span: Span,
     /// The `id` on the line; `None` if there is none, or if the line has no secret.
-    id: Option<Text<'static>>,
-    /// Whether the line is a compaction or a branch summary.
-    is_summary: bool,
-    finds: Finds,
+    id: Option<Arc<Text<'static>>>,
 }
 
-impl SearchedLine {
+impl LinePlace {
     /// Returns a secret of this line, with its place for the report.
     fn locate_secret(&self, secret: Secret) -> FoundSecret {
         FoundSecret {
@@ -326,13 +372,29 @@ impl SearchedLine {
             secret,
         }
     }
+}
+
+/// A line of a [`SearchedPart`].
+#[derive(Debug)]
+struct SearchedLine {
+    place: LinePlace,
+    span: Span,
+    /// Whether the line is a compaction or a branch summary.
+    is_summary: bool,
+    finds: Finds,
+}
+
+impl SearchedLine {
+    fn number(&self) -> LineNo {
+        self.place.number
+    }
 
     /// Writes the line without its secrets. A title line is padded to its old length, because
     /// oh-my-pi overwrites it in place.
     fn write_redacted(self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let bytes = source.read_range(self.span.range())?;
+        let is_title = self.number().0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
         let redacted = self.finds.apply_to(&bytes);
-        let is_title = self.number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
         if is_title {
             out.write_all(&repad_title_line(&redacted))
         } else {
@@ -341,25 +403,33 @@ impl SearchedLine {
     }
 }
 
-/// Searches a session, in parts on up to `workers` threads.
+/// Searches a session, in parts on up to `workers` threads. Calls `take` with the result for each
+/// part, in file order.
 fn search_session(
     source: &dyn ReadAt,
     redactor: &Redactor,
     workers: usize,
-) -> io::Result<SearchedPart> {
-    let mut all = SearchedPart::default();
+    take: &mut dyn FnMut(SearchedPart),
+) -> io::Result<()> {
     let buffers = Pool::new(PageBuffer::default);
     let search_part = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
+    // The number of lines in the parts before.
+    let mut line_count = 0;
     // `in_order` delivers the parts in file order, whichever thread searched them.
     in_order(chunk_ranges(source, 0), workers, search_part, |part| {
-        all.append_part(part?);
+        let mut part = part?;
+        for line in &mut part.lines {
+            line.place.number.0 += line_count;
+        }
+        line_count += part.line_count;
+        take(part);
         Ok::<(), io::Error>(())
-    })?;
-    Ok(all)
+    })
 }
 
 /// Searches the lines that begin in a range of the file for secrets, and for other content to
 /// remove. Also collects the example keys and the e-mail addresses, which are kept but reported.
+/// Lines are counted from the start of the range.
 fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,

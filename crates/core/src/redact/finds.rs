@@ -1,7 +1,8 @@
 //! The results of searching a line, and their removal from the line.
 
+use super::placeholders::Placeholder;
 use super::places::SecretHit;
-use super::{Placeholder, Splice};
+use super::{Replacement, Splice};
 use std::collections::BTreeSet;
 
 /// The results of searching a line: the secrets, and everything else to remove.
@@ -9,11 +10,9 @@ use std::collections::BTreeSet;
 pub struct Finds {
     /// The secrets without a planned replacement, in the order of the line.
     pub(super) hits: Vec<SecretHit>,
-    /// The replacements of secrets by placeholders. [`super::Redactor::plan_replacements`] moves
-    /// secrets from `hits` to here.
-    pub(super) secret_splices: Vec<Splice>,
     /// The replacements of everything else to remove: opaque text, home directories and names. They
-    /// do not overlap each other or a secret.
+    /// do not overlap each other or a secret. [`super::Redactor::plan_replacements`] moves secrets
+    /// from `hits` to here.
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque_count: usize,
@@ -30,26 +29,39 @@ impl Finds {
     /// [`plan_replacements`](super::Redactor::plan_replacements), which turns each hit into a
     /// splice.
     pub fn is_clean(&self) -> bool {
-        self.hits.is_empty() && self.secret_splices.is_empty() && self.splices.is_empty()
+        self.hits.is_empty() && self.splices.is_empty()
     }
 
     /// Returns the line after the planned replacements. Secrets that are still in `hits` are not
     /// replaced.
     pub fn apply_to(self, line: &[u8]) -> Vec<u8> {
         let mut splices = self.splices;
-        splices.extend(self.secret_splices);
-        splices.sort_by_key(|splice| splice.range.start);
+        // No two of them have the same start.
+        splices.sort_unstable_by_key(|splice| splice.range.start);
 
         let mut redacted = Vec::with_capacity(line.len());
         let mut copied_end = 0;
         // Splices do not overlap, because the search keeps only one of several overlapping finds.
         for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
-            redacted.extend_from_slice(&splice.replacement);
+            match splice.replacement {
+                Replacement::Bytes(bytes) => redacted.extend_from_slice(&bytes),
+                Replacement::Placeholder(number) => {
+                    redacted.extend_from_slice(number.to_string().as_bytes());
+                }
+            }
             copied_end = splice.range.end;
         }
         redacted.extend_from_slice(&line[copied_end..]);
         redacted
+    }
+
+    /// Frees the memory that is reserved for further finds. An empty list reserves none, but with
+    /// the first item, it reserves memory for four.
+    pub fn shrink_to_fit(&mut self) {
+        self.hits.shrink_to_fit();
+        self.splices.shrink_to_fit();
+        self.irreplaceable.shrink_to_fit();
     }
 
     /// Whether the line contains a secret or a placeholder.

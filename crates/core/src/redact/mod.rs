@@ -16,6 +16,9 @@
 //!
 //! A secret that was found is also searched for in all other places, as a value, in every encoding.
 //!
+//! A single line may have tens of thousands of secrets. So the bytes of a secret are shared by all
+//! that refer to it: the hits, the numbers and the values.
+//!
 //! Lines are searched independently of each other, by threads that share a `SecretSearch`. Only the
 //! numbering of placeholders needs the order of the file. Files are read and written in
 //! [`crate::ops::redact`].
@@ -44,15 +47,18 @@ pub mod values;
 mod windows;
 
 pub use finds::{Finds, TextFinds};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 pub use people::People;
 use pisess_json::Raw;
+use placeholders::{Placeholder, PlaceholderSet};
 use places::SecretHit;
 use prefilter::NeedlePrefilter;
 pub use search::SecretSearch;
 pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 use values::SecretValue;
 
 /// The beginning of a placeholder.
@@ -69,17 +75,22 @@ pub fn compile_rules() {
 pub struct Secret {
     /// The path of the string that contains the secret, such as `message.content[0].text`; empty
     /// for a malformed line.
-    pub field: String,
-    /// The kind, such as `github-pat`.
-    pub kind: &'static str,
+    pub field: Arc<str>,
     /// The name to which the secret is assigned; empty if it is recognized by its shape.
-    pub name: String,
-    /// The replacement of the secret.
-    pub placeholder: String,
+    pub name: Arc<str>,
+    /// The kind and number of the secret.
+    pub number: SecretNumber,
     /// The length in bytes, as written in the line.
     pub length: usize,
     /// Whether the same text may be ordinary elsewhere: see [`SecretValue::is_ordinary`].
     pub is_ordinary: bool,
+}
+
+impl Secret {
+    /// Returns the replacement of the secret.
+    pub fn placeholder(&self) -> String {
+        self.number.to_string()
+    }
 }
 
 /// The minimum length of a secret, in bytes, to be searched for as a value.
@@ -90,26 +101,39 @@ const SHORTEST_VALUE: usize = 4;
 struct Splice {
     /// The range of the line to replace.
     range: Range<usize>,
-    /// The new bytes.
-    replacement: Vec<u8>,
+    replacement: Replacement,
 }
 
-/// The kind of a secret and its number among the secrets of this kind, as in its placeholder.
-#[derive(Clone, Copy)]
-struct SecretNumber {
-    kind: &'static str,
+/// The new bytes of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Replacement {
+    Bytes(Vec<u8>),
+    /// The placeholder of a secret. It is formatted when the line is written, because a line may
+    /// have tens of thousands.
+    Placeholder(SecretNumber),
+}
+
+/// The kind of a secret and its number among the secrets of this kind. Displayed as the
+/// placeholder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SecretNumber {
+    /// The kind, such as `github-pat`.
+    pub kind: &'static str,
     /// Counted from 1.
-    number: usize,
+    pub number: usize,
 }
 
-/// A placeholder that a line contains before it is redacted, such as `[REDACTED:github-pat#1]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Placeholder {
-    /// The kind, such as `github-pat`. It may be any text, because another version of pisess may
-    /// have written the placeholder.
-    kind: String,
-    /// The number, such as 1.
-    number: usize,
+impl fmt::Display for SecretNumber {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{PLACEHOLDER_START}{}#{}]", self.kind, self.number)
+    }
+}
+
+/// A secret that has a number.
+struct NumberedSecret {
+    number: SecretNumber,
+    /// The first name to which the secret is assigned; empty if there is none.
+    name: Arc<str>,
 }
 
 /// Removes secrets from the lines of one session, which must be passed in file order. The default
@@ -118,14 +142,12 @@ struct Placeholder {
 pub struct Redactor {
     /// The search that finds the secrets.
     pub search: SecretSearch,
-    /// The kind and number of each secret that was numbered so far.
-    numbers: HashMap<Vec<u8>, SecretNumber>,
-    /// The name to which each secret is assigned, if there is one.
-    names: HashMap<Vec<u8>, String>,
+    /// The secrets that were numbered so far, by their text.
+    numbered: HashMap<Arc<[u8]>, NumberedSecret>,
     /// The last number used for each kind.
     last_numbers: BTreeMap<&'static str, usize>,
     /// The placeholders of secrets that were removed before, whose numbers are not used again.
-    reserved_placeholders: HashSet<Placeholder>,
+    reserved_placeholders: PlaceholderSet,
 }
 
 /// A line whose secrets are numbered.
@@ -176,17 +198,17 @@ impl Redactor {
     /// are all placeholders in the lines, except those whose first place is in a summary (see
     /// [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
-        let mut first_in_summary = HashSet::default();
+        let mut first_in_summary = PlaceholderSet::default();
         for line in lines {
             for placeholder in &line.finds.placeholders {
                 // Only the first place of a placeholder counts.
-                if first_in_summary.contains(placeholder) {
+                if first_in_summary.contains(&placeholder.kind, placeholder.number) {
                     continue;
                 }
                 if line.is_summary {
-                    first_in_summary.insert(placeholder.clone());
+                    first_in_summary.insert(placeholder);
                 } else {
-                    self.reserved_placeholders.insert(placeholder.clone());
+                    self.reserved_placeholders.insert(placeholder);
                 }
             }
         }
@@ -195,9 +217,9 @@ impl Redactor {
     /// Numbers the secrets in a line, and records the first name to which each is assigned.
     fn number_hits(&mut self, hits: &[SecretHit]) {
         for hit in hits {
-            self.number_secret(hit.kind, &hit.secret);
-            if !hit.name.is_empty() && !self.names.contains_key(&hit.secret) {
-                self.names.insert(hit.secret.clone(), hit.name.clone());
+            let numbered = self.number_secret(hit.kind, &hit.secret);
+            if numbered.name.is_empty() {
+                numbered.name = hit.name.clone();
             }
         }
     }
@@ -207,38 +229,34 @@ impl Redactor {
         for placeholder in placeholders {
             let is_assigned = self
                 .last_numbers
-                .get(placeholder.kind.as_str())
+                .get(&*placeholder.kind)
                 .is_some_and(|&last| placeholder.number <= last);
             if !is_assigned {
-                self.reserved_placeholders.insert(placeholder.clone());
+                self.reserved_placeholders.insert(placeholder);
             }
         }
     }
 
-    /// Numbers the secrets of the next line, and moves them from `finds.hits` to
-    /// `finds.secret_splices`. Returns the secrets in the order of the line.
-    pub fn plan_replacements(&mut self, finds: &mut Finds) -> Vec<Secret> {
-        let mut secrets = Vec::new();
+    /// Numbers the secrets of the next line, and moves them from `finds.hits` to `finds.splices`.
+    /// Calls `visit` with each secret, in the order of the line.
+    pub fn plan_replacements(&mut self, finds: &mut Finds, visit: &mut dyn FnMut(Secret)) {
         for hit in std::mem::take(&mut finds.hits) {
             let range = hit.range.clone();
             let secret = self.number_hit(hit);
-            finds.secret_splices.push(Splice {
+            finds.splices.push(Splice {
                 range,
-                replacement: secret.placeholder.clone().into_bytes(),
+                replacement: Replacement::Placeholder(secret.number),
             });
-            secrets.push(secret);
+            visit(secret);
         }
-        secrets
     }
 
-    /// Numbers the irreplaceable secrets of the next line, and removes them from `finds`. Returns
-    /// them in the order of the line.
-    pub fn take_irreplaceable(&mut self, finds: &mut Finds) -> Vec<Secret> {
-        let mut secrets = Vec::new();
+    /// Numbers the irreplaceable secrets of the next line, and removes them from `finds`. Calls
+    /// `visit` with each, in the order of the line.
+    pub fn take_irreplaceable(&mut self, finds: &mut Finds, visit: &mut dyn FnMut(Secret)) {
         for hit in std::mem::take(&mut finds.irreplaceable) {
-            secrets.push(self.number_hit(hit));
+            visit(self.number_hit(hit));
         }
-        secrets
     }
 
     /// Removes the secrets from a text that is not a line: see [`SecretSearch::search_text`].
@@ -247,7 +265,7 @@ impl Redactor {
         let Some(mut found) = self.search.search_text(text) else {
             return;
         };
-        self.plan_replacements(&mut found.finds);
+        self.plan_replacements(&mut found.finds, &mut |_secret| {});
         let redacted = found.finds.apply_to(&found.line);
         *text = Raw::from_checked(&redacted)
             .text()
@@ -261,21 +279,21 @@ impl Redactor {
     /// example because the secret was found by its value, it gets the name to which the secret is
     /// assigned elsewhere.
     fn number_hit(&mut self, hit: SecretHit) -> Secret {
-        let first_kind = self.number_secret(hit.kind, &hit.secret).kind;
-        let value = SecretValue {
-            kind: first_kind,
-            bytes: hit.secret,
-        };
+        let numbered = self.number_secret(hit.kind, &hit.secret);
+        let number = numbered.number;
         let name = if hit.name.is_empty() {
-            self.names.get(&value.bytes).cloned().unwrap_or_default()
+            numbered.name.clone()
         } else {
             hit.name
         };
+        let value = SecretValue {
+            kind: number.kind,
+            bytes: hit.secret,
+        };
         Secret {
             field: hit.field,
-            kind: first_kind,
             name,
-            placeholder: self.placeholder_for(&value),
+            number,
             // The length of the written form, which may have escapes.
             length: hit.range.len(),
             is_ordinary: value.is_ordinary(),
@@ -286,10 +304,10 @@ impl Redactor {
     /// searching a copy for these values, a caller proves that none is left.
     pub fn found_values(&self) -> Vec<SecretValue> {
         let mut values = Vec::new();
-        for (secret, numbered) in &self.numbers {
+        for (secret, numbered) in &self.numbered {
             if secret.len() >= SHORTEST_VALUE {
                 values.push(SecretValue {
-                    kind: numbered.kind,
+                    kind: numbered.number.kind,
                     bytes: secret.clone(),
                 });
             }
@@ -305,8 +323,8 @@ impl Redactor {
             .iter()
             .filter(|hit| hit.secret.len() >= SHORTEST_VALUE);
         long_hits.map(|hit| {
-            let kind = match self.numbers.get(&hit.secret) {
-                Some(numbered) => numbered.kind,
+            let kind = match self.numbered.get(&hit.secret) {
+                Some(numbered) => numbered.number.kind,
                 None => hit.kind,
             };
             SecretValue {
@@ -328,36 +346,30 @@ impl Redactor {
 
     /// Returns the placeholder of a secret, which is numbered if it has no number.
     pub fn placeholder_for(&mut self, value: &SecretValue) -> String {
-        let SecretNumber { kind, number } = self.number_secret(value.kind, &value.bytes);
-        format!("{PLACEHOLDER_START}{kind}#{number}]")
+        let numbered = self.number_secret(value.kind, &value.bytes);
+        numbered.number.to_string()
     }
 
-    /// Returns the kind and number of a secret, which is numbered if it has no number.
+    /// Returns the entry of a secret, which is numbered if it has no number.
     ///
     /// A new secret gets `kind`, and the next number of this kind that no reserved placeholder has.
     /// A known secret keeps its first kind and number.
-    fn number_secret(&mut self, kind: &'static str, secret: &[u8]) -> SecretNumber {
-        if let Some(known) = self.numbers.get(secret) {
-            return *known;
-        }
-
-        let last = self.last_numbers.entry(kind).or_default();
-        let mut next = Placeholder {
-            kind: kind.to_owned(),
-            number: *last + 1,
-        };
-        // A reserved placeholder stands for a secret that an earlier redaction removed.
-        while self.reserved_placeholders.contains(&next) {
-            next.number += 1;
-        }
-        *last = next.number;
-
-        let numbered = SecretNumber {
-            kind,
-            number: next.number,
-        };
-        self.numbers.insert(secret.to_vec(), numbered);
-        numbered
+    fn number_secret(&mut self, kind: &'static str, secret: &Arc<[u8]>) -> &mut NumberedSecret {
+        self.numbered.entry(secret.clone()).or_insert_with(|| {
+            let last = self.last_numbers.entry(kind).or_default();
+            *last += 1;
+            // A reserved placeholder stands for a secret that an earlier redaction removed.
+            while self.reserved_placeholders.contains(kind, *last) {
+                *last += 1;
+            }
+            NumberedSecret {
+                number: SecretNumber {
+                    kind,
+                    number: *last,
+                },
+                name: Arc::default(),
+            }
+        })
     }
 }
 

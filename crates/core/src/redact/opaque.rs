@@ -3,7 +3,7 @@
 //! A session without this content still opens and continues. An agent sends thinking without a
 //! signature as text, or not at all, so no API rejects it.
 
-use super::Splice;
+use super::{Replacement, Splice};
 use memchr::memmem::Finder;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
@@ -27,7 +27,7 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
                 if let Some(replacement) = block_replacement(block, keep_images) {
                     splices.push(Splice {
                         range: range_in(line, block),
-                        replacement,
+                        replacement: Replacement::Bytes(replacement),
                     });
                 }
             }
@@ -40,7 +40,7 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
             {
                 splices.push(Splice {
                     range: range_in(line, payload),
-                    replacement: b"{}".to_vec(),
+                    replacement: Replacement::Bytes(b"{}".to_vec()),
                 });
             }
         }

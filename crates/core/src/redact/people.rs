@@ -1,9 +1,9 @@
 //! Replaces home directories and user names with `~` and `user`.
 
-use super::Splice;
 use super::places::RangeSet;
 use super::unescape::escape_levels;
 use super::values::raw_needles;
+use super::{Replacement, Splice};
 use pisess_json::strings::{LineString, Strings};
 use regex::bytes::Regex;
 use std::collections::BTreeSet;
@@ -117,7 +117,7 @@ impl Replacements {
                 self.ranges.insert(&in_line);
                 self.splices.push(Splice {
                     range: in_line,
-                    replacement: replacement.as_bytes().to_vec(),
+                    replacement: Replacement::Bytes(replacement.as_bytes().to_vec()),
                 });
             }
         }

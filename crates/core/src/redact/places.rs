@@ -6,6 +6,7 @@
 use super::rules::is_contextual;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A set of ranges that do not overlap.
 #[derive(Debug, Default)]
@@ -42,18 +43,19 @@ impl RangeSet {
     }
 }
 
-/// A secret, before it is numbered.
+/// A secret, before it is numbered. A line may have tens of thousands, so texts that several of
+/// them have are shared.
 #[derive(Clone, Debug, Default)]
 pub struct SecretHit {
     /// The path of the string that contains the secret; empty for a malformed line.
-    pub field: String,
+    pub field: Arc<str>,
     /// The range of the secret in the line.
     pub range: Range<usize>,
     pub kind: &'static str,
     /// The name to which the secret is assigned; empty if it is recognized by its shape.
-    pub name: String,
+    pub name: Arc<str>,
     /// The text of the secret, with all escapes decoded.
-    pub secret: Vec<u8>,
+    pub secret: Arc<[u8]>,
 }
 
 /// The secrets that were found in a string so far, which do not overlap.
@@ -61,28 +63,21 @@ pub struct SecretHit {
 pub struct SecretHits<'a> {
     /// The string as written, with escapes.
     raw: &'a [u8],
-    /// The secrets, by the starts of their ranges.
-    hits_by_start: BTreeMap<usize, NumberedHit>,
-    /// The number of secrets that were added so far.
-    added_count: usize,
+    /// The secrets, in the order of the search. The range of one that was merged into another is
+    /// empty.
+    hits: Vec<SecretHit>,
+    /// For the start of each range, the index in `hits`.
+    index_by_start: BTreeMap<usize, usize>,
     /// The example keys from documentation, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
-}
-
-/// A secret, with its number in the order of the search.
-#[derive(Debug)]
-struct NumberedHit {
-    /// The number of the hit in the order of the search, which shows the hit that was found first.
-    number: usize,
-    hit: SecretHit,
 }
 
 /// The result of removing the secrets that overlap a range.
 struct OverlappingHits {
     /// The smallest range that contains the range and all removed secrets.
     merged_range: Range<usize>,
-    /// The removed secret that was found first; `None` if there was none.
-    earliest: Option<NumberedHit>,
+    /// The index of the removed secret that was found first; `None` if there was none.
+    earliest: Option<usize>,
 }
 
 impl<'a> SecretHits<'a> {
@@ -90,15 +85,30 @@ impl<'a> SecretHits<'a> {
     pub fn new(raw: &'a [u8]) -> SecretHits<'a> {
         SecretHits {
             raw,
-            hits_by_start: BTreeMap::new(),
-            added_count: 0,
+            hits: Vec::new(),
+            index_by_start: BTreeMap::new(),
             examples: BTreeSet::new(),
         }
     }
 
     /// Whether no secret was added.
     pub fn is_empty(&self) -> bool {
-        self.hits_by_start.is_empty()
+        self.hits.is_empty()
+    }
+
+    /// Whether [`SecretHits::add`] would leave out a secret with this range, because it is within
+    /// one that was added before.
+    pub fn covers(&self, range: &Range<usize>) -> bool {
+        self.is_within_known(&extend_to_whole_escapes(self.raw, range))
+    }
+
+    /// Returns a name for the next secret. It is shared with the last secret if that has the same
+    /// name, because a list of secrets often has only one name.
+    pub fn share_name(&self, name: &str) -> Arc<str> {
+        match self.hits.last() {
+            Some(last) if &*last.name == name => last.name.clone(),
+            _ => name.into(),
+        }
     }
 
     /// Adds a secret, unless it is within one that was found earlier. If it overlaps others, they
@@ -113,34 +123,36 @@ impl<'a> SecretHits<'a> {
             return;
         }
 
-        // The earliest of the merged hits keeps its number and kind. Without overlaps, this is the
-        // new hit.
-        let overlapping = self.remove_overlapping(&range);
-        let mut numbered = match overlapping.earliest {
-            Some(earliest) => earliest,
-            None => NumberedHit {
-                number: self.added_count,
-                hit: new_hit.clone(),
-            },
+        let OverlappingHits {
+            merged_range,
+            earliest,
+        } = self.remove_overlapping(&range);
+        let index = match earliest {
+            Some(earliest) => {
+                let is_whole = merged_range == range;
+                let first_hit = &mut self.hits[earliest];
+                if is_whole && is_contextual(first_hit.kind) {
+                    first_hit.secret = new_hit.secret;
+                }
+                earliest
+            }
+            None => {
+                self.hits.push(new_hit);
+                self.hits.len() - 1
+            }
         };
-        self.added_count += 1;
-
-        let is_whole = overlapping.merged_range == range;
-        if is_whole && is_contextual(numbered.hit.kind) {
-            numbered.hit.secret = new_hit.secret;
-        }
-        numbered.hit.range = overlapping.merged_range.clone();
-        self.hits_by_start
-            .insert(overlapping.merged_range.start, numbered);
+        self.index_by_start.insert(merged_range.start, index);
+        self.hits[index].range = merged_range;
     }
 
     /// Whether a range is within a secret that was added before.
     fn is_within_known(&self, range: &Range<usize>) -> bool {
         // Secrets do not overlap, so only the last one that begins before the end of the range can
         // contain it.
-        match self.hits_by_start.range(..range.end).next_back() {
-            Some((_, known)) => {
-                known.hit.range.start <= range.start && range.end <= known.hit.range.end
+        match self.index_by_start.range(..range.end).next_back() {
+            Some((_, &index)) => {
+                let known = &self.hits[index].range;
+                known.start <= range.start && range.end <= known.end
             }
             None => false,
         }
@@ -150,23 +162,18 @@ impl<'a> SecretHits<'a> {
     /// them.
     fn remove_overlapping(&mut self, range: &Range<usize>) -> OverlappingHits {
         let mut merged_range = range.clone();
-        let mut earliest: Option<NumberedHit> = None;
+        let mut earliest: Option<usize> = None;
         // Visits the overlapping secrets from the last to the first.
-        while let Some((&start, last)) = self.hits_by_start.range(..merged_range.end).next_back() {
-            let known = &last.hit.range;
+        while let Some((&start, &index)) = self.index_by_start.range(..merged_range.end).next_back()
+        {
+            let known = self.hits[index].range.clone();
             if known.end <= merged_range.start {
                 break;
             }
             merged_range = merged_range.start.min(known.start)..merged_range.end.max(known.end);
-            let Some(removed) = self.hits_by_start.remove(&start) else {
-                break;
-            };
-            let is_earliest = earliest
-                .as_ref()
-                .is_none_or(|earliest| removed.number < earliest.number);
-            if is_earliest {
-                earliest = Some(removed);
-            }
+            self.index_by_start.remove(&start);
+            self.hits[index].range = 0..0;
+            earliest = Some(earliest.map_or(index, |earliest| earliest.min(index)));
         }
         OverlappingHits {
             merged_range,
@@ -176,10 +183,12 @@ impl<'a> SecretHits<'a> {
 
     /// Returns the secrets in the order of their ranges.
     pub fn finish(self) -> Vec<SecretHit> {
-        self.hits_by_start
-            .into_values()
-            .map(|numbered| numbered.hit)
-            .collect()
+        let mut hits = self.hits;
+        hits.retain(|hit| !hit.range.is_empty());
+        // No two of them have the same start.
+        hits.sort_unstable_by_key(|hit| hit.range.start);
+        hits.shrink_to_fit();
+        hits
     }
 }
 

@@ -12,13 +12,13 @@ use super::places::{RangeSet, SecretHit};
 use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet};
 use super::rules::is_example;
 use super::values::{SecretValue, ValueSearch};
-use super::{People, Splice};
-use foldhash::HashSet;
+use super::{People, Replacement, Splice};
 use pisess_json::string;
 use pisess_json::strings::{LineString, Strings};
 use pisess_json::text::Text;
 use std::iter::Peekable;
 use std::ops::Range;
+use std::sync::Arc;
 use string_search::SecretSources;
 #[cfg(test)]
 pub(super) use string_search::is_base64_file;
@@ -81,17 +81,17 @@ impl SecretSearch {
     /// Adds values, and makes the search narrow: from now on, only lines that may contain a value,
     /// a home directory or a name are searched.
     pub fn narrow_with(&mut self, more: Vec<SecretValue>) {
-        let old = std::mem::take(self);
-        let mut values = old.value_search.values;
-        let known: HashSet<Vec<u8>> = values.iter().map(|value| value.bytes.clone()).collect();
-        for value in more {
-            if !known.contains(&value.bytes) {
-                values.push(value);
-            }
-        }
+        // The automata of the old search are dropped before the new ones are built.
+        let SecretSearch {
+            people,
+            keeps_images,
+            value_search,
+            ..
+        } = std::mem::take(self);
+        let values = value_search.into_values_with(more);
         *self = SecretSearch {
             is_narrow: true,
-            ..SecretSearch::new(values, old.people, old.keeps_images)
+            ..SecretSearch::new(values, people, keeps_images)
         };
     }
 
@@ -310,7 +310,7 @@ impl SecretSearch {
         for (range, value_index) in irreplaceable {
             let SecretValue { kind, bytes } = &self.value_search.values[value_index];
             finds.irreplaceable.push(SecretHit {
-                field: paths.path_at(range.start),
+                field: paths.path_at(range.start).into(),
                 range,
                 kind,
                 secret: bytes.clone(),
@@ -359,7 +359,7 @@ impl SecretSearch {
             {
                 signatures.push(Splice {
                     range: string.range.clone(),
-                    replacement: Vec::new(),
+                    replacement: Replacement::Bytes(Vec::new()),
                 });
                 continue;
             }
@@ -400,12 +400,17 @@ impl SecretSearch {
             return;
         }
 
-        let field = strings.path();
+        let field: Arc<str> = strings.path().into();
         let string_start = string.range.start;
-        for mut hit in found.hits {
-            hit.field.clone_from(&field);
+        for hit in &mut found.hits {
+            hit.field = field.clone();
             hit.range = string_start + hit.range.start..string_start + hit.range.end;
-            finds.hits.push(hit);
+        }
+        // A line with many secrets has most of them in one string. Their list is not copied.
+        if finds.hits.is_empty() {
+            finds.hits = found.hits;
+        } else {
+            finds.hits.append(&mut found.hits);
         }
     }
 }
@@ -444,11 +449,11 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
         return;
     };
     finds.hits.push(SecretHit {
-        field: strings.path(),
+        field: strings.path().into(),
         range: string.range.clone(),
         kind,
-        name: String::from_utf8_lossy(key).into_owned(),
-        secret: value.to_vec(),
+        name: String::from_utf8_lossy(key).into(),
+        secret: value.into(),
     });
 }
 

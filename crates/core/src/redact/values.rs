@@ -9,12 +9,13 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine;
 use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use foldhash::HashSet;
 use regex::bytes::{Captures, Regex};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A value to remove from all places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +23,7 @@ pub struct SecretValue {
     /// The kind in the placeholder: `env`, `secret`, or the kind of a rule.
     pub kind: &'static str,
     /// The secret itself.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
 }
 
 impl SecretValue {
@@ -65,7 +66,7 @@ pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
         if !secret.is_empty() {
             values.push(SecretValue {
                 kind: "secret",
-                bytes: secret.to_vec(),
+                bytes: secret.into(),
             });
         }
     }
@@ -102,7 +103,7 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
         if !value.is_empty() && !is_common_setting(&value) {
             values.push(SecretValue {
                 kind: "env",
-                bytes: value.into_owned(),
+                bytes: value.into(),
             });
         }
     }
@@ -193,6 +194,21 @@ impl ValueSearch {
             short_values,
             needles: needles.into_iter().collect(),
         }
+    }
+
+    /// Returns the values of this search, followed by those of `more` that are not among them.
+    pub fn into_values_with(self, more: Vec<SecretValue>) -> Vec<SecretValue> {
+        let mut values = self.values;
+        if values.is_empty() {
+            return more;
+        }
+        let known: HashSet<Arc<[u8]>> = values.iter().map(|value| value.bytes.clone()).collect();
+        for value in more {
+            if !known.contains(&value.bytes) {
+                values.push(value);
+            }
+        }
+        values
     }
 
     /// Calls `visit` with the range of each occurrence of a value, and the index of the value.
@@ -448,7 +464,7 @@ mod tests {
             .into_iter()
             .filter(|value| !value.is_short());
         values
-            .map(|value| String::from_utf8(value.bytes).unwrap())
+            .map(|value| String::from_utf8(value.bytes.to_vec()).unwrap())
             .collect()
     }
 
@@ -475,7 +491,7 @@ mod tests {
     fn values_are_found_in_every_encoding() {
         let value = SecretValue {
             kind: "secret",
-            bytes: b"p@ss/word:42".to_vec(),
+            bytes: b"p@ss/word:42"[..].into(),
         };
         let exact = ValueSearch::new(vec![value.clone()]);
         let hits = |text: &[u8]| {

@@ -11,6 +11,7 @@ use crate::redact::rules::is_example;
 use crate::redact::unescape::{MappedText, escape_levels};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 impl SecretSearch {
     /// Runs `searches` on one string, given as written, on all levels of escapes.
@@ -113,9 +114,13 @@ impl SecretSearch {
         let text = &*form.text;
         self.value_search
             .each_occurrence(text, &mut |range, value_index| {
+                let source = form.source_range(range);
+                if hits.covers(&source) {
+                    return;
+                }
                 let value = &self.value_search.values[value_index];
                 hits.add(SecretHit {
-                    range: form.source_range(range),
+                    range: source,
                     kind: value.kind,
                     secret: value.bytes.clone(),
                     ..SecretHit::default()
@@ -176,17 +181,21 @@ fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut 
         hits.examples.insert(secret.to_vec());
         return;
     }
+    // Most secrets of a second search are known values, which were added before.
+    if hits.covers(&source) {
+        return;
+    }
     // A longer name may contain other text, so it is not shown.
     let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
-        String::from_utf8_lossy(rule_match.name).into_owned()
+        hits.share_name(&String::from_utf8_lossy(rule_match.name))
     } else {
-        String::new()
+        Arc::default()
     };
     hits.add(SecretHit {
         range: source,
         kind: rule_match.kind,
         name,
-        secret: secret.to_vec(),
+        secret: secret.into(),
         ..SecretHit::default()
     });
 }
