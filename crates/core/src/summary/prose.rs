@@ -150,7 +150,9 @@ pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
     let mut start = 0;
     for (stop, _) in sentence.match_indices(". ") {
         let word = sentence[start..stop].rsplit(' ').next().unwrap_or_default();
-        let is_abbreviation = word.contains('.') || word.chars().count() <= LONGEST_ABBREVIATION;
+        let lower = word.trim_start_matches('(').to_lowercase();
+        let is_letter = lower.chars().count() == 1;
+        let is_abbreviation = word.contains('.') || is_letter || ABBREVIATIONS.contains(&&*lower);
         if !is_abbreviation {
             parts.push(&sentence[start..=stop]);
             start = stop + 2;
@@ -163,5 +165,8 @@ pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
 /// What is written in haste is quoted as a whole if it takes fewer columns.
 const LONG_SENTENCE: usize = 100;
 
-/// The number of letters of `etc.`, `vs.` or `Nr.`.
-const LONGEST_ABBREVIATION: usize = 3;
+/// What is written with a full stop within a sentence, besides single letters and `e.g.`.
+const ABBREVIATIONS: [&str; 23] = [
+    "etc", "vs", "nr", "fig", "eq", "sec", "ch", "art", "vol", "cf", "al", "approx", "incl", "max",
+    "min", "mr", "mrs", "dr", "st", "ca", "bzw", "ggf", "usw",
+];

@@ -25,8 +25,9 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
     | .*\b(happens|occurs|fails|crashes|appears|breaks|works)\b.*\ only\W*$
     | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
 
-/// `no` and a thing: "no console logs". A bare `no` answers, and says nothing of later work.
-const NO_THING: &str = r"no\ [\w-]{3,}";
+/// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
+/// later work.
+const NO_THING: &str = r#"no\ ([\w-]{3,}|["“„«]\w)"#;
 
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)

@@ -1036,3 +1036,17 @@ fn what_is_meant_for_the_moment_is_no_wish() {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
 }
+
+#[test]
+fn sentences_end_at_full_stops_after_short_words_too() {
+    for (request, expected) in [
+        ("the printer knows, leave it. ferries now", None),
+        (
+            "two full stops are missing. and no \"um zu\" in it",
+            Some("two full stops are missing. and no 'um zu' in it"),
+        ),
+    ] {
+        let wishes: Vec<String> = expected.iter().map(|wish| format!("\"{wish}\"")).collect();
+        assert_eq!(wishes_in(request), wishes, "{request}");
+    }
+}
