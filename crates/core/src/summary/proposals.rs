@@ -2,7 +2,9 @@
 
 use super::budget::{REMARK, SHORT_REQUEST};
 use super::list_items::{find_item, find_named_items};
-use super::questions::{ProposalKind, begins_as_answer, is_question, kind_of_sentence};
+use super::questions::{
+    ProposalKind, begins_as_answer, is_question, kind_of_sentence, statement_before_question,
+};
 use super::quote::{count_utf16, is_narrower, last_prose_line, one_line, quote_line};
 use super::referents::points_back;
 use super::turns::Turn;
@@ -77,7 +79,7 @@ impl<'r> Proposal<'r> {
     }
 
     /// Whether a message decides on the proposal, and is not simply what came next. A question
-    /// decides nothing.
+    /// decides nothing, but what precedes it may, unless it is only short.
     ///
     /// - After a question or a choice, the message is short, begins as an answer does, names an
     ///   item of a list, or has a word of the last sentences.
@@ -89,8 +91,12 @@ impl<'r> Proposal<'r> {
         if !is_short && matches!(self.kind, ProposalKind::Offer | ProposalKind::Statement) {
             return false;
         }
-        if is_question(message) {
+        let statement = statement_before_question(message);
+        if statement.is_empty() {
             return false;
+        }
+        if statement.len() < message.len() {
+            return self.asks() && (begins_as_answer(statement) || self.shares_word(statement));
         }
         match self.kind {
             ProposalKind::Question | ProposalKind::Choice => {

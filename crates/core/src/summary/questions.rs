@@ -1,12 +1,14 @@
 //! Questions, offers and answers, recognized by their words and question marks.
 
+use super::prose::split_at_full_stops;
 use super::quote::{ends_in_question, is_asking};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The words with which a message answers a question.
-const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
+const ANSWERS: &str = r"(?i)^\W*((hm+|oh|ah|ach|well|na)\W+)?(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
 
 /// The words with which a message asks, with or without a question mark.
 const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
@@ -55,6 +57,25 @@ pub(super) fn kind_of_sentence(sentence: &str) -> ProposalKind {
 pub(super) fn is_question(message: &str) -> bool {
     static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(QUESTION_WORDS));
     ends_in_question(message) || QUESTION.is_match(message)
+}
+
+/// Returns the sentences of a message before the first that asks, if the message asks at its end:
+/// "by month. and which key?" says something first. Empty if it begins with a question.
+pub(super) fn statement_before_question(message: &str) -> &str {
+    if !is_question(message) {
+        return message;
+    }
+    for sentence in message.split_sentence_bounds() {
+        for part in split_at_full_stops(sentence) {
+            if !is_question(part) {
+                continue;
+            }
+            // The parts are those of the message, so this finds the part or one that is equal.
+            let start = message.find(part).unwrap_or_default();
+            return message[..start].trim();
+        }
+    }
+    message
 }
 
 /// Whether a message begins with a word that answers a question.

@@ -721,3 +721,31 @@ fn a_repeated_request_is_listed_once_with_how_it_ended_each_time() {
         request
     );
 }
+
+fn decisions(parts: Vec<Vec<String>>) -> String {
+    section(parts, "## Key Decisions")
+}
+
+#[test]
+fn an_answer_before_a_question_is_a_decision() {
+    let after = |reply: &str, message: &str| {
+        decisions(vec![
+            user("Draw the map of the islands, with all of their harbours."),
+            says(reply),
+            user(message),
+            says("Drawn."),
+        ])
+    };
+    assert_eq!(
+        after("By island or by harbour?", "by island. and which colour?"),
+        "- Asked \"By island or by harbour?\", the user answered \"by island. and which colour?\""
+    );
+    assert_eq!(
+        after("I'd stay with the old ink.", "hm ok stay"),
+        "- Asked \"I'd stay with the old ink.\", the user answered \"hm ok stay\""
+    );
+    assert_eq!(
+        after("By island or by harbour?", "hmm. what is simpler?"),
+        "- (none)"
+    );
+}
