@@ -25,7 +25,7 @@ pub(super) fn is_correction(message: &str) -> bool {
 
 /// The words with which people choose one thing over another, or say what something is to be.
 pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
-    instead | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to) | (go|going)\ with
+    instead | after\ all | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to) | (go|going)\ with
     | (we|i)(\ will|[’']?ll)?\ (use|take|keep|drop) | (i|i[’']d|we[’']d)\ prefer
     | let[’']?s\ (use|take|keep|drop|leave|call|not)
     | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to

@@ -116,14 +116,18 @@ impl Decisions {
 
     /// Marks the decisions that a message takes back, however old they are.
     ///
-    /// A message that goes on from what was said, with a word such as "then", also marks two kinds
-    /// of the newest [`REVISABLE`] decisions: those that refused something that the message names,
-    /// and trials that `turn_before` carried out.
+    /// A message with words such as "after all" also marks decisions that refused something that
+    /// the message names. One that goes on from what was said, with a word such as "then", marks
+    /// two kinds of the newest [`REVISABLE`] decisions: those that refused something that the
+    /// message names, unless it names what was chosen, too, and trials that `turn_before` carried
+    /// out.
     fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
             let is_next = goes_on && age < REVISABLE;
-            let is_refused = is_next && later.names_one_of(&decision.refused_words);
+            let names_refused = later.names_one_of(&decision.refused_words);
+            let names_chosen = later.has_name_in(&decision.lower_said);
+            let is_refused = names_refused && (later.is_reversal() || is_next && !names_chosen);
             let was_trial = is_next
                 && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
                 && is_trial(&decision.lower_said);

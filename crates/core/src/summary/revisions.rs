@@ -57,6 +57,16 @@ impl<'m> LaterMessage<'m> {
         format!(" (later: {})", quote_line(self.message, REMINDER))
     }
 
+    /// Whether it goes back on something by its words, such as "after all".
+    pub fn is_reversal(&self) -> bool {
+        REVERSALS.iter().any(|words| self.lower.contains(words))
+    }
+
+    /// Whether one of its names is in an earlier message, which is in lower case.
+    pub fn has_name_in(&self, earlier: &str) -> bool {
+        self.names.iter().any(|name| earlier.contains(&**name))
+    }
+
     /// Whether one of the words is a name that the message has, too.
     pub fn names_one_of(&self, words: &HashSet<Box<str>>) -> bool {
         self.names.iter().any(|name| words.contains(&**name))
@@ -66,7 +76,7 @@ impl<'m> LaterMessage<'m> {
     /// the later one says so, counts otherwise, or denies what was affirmed.
     pub fn takes_back(&self, earlier: &str) -> bool {
         // Most messages name nothing of the earlier one. This is tested without a table of words.
-        if !self.names.iter().any(|name| earlier.contains(&**name)) {
+        if !self.has_name_in(earlier) {
             return false;
         }
         let mut shared: HashSet<&str> = naming_words(earlier).collect();
@@ -75,8 +85,7 @@ impl<'m> LaterMessage<'m> {
         if shared_count == 0 {
             return false;
         }
-        let is_reversal = REVERSALS.iter().any(|words| self.lower.contains(words));
-        if is_reversal || counts_otherwise(&self.lower, earlier) {
+        if self.is_reversal() || counts_otherwise(&self.lower, earlier) {
             return true;
         }
         let denies = is_negated(&self.lower) != is_negated(earlier);

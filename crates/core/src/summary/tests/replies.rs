@@ -749,3 +749,23 @@ fn an_answer_before_a_question_is_a_decision() {
         "- (none)"
     );
 }
+
+#[test]
+fn what_was_refused_takes_a_decision_back_unless_the_choice_is_named_with_it() {
+    let after = |message: &str| {
+        decisions(vec![
+            user("Draw the map of the islands, with all of their ferries."),
+            says("Dashes for all ferries, or arrows?"),
+            user("dashes for all"),
+            says("Drawn."),
+            user(message),
+            says("Drawn."),
+            user("Now the compass, please."),
+        ])
+    };
+    let mark = "(later: ";
+    assert!(after("the printer wants arrows after all").contains(mark));
+    assert!(after("then arrows").contains(mark));
+    let both = after("ok, then write below that arrows and dashes mean the same");
+    assert!(!both.contains(mark), "{both}");
+}
