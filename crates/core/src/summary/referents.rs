@@ -46,9 +46,16 @@ pub(super) fn points_back(text: &str) -> bool {
     naming_words(earlier).next().is_none() && naming_words(own).count() < NAMED_BEFORE
 }
 
-/// Whether a text goes on from what was said before, or points back to it.
+/// Whether a text goes on from what was said before, points back to it, or names nothing itself.
 pub(super) fn follows_on(text: &str) -> bool {
-    points_back(text) || is_sequel(text)
+    points_back(text) || is_sequel(text) || names_nothing(text)
+}
+
+/// Whether a text has no word that may name something, and no code or number, which do so: "ok, stay
+/// with the old one".
+fn names_nothing(text: &str) -> bool {
+    let has_value = text.contains(|c: char| c.is_ascii_digit() || "`./_".contains(c));
+    !has_value && naming_words(&text.to_lowercase()).next().is_none()
 }
 
 /// Whether a text goes on from what was said before, by a word such as "then" or "instead".

@@ -769,3 +769,20 @@ fn what_was_refused_takes_a_decision_back_unless_the_choice_is_named_with_it() {
     let both = after("ok, then write below that arrows and dashes mean the same");
     assert!(!both.contains(mark), "{both}");
 }
+
+#[test]
+fn a_choice_that_names_nothing_is_quoted_with_what_it_is_about() {
+    let decisions = decisions(vec![
+        user("Draw the map of the islands, with all of their harbours."),
+        says("The printer has red ink, too."),
+        user("ok, no need to use red"),
+        says("Fine."),
+        user("Now the compass, please."),
+    ]);
+    let words = "- The user chose: \"ok, no need to use red\" (after ";
+    assert!(decisions.starts_with(words), "{decisions}");
+    assert!(
+        decisions.contains("\"The printer has red ink, too.\")"),
+        "{decisions}"
+    );
+}
