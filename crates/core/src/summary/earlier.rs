@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
     /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, and those that decisions quote. The points of Done of a previous summary come
+    /// decision, those that decisions quote, and those without a reply that are quoted elsewhere. The points of Done of a previous summary come
     /// first.
     pub(super) fn earlier_requests(
         &self,
@@ -40,7 +40,10 @@ impl SummaryBuilder {
         let mut series = describe_series(turns, &weights, share, &quoted);
         series.retain(|series| {
             let turn = series.turn;
-            !quoted.has_turn(turn) && !outcomes.turn_numbers.contains(&turn.number)
+            let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
+            let is_only_quoted = is_unanswered && quoted.has_request(&turn.request);
+            let is_told = outcomes.turn_numbers.contains(&turn.number);
+            !is_only_quoted && !is_told && !quoted.has_turn(turn)
         });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();

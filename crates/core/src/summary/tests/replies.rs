@@ -786,3 +786,20 @@ fn a_choice_that_names_nothing_is_quoted_with_what_it_is_about() {
         "{decisions}"
     );
 }
+
+#[test]
+fn a_decision_without_a_reply_is_listed_once() {
+    let messages = [
+        user("Draw the map of the islands, with all of their harbours."),
+        says("Red or green for the harbours?"),
+        user("green, the printer has only that left"),
+        user("Now the legend of the map, on the left."),
+        says("It is on the left."),
+        user("And the compass."),
+        says("It is on the right."),
+        user("Now the frame around the map."),
+    ];
+    let text = summary(None, messages);
+    assert!(!text.contains("not replied to"), "{text}");
+    assert_eq!(text.matches("the printer has only").count(), 1, "{text}");
+}
