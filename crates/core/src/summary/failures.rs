@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::command_step::CommandStep;
 use super::quote::{code_span, display_width, first_chars, quote_line};
+use super::reactions::Reaction;
 use super::referents::shares_word;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
@@ -35,8 +36,7 @@ struct OpenFailure {
 impl ToolHistory {
     /// Describes the failures that no later call settled: first those that the last words of the
     /// current turn mention, then others that are certainly open, then those that may be over. The
-    /// newest of each group comes first. If the user only remarked on a failure in the next turn,
-    /// the remark is quoted.
+    /// newest of each group comes first. What the user said to a failure follows it.
     ///
     /// A step that names a path which was removed since is left out: it cannot be run again. So are
     /// a step that the user gave up in reply, and a probe of an answered turn that may be over.
@@ -63,14 +63,18 @@ impl ToolHistory {
             if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
                 continue;
             }
-            let remark = turn.and_then(|turn| self.user_remark(turn, next_turn));
-            let mut failure = self.describe_failure(run, step, turn, remark.is_some(), later_runs);
-            if let Some(remark) = remark {
-                if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(remark)) {
+            let reaction = turn.and_then(|turn| self.find_reaction(run, turn, next_turn));
+            let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
+            let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
+            if let Some(reaction) = reaction {
+                let words = reaction.words();
+                if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(words)) {
                     failure.point.push_str(&format!("; the assistant: {offer}"));
                 }
-                let words = quote_line(remark, OLDEST);
-                failure.point.push_str(&format!("; then the user: {words}"));
+                let quotation = quote_line(words, OLDEST);
+                failure
+                    .point
+                    .push_str(&format!("; then the user: {quotation}"));
             }
             // A probe looks whether something is there, and fails without a consequence.
             let is_answered = turn.is_some_and(Turn::is_answered);
@@ -84,17 +88,6 @@ impl ToolHistory {
             is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
             points: failures.into_iter().map(|failure| failure.point).collect(),
         }
-    }
-
-    /// Returns what the user said to the reply of a turn, if this called for no work: a nod, or the
-    /// request of an earlier turn that is an aside.
-    fn user_remark<'t>(&self, turn: &'t Turn, next_turn: Option<&'t Turn>) -> Option<&'t str> {
-        if let Some(nod) = turn.unworked_nod() {
-            return Some(nod);
-        }
-        let next_turn = next_turn?;
-        let is_remark = next_turn.number != self.turn_number && next_turn.is_aside();
-        is_remark.then_some(&*next_turn.request)
     }
 
     /// Describes a failed step of a run, given the turn of the run and the runs after it.

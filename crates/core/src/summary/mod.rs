@@ -48,6 +48,7 @@ mod prose;
 mod purpose;
 mod questions;
 mod quote;
+mod reactions;
 mod referents;
 mod removals;
 mod revisions;

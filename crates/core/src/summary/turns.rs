@@ -5,7 +5,6 @@ use super::cut::cut_middle;
 use super::endings::describe_ending;
 use super::message::{ReplyEnd, only_leads_over};
 use super::proposals::Proposal;
-use super::questions::is_question;
 use super::quote::{first_chars, is_narrower, quote_line, strip_digits};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 
@@ -173,12 +172,6 @@ impl Turn {
     /// Whether the next message came before any reply. Only of an earlier turn.
     pub fn is_passed_over(&self) -> bool {
         self.reply_end == ReplyEnd::NoReply && self.call_count == 0
-    }
-
-    /// Whether the request called for no work, and asked nothing: the user said what else is known,
-    /// such as who will see to it. Only of an earlier turn.
-    pub fn is_aside(&self) -> bool {
-        self.call_count == 0 && !self.request.is_empty() && !is_question(&self.request)
     }
 
     /// Whether the user cut the reply short.

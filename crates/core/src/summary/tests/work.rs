@@ -540,3 +540,50 @@ fn a_failure_is_listed_with_the_change_to_what_it_names() {
         "{blocked}"
     );
 }
+
+#[test]
+fn what_the_user_says_to_a_failure_is_told_from_what_is_about_something_else() {
+    let after = |reply: &str, message: &str, is_worked_on: bool| {
+        let mut messages = vec![
+            user("Draw the map of the islands."),
+            bash(
+                "make map",
+                Some("error: no such font\n\nCommand exited with code 2"),
+            ),
+            says(reply),
+            user(message),
+        ];
+        if is_worked_on {
+            messages.push(edit("legend.svg"));
+        }
+        messages.extend([
+            says("All right."),
+            user("Now the compass."),
+            edit("compass.svg"),
+        ]);
+        section(messages, "### Blocked")
+    };
+    let fails = "`make map` fails: the font is missing.";
+
+    let promise = "the printer sends the fonts on friday. draw the legend";
+    let blocked = after(fails, promise, true);
+    assert!(
+        blocked.ends_with(&format!("; then the user: \"{promise}\"")),
+        "{blocked}"
+    );
+    let blocked = after(fails, "I buy it. how wide is the map?", false);
+    assert!(
+        blocked.ends_with("; then the user: \"I buy it.\""),
+        "{blocked}"
+    );
+
+    let question = format!("{fails} By the way, red or green for the harbours?");
+    for (reply, message, is_worked_on) in [
+        (&*question, "ask me tomorrow", false),
+        ("The legend is on the left.", promise, true),
+        (fails, "how wide is the map?", false),
+    ] {
+        let blocked = after(reply, message, is_worked_on);
+        assert!(!blocked.contains("then the user"), "{blocked}");
+    }
+}
