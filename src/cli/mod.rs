@@ -25,7 +25,9 @@ pub mod redaction;
 pub mod hook;
 pub mod summary_source;
 
+pub mod candidates;
 pub mod ids;
+pub mod lookalikes;
 pub mod period;
 pub mod plan;
 pub mod session_report;

@@ -1,23 +1,20 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
+use crate::cli::candidates::describe_candidates;
 use crate::cli::foreign::resolve_foreign_id;
-use crate::cli::ids::Ids;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::retain_last_rollouts;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::cli::titled::{resolve_title, suggest_titles};
-use crate::format::format_age;
 use crate::import::is_document_name;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
-use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, SearchProblem};
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -517,30 +514,9 @@ fn name_failure(error: NameError, ui: &Ui) -> Failure {
             candidates,
             sessions,
             ..
-        } => failure.with_details(candidate_rows(&candidates, sessions, ui)),
+        } => failure.with_details(describe_candidates(&candidates, sessions, ui)),
         NameError::NoLast { .. } => failure,
     }
-}
-
-/// Returns a row for each session that a name may mean, the most recently changed first. `count` is
-/// the number of all such sessions. If only some of them are in `candidates`, a last row has the
-/// number of the others.
-fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
-    // Copies have the same id, so their rows have paths.
-    let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
-    let has_copies = ids.len() < candidates.len();
-
-    let mut timed_rows = Vec::new();
-    for (id, path) in candidates {
-        timed_rows.push(candidate_row(id, path, has_copies, ui));
-    }
-    timed_rows.sort_by_key(|row| Reverse(row.modified_ms));
-
-    let mut rows: Vec<String> = timed_rows.into_iter().map(|row| row.text).collect();
-    if count > candidates.len() {
-        rows.push(format!("and {} more", count - candidates.len()));
-    }
-    rows
 }
 
 /// Whether a name or an id identifies exactly one archived session.
@@ -552,48 +528,6 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
         .into_iter()
         .filter_map(|path| Some(read_archive_facts(&path)?.into_known(path)));
     choose_session(name, [known.collect()]).is_ok()
-}
-
-/// The row of a session in a message.
-struct TimedRow {
-    /// The time by which `list` sorts the session; `None` if it cannot be read.
-    modified_ms: Option<i64>,
-    text: String,
-}
-
-/// Returns a row for a session, with the facts that `list` shows. With `with_path`, the row has the
-/// path in place of the title.
-fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> TimedRow {
-    let home = ui.home();
-    let shown_path = abbreviate_home(&path.to_string_lossy(), home.as_deref());
-    let Some(session) = read_for_list(path) else {
-        return TimedRow {
-            modified_ms: None,
-            text: format!("{id}  {shown_path}"),
-        };
-    };
-
-    let last = if with_path {
-        shown_path
-    } else {
-        display_title(&session.title(), session.message_count)
-    };
-    TimedRow {
-        modified_ms: Some(session.modified_ms),
-        text: session_row(id, &session, &last, ui),
-    }
-}
-
-/// Returns the row of a session in a message: its age, `id`, its project, and `last`, the last
-/// column.
-pub fn session_row(id: &str, session: &ListedSession, last: &str, ui: &Ui) -> String {
-    let now_ms = match Ids::new(ui) {
-        Ok(ids) => ids.now_ms(ui),
-        Err(_) => (ui.world.now_ms)(),
-    };
-    let age = format_age(now_ms, session.modified_ms);
-    let project = abbreviate_home(&session.cwd.to_string_lossy(), ui.home().as_deref());
-    format!("{age:>6}  {id}  {project}  {last}")
 }
 
 /// Reads the facts that `list` shows of a session; `None` if it cannot be read.

@@ -3,23 +3,21 @@
 //! A title is not chosen to identify a session. So only commands that leave existing sessions
 //! unchanged accept such words. Commands that change a session only suggest the session.
 
+use super::candidates::describe_matches;
 use super::locate::{Scope, SessionStores};
-use super::named::{read_for_list, session_row, shown_title};
+use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
 use super::session_report::report_listed;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::list::ListedSession;
 use pisess_store::FoundFile;
 use pisess_store::workers::in_order;
-use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
 /// The minimum length of the longest word, in characters. Without it, a mistyped option or number
 /// could select a session.
 const MIN_LONGEST_WORD: usize = 3;
-/// The maximum number of sessions listed in a message.
-const MAX_ROWS: usize = 8;
 
 /// Returns the session whose title or first message has the words, and reports the session. Returns
 /// `failure` if there is none.
@@ -57,7 +55,7 @@ pub fn require_one_title(
             );
             Err(Failure::invalid(what)
                 .with_hint("give more words, or the id")
-                .with_details(title_rows(sessions, ui)))
+                .with_details(describe_matches(sessions, ui)))
         }
     }
 }
@@ -75,7 +73,7 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
         }
         _ => failure
             .with_hint("titles with these words are below; give the id")
-            .with_details(title_rows(&sessions, ui)),
+            .with_details(describe_matches(&sessions, ui)),
     }
 }
 
@@ -159,21 +157,4 @@ fn has_word_start(text: &str, start: &str) -> bool {
         }
     }
     false
-}
-
-/// Returns rows for the first few sessions, the most recently changed first, and a row with the
-/// number of the others.
-fn title_rows(sessions: &[ListedSession], ui: &Ui) -> Vec<String> {
-    let mut newest_first: Vec<&ListedSession> = sessions.iter().collect();
-    newest_first.sort_by_key(|session| Reverse(session.modified_ms));
-    let mut rows = Vec::new();
-    for session in newest_first.iter().take(MAX_ROWS) {
-        let id = session.id.to_string_lossy();
-        let id = id_suffix(&id, ID_SUFFIX_LEN);
-        rows.push(session_row(id, session, &shown_title(session), ui));
-    }
-    if sessions.len() > MAX_ROWS {
-        rows.push(format!("and {} more", sessions.len() - MAX_ROWS));
-    }
-    rows
 }

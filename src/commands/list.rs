@@ -2,7 +2,6 @@
 
 mod files;
 mod json;
-mod lookalikes;
 mod read;
 mod repository;
 mod rows;
@@ -12,6 +11,7 @@ use crate::cli::foreign::{self, ForeignPlace};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{SessionStores, is_archive};
+use crate::cli::lookalikes::add_distinguishing_titles;
 use crate::cli::options::parse_amount;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -28,7 +28,6 @@ use crate::session::usage::built_in_prices_date;
 use files::{FilesToRead, find_files, retain_same_repository};
 use foldhash::HashMap;
 use json::session_json;
-use lookalikes::add_distinguishing_titles;
 use owo_colors::Style;
 use pisess_store::{self as store, Glance, SessionsBeingWritten};
 use read::{read_first_message, read_sessions, read_stdin_session};

@@ -1971,7 +1971,7 @@ fn two_files_with_one_id_are_told_apart() {
         "claude/tree.jsonl",
         12,
     );
-    assert_snapshot!(h.run(&format!("tree {id}")).fails(2), @"`c1a00000-0000-4000-8000-0000000000a2` matches 2 sessions (hint: these files have the same id: ~/.claude/projects/a/c1a00000-0000-4000-8000-0000000000a2.jsonl, ~/.claude/projects/b/c1a00000-0000-4000-8000-0000000000a2.jsonl; give the path of one)");
+    assert_snapshot!(h.run(&format!("tree {id}")).fails(2), @"`c1a00000-0000-4000-8000-0000000000a2` matches 2 copies of one session (hint: these files have the same id: ~/.claude/projects/a/c1a00000-0000-4000-8000-0000000000a2.jsonl, ~/.claude/projects/b/c1a00000-0000-4000-8000-0000000000a2.jsonl; give the path of one)");
     h.run("import -q ./.claude/projects/a").quiet();
     assert_snapshot!(h.run("import ./.claude/projects/b").fails(2), @"~/.claude/projects/b/c1a00000-0000-4000-8000-0000000000a2.jsonl: it has the same id as ~/.claude/projects/a/c1a00000-0000-4000-8000-0000000000a2.jsonl, which was imported, but is shorter (hint: --force imports it into a session of its own)");
     assert_eq!(h.sessions().len(), 1);

@@ -617,3 +617,58 @@ fn an_archived_session_is_hinted_at() {
         "{said}"
     );
 }
+
+/// Copies have one id, so the rows have paths; forks have the same name, so the rows have what
+/// differs.
+#[test]
+fn several_sessions_with_one_name_are_told_apart() {
+    let d = Desk::new();
+    let said = |id: &str, parent: &str, text: &str| {
+        let message = json!({"role": "user", "content": text});
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": time(5), "message": message})
+    };
+    let elsewhere = |project: &str, id: &str, more: &[serde_json::Value]| {
+        let path = format!("home/.pi/agent/sessions/--{project}--/{id}.jsonl");
+        d.put(&path, id, 3, more);
+    };
+    elsewhere(
+        "x",
+        "0199aaaa-11111111",
+        &[name("moon phase"), said("cccc0001", "bbbb000a", "at home")],
+    );
+    elsewhere(
+        "y",
+        "0199aaaa-11111111",
+        &[
+            name("moon phase"),
+            said("dddd0001", "bbbb000a", "on the train"),
+        ],
+    );
+    let copies = d.pisess("tree 'moon phase'").done().stderr;
+    let rows: Vec<&str> = copies.lines().collect();
+    assert_eq!(
+        rows[0],
+        "pisess: `moon phase` matches 2 copies of one session (hint: give the path)"
+    );
+    assert!(
+        copies.contains("  2026-02-02  moon phase … at home  ~/.pi/agent/sessions/--x--/"),
+        "{copies}"
+    );
+    assert!(
+        copies.contains("moon phase … on the train  ~/.pi"),
+        "{copies}"
+    );
+
+    elsewhere(
+        "z",
+        "0199bbbb-22222222",
+        &[name("tides"), said("cccc0001", "bbbb0005", "by amount")],
+    );
+    elsewhere("z", "0199cccc-33333333", &[name("tides")]);
+    let forks = d.pisess("tree tides").done().stderr;
+    assert!(
+        forks.starts_with("pisess: `tides` matches 2 sessions (hint: give the id or the path)"),
+        "{forks}"
+    );
+    assert_eq!(forks.lines().count(), 3, "{forks}");
+}

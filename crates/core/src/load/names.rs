@@ -50,7 +50,7 @@ pub enum NameError {
         similar: Vec<String>,
     },
     /// Several sessions match.
-    #[error("`{name}` matches {sessions} sessions")]
+    #[error("`{name}` matches {}", count_candidates(candidates, *sessions))]
     Ambiguous {
         /// The name.
         name: String,
@@ -72,8 +72,44 @@ impl NameError {
                 "`pisess list` lists the sessions for this directory".to_owned()
             }
             NameError::Unknown { name, similar } => hint_for_unknown(name, similar),
+            NameError::Ambiguous { .. } if self.id_of_copies().is_some() => {
+                "give the path".to_owned()
+            }
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
+    }
+
+    /// Returns the id of the matching sessions if all of them are copies of one session.
+    pub fn id_of_copies(&self) -> Option<&str> {
+        let NameError::Ambiguous {
+            candidates,
+            sessions,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        find_id_of_copies(candidates, *sessions)
+    }
+}
+
+/// Returns the id that all matching sessions have. `None` if they have several, or if `candidates`
+/// are not all of them.
+fn find_id_of_copies(candidates: &[(String, PathBuf)], sessions: usize) -> Option<&str> {
+    let ((first_id, _), others) = candidates.split_first()?;
+    let is_complete = candidates.len() == sessions;
+    if is_complete && others.iter().all(|(id, _)| id == first_id) {
+        Some(first_id)
+    } else {
+        None
+    }
+}
+
+fn count_candidates(candidates: &[(String, PathBuf)], sessions: usize) -> String {
+    if find_id_of_copies(candidates, sessions).is_some() {
+        format!("{sessions} copies of one session")
+    } else {
+        format!("{sessions} sessions")
     }
 }
 

@@ -1,5 +1,5 @@
 //! Titles that tell sessions apart whose rows look alike, because they are copies or forks of one
-//! conversation.
+//! conversation: in lists, and in messages about a name that matches several sessions.
 
 use crate::cli::open::Input;
 use crate::cli::output::truncate_end;
@@ -28,7 +28,7 @@ const LONGEST_LINE: u64 = 1 << 16;
 
 /// Adds titles for sessions of one conversation whose rows have the same title: this title, and the
 /// first words after the entries that the session shares with the most similar other row.
-pub(super) fn add_distinguishing_titles(
+pub fn add_distinguishing_titles(
     list: &[ListedSession],
     rows: &[ListRow],
     titles: &mut HashMap<usize, String>,

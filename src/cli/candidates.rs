@@ -1,0 +1,117 @@
+//! The rows below an error that several sessions match: one for each session, with what is needed
+//! to choose one of them and to name it in the next command.
+
+use super::ids::Ids;
+use super::lookalikes::add_distinguishing_titles;
+use super::named::{read_for_list, shown_title};
+use super::output::{Clock, Ui, to_visible};
+use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use crate::ops::list::{ForkRows, ListedSession, build_rows};
+use crate::session::paths::abbreviate_home;
+use foldhash::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+/// The maximum number of sessions that have a row.
+const MAX_ROWS: usize = 8;
+
+/// How ids are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IdForm {
+    /// The sessions were searched by their ids, so their ends may be equal.
+    Whole,
+    /// The end, as in `list`.
+    Suffix,
+}
+
+/// Returns a row for each session that an id or a name matches, the most recently changed first.
+/// `candidates` are their ids and paths. If they are only some of the sessions, `count` is the
+/// number of all, and a last row has the number of the others.
+pub fn describe_candidates(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
+    let mut sessions = Vec::new();
+    let mut unreadable_rows = Vec::new();
+    for (id, path) in candidates {
+        match read_for_list(path) {
+            Some(session) => sessions.push(session),
+            None => unreadable_rows.push(format!("{id}  {}", shown_path(path, ui))),
+        }
+    }
+    sessions.sort_by_key(|session| Reverse(session.modified_ms));
+
+    let mut rows = describe_sessions(&sessions, IdForm::Whole, ui);
+    rows.extend(unreadable_rows);
+    add_rest(&mut rows, count);
+    rows
+}
+
+/// Returns a row for each of the first few sessions, the most recently changed first. A last row
+/// has the number of the others.
+pub fn describe_matches(sessions: &[ListedSession], ui: &Ui) -> Vec<String> {
+    let count = sessions.len();
+    let mut sessions = sessions.to_vec();
+    sessions.sort_by_key(|session| Reverse(session.modified_ms));
+    sessions.truncate(MAX_ROWS);
+    let mut rows = describe_sessions(&sessions, IdForm::Suffix, ui);
+    add_rest(&mut rows, count);
+    rows
+}
+
+/// Adds a row with the number of sessions that have no row.
+fn add_rest(rows: &mut Vec<String>, count: usize) {
+    if count > rows.len() {
+        rows.push(format!("and {} more", count - rows.len()));
+    }
+}
+
+/// Returns a row for each session. Titles of copies and forks of one conversation are followed by
+/// the words that differ.
+fn describe_sessions(sessions: &[ListedSession], id_form: IdForm, ui: &Ui) -> Vec<String> {
+    let mut distinct_titles = HashMap::default();
+    let list_rows = build_rows(sessions, ForkRows::Separate);
+    add_distinguishing_titles(sessions, &list_rows, &mut distinct_titles);
+    // An id that several copies have identifies none of them. Then only the paths do.
+    let has_copies = have_same_id(sessions);
+
+    let mut rows = Vec::new();
+    for (index, session) in sessions.iter().enumerate() {
+        let title = match distinct_titles.get(&index) {
+            Some(title) => to_visible(title),
+            None => shown_title(session),
+        };
+        let mut row = describe_session(session, &title, id_form, ui);
+        if has_copies {
+            row += "  ";
+            row += &shown_path(&session.path, ui);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// Whether several sessions have one id.
+fn have_same_id(sessions: &[ListedSession]) -> bool {
+    let ids: HashSet<_> = sessions.iter().map(|session| &session.id).collect();
+    ids.len() < sessions.len()
+}
+
+/// Returns the row of a session: its age, id, project, date and title.
+fn describe_session(session: &ListedSession, title: &str, id_form: IdForm, ui: &Ui) -> String {
+    let now_ms = match Ids::new(ui) {
+        Ok(ids) => ids.now_ms(ui),
+        Err(_) => (ui.world.now_ms)(),
+    };
+    let age = format_age(now_ms, session.modified_ms);
+    let (date, _) = Clock::new(ui).format_date_and_time(session.modified_ms);
+    let whole_id = session.id.to_string_lossy();
+    let id = match id_form {
+        IdForm::Whole => to_visible(&whole_id),
+        IdForm::Suffix => to_visible(id_suffix(&whole_id, ID_SUFFIX_LEN)),
+    };
+    let project = shown_path(Path::new(&*session.cwd.to_string_lossy()), ui);
+    format!("{age:>6}  {id}  {project}  {date}  {title}")
+}
+
+fn shown_path(path: &Path, ui: &Ui) -> String {
+    let home = ui.home();
+    to_visible(&abbreviate_home(&path.to_string_lossy(), home.as_deref()))
+}
