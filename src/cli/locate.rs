@@ -92,6 +92,11 @@ impl SessionStores {
         names::find_session(name, &self.stores, self.here(), self.workers)
     }
 
+    /// Returns all files with this session id, in the stores of all projects.
+    pub fn find_copies(&self, id: &str) -> Vec<PathBuf> {
+        names::find_copies(id, &self.stores)
+    }
+
     /// Returns the sessions of the current project, the one whose file changed last first.
     pub fn newest_sessions(&self) -> impl Iterator<Item = PathBuf> {
         names::newest_sessions(&self.stores, self.here())

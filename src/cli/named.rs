@@ -1,9 +1,10 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
 use crate::cli::candidates::describe_candidates;
-use crate::cli::foreign::resolve_foreign_id;
+use crate::cli::foreign::{load_failure, resolve_foreign_id};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::retain_last_rollouts;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
@@ -14,7 +15,10 @@ use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
-use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, SearchProblem};
+use pisess_store::{
+    self as store, Disk, FoundFile, FoundFiles, Glance, OnDisk, Reach, SearchProblem,
+};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -437,6 +441,61 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     }
 }
 
+/// The files of one session, found by a name that the user gave.
+pub struct SessionCopies {
+    pub id: String,
+    /// All files with the id: a file that the name alone identifies is first, and otherwise the one
+    /// that changed last.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Returns all files of the session that an argument identifies, by its path, id or name. Several
+/// files may match a name if all of them have the same id.
+///
+/// # Errors
+/// If the argument identifies no session, or sessions with different ids.
+pub fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
+    let stores = SessionStores::locate(ui);
+    let found = match name_argument(argument) {
+        Some(name) => stores.find_by_name(name),
+        None => Ok(argument.to_owned()),
+    };
+    let error = match found {
+        Ok(path) => {
+            let id = read_id(&path)?;
+            let mut paths = copies_newest_first(&id, &stores);
+            let own_file = OnDisk.resolve_links(&ui.resolve_path(&path));
+            paths.retain(|copy| OnDisk.resolve_links(copy) != own_file);
+            paths.insert(0, path);
+            return Ok(SessionCopies { id, paths });
+        }
+        Err(error) => error,
+    };
+    let Some(id) = error.id_of_copies() else {
+        let failure = name_failure(error, ui);
+        return Err(suggest_sessions(argument, failure, ui));
+    };
+    Ok(SessionCopies {
+        id: id.to_owned(),
+        paths: copies_newest_first(id, &stores),
+    })
+}
+
+/// Returns the files in the stores with this session id, the one that changed last first.
+fn copies_newest_first(id: &str, stores: &SessionStores) -> Vec<PathBuf> {
+    let mut paths = stores.find_copies(id);
+    paths.sort_by_cached_key(|path| Reverse(store::modified_ms(path)));
+    paths
+}
+
+/// Returns the id of the session in a file.
+fn read_id(path: &Path) -> Result<String, Failure> {
+    let file = Glance::open(path)?;
+    let name = to_visible(&path.to_string_lossy());
+    let header = read_header(&file).map_err(|error| load_failure(&name, &file, error))?;
+    Ok(header.id.to_string_lossy().into_owned())
+}
+
 /// Returns the session that `last` names, even if a file in the current directory is called `last`.
 pub fn find_last(ui: &Ui) -> Result<PathBuf, Failure> {
     SessionStores::locate(ui)
@@ -500,6 +559,14 @@ fn is_spelled_as_path(name: &str) -> bool {
 /// several sessions. If the session is archived, the hint says so.
 fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
+    if let NameError::Ambiguous {
+        name, sessions: 2, ..
+    } = &error
+        && error.id_of_copies().is_some()
+    {
+        let name = quote_word(name.as_ref());
+        failure = failure.with_hint(format!("give the path; `pisess join {name}` joins the two"));
+    }
     match error {
         NameError::Unknown { name, similar } if similar.is_empty() && is_archived(&name, ui) => {
             failure.with_hint(format!(

@@ -14,6 +14,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::join_first_few;
 use crate::cli::rollouts::Rollouts;
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::check::Finding;
 use checkup::check_input;
 use cwd::CwdSources;
@@ -131,7 +132,9 @@ struct CheckedSession {
 }
 
 /// Warns of files with the same session id, with one warning for each id.
-fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
+///
+/// If all sessions of the stores were checked, `join` finds both copies by their id.
+fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
         if paths.len() < 2 || id.is_empty() {
             continue;
@@ -141,8 +144,13 @@ fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
             .iter()
             .map(|path| to_visible(&path.to_string_lossy()))
             .collect();
+        let join_command = if are_of_stores && paths.len() == 2 {
+            format!("pisess join {}", id_suffix(&id, ID_SUFFIX_LEN))
+        } else {
+            "pisess join".to_owned()
+        };
         ui.warn(&format!(
-            "{} copies of the session {id}: {} (hint: `pisess join` makes one session of two)",
+            "{} copies of the session {id}: {} (hint: `{join_command}` makes one session of two)",
             paths.len(),
             join_first_few(names)
         ));
@@ -216,7 +224,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
             }
         },
     )?;
-    warn_of_copies(&paths_by_id, ui);
+    warn_of_copies(&paths_by_id, args.all, ui);
     report.print_summary(sessions, ui)?;
     Ok(report.exit)
 }

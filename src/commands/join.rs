@@ -1,15 +1,18 @@
 //! `pisess join`: combines two copies of a session.
 
 use crate::cli::guide::{Example, Guide};
+use crate::cli::named::{SessionCopies, find_copies};
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, open_with_pruned};
 use crate::cli::transaction::{Decision, refuse_output_in_dry_run};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::Refusal;
 use crate::ops::join::{Join, SessionCopy, add_to_first, join};
+use crate::session::paths::abbreviate_home;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Disk, OnDisk};
@@ -25,7 +28,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "Join the two in a new file",
         "pisess join session.jsonl copy.jsonl -o joined.jsonl",
     ),
-]);
+])
+.with_found("the stores have no other copy of the session");
 
 /// Join two copies of a session that grew apart.
 ///
@@ -33,6 +37,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// copies grew, the entries that were added to the second become a branch, and the conversation
 /// continues where the first copy ends. If the second copy only extends the first, the conversation continues where the
 /// second ends. The second copy is only read.
+///
+/// Without the second SESSION, the stores of pi and oh-my-pi are searched for the other copy: the
+/// session with the same id, in any project. If the name matches both copies, the one that changed
+/// last is the first copy. -n reports which files the copies are. Several other copies are refused.
 ///
 /// With -o, the result is written to PATH: the header of the first copy, and all entries of both
 /// copies, each once. The copies stay as they are, unless PATH is the first copy.
@@ -47,9 +55,9 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// The other copy
+    /// The other copy; without it, the only other session in the stores with the same id
     #[arg(value_name = "SESSION")]
-    pub other: PathBuf,
+    pub other: Option<PathBuf>,
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -57,13 +65,17 @@ pub struct Args {
 /// Joins two copies of a session. The entries that only the second copy has are appended to the
 /// first copy; or the joined session is written elsewhere (`-o`, or a first copy from a stream).
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let [first_path, second_path] = match &args.other {
+        Some(other) => [args.session.clone(), other.clone()],
+        None => find_both_copies(&args.session, ui)?,
+    };
     let stdin = Path::new("-");
-    if args.session == stdin && args.other == stdin {
+    if first_path == stdin && second_path == stdin {
         return Err(Failure::usage_error("standard input cannot be both copies"));
     }
 
-    let first = open_copy(&args.session, ui)?;
-    let second = open_copy(&args.other, ui)?;
+    let first = open_copy(&first_path, ui)?;
+    let second = open_copy(&second_path, ui)?;
     if let Some(output) = &args.write.output {
         if is_file_of(&second, output, ui) {
             let failure = second
@@ -80,7 +92,59 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if first.input.file().is_none() {
         return write_joined(args, &first, &second, Path::new("-"), ui);
     }
-    add_in_place(args, first, &second, ui)
+    let exit = add_in_place(args, first, &second, ui)?;
+    if args.other.is_none() && !args.write.change.dry_run && !args.write.change.json {
+        // Until then, the name or the id identifies neither of the two.
+        let argument = quote_word(second_path.as_os_str());
+        ui.print_status(&format!(
+            "the first copy has everything now; `pisess archive {argument}` moves the second away"
+        ));
+    }
+    Ok(exit)
+}
+
+/// Returns the two files of the session that the argument identifies, and reports them: the first
+/// gets the entries of the second.
+fn find_both_copies(session: &Path, ui: &mut Ui) -> Result<[PathBuf; 2], Failure> {
+    if session == Path::new("-") {
+        return Err(Failure::usage_error("the other copy is not given")
+            .with_hint("give it as the second SESSION"));
+    }
+
+    let copies = find_copies(session, ui)?;
+    let [first, second] = &copies.paths[..] else {
+        return Err(not_two_copies(&copies, ui));
+    };
+    ui.print_status(&format!(
+        "the first copy is {}, the second {}",
+        show_path(first, ui),
+        show_path(second, ui)
+    ));
+    Ok([first.clone(), second.clone()])
+}
+
+/// Returns the failure for a session that has one file, or more than two.
+fn not_two_copies(copies: &SessionCopies, ui: &Ui) -> Failure {
+    let id = to_visible(&copies.id);
+    if let [only_path] = &copies.paths[..] {
+        let path = show_path(only_path, ui);
+        let what = format!("{path}: the stores have no other session with the id {id}");
+        return Failure::negative(what).with_hint("give the other copy as the second SESSION");
+    }
+    let mut rows = Vec::new();
+    for path in &copies.paths {
+        rows.push(show_path(path, ui));
+    }
+    Failure::invalid(format_args!("the session {id} has {} copies", rows.len()))
+        .with_hint("give the paths of two of them")
+        .with_details(rows)
+}
+
+fn show_path(path: &Path, ui: &Ui) -> String {
+    to_visible(&abbreviate_home(
+        &path.to_string_lossy(),
+        ui.home().as_deref(),
+    ))
 }
 
 /// Whether `path` is the file of a session.

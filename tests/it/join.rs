@@ -1,5 +1,6 @@
 //! `pisess join`: two copies of a session as one.
 
+use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture, user};
 use insta::assert_snapshot;
 
@@ -281,4 +282,56 @@ fn what_cannot_be_added_in_place_is_refused() {
         .done();
     assert_eq!(piped.code, 0, "{piped}");
     assert!(piped.text().contains("bbbb0001") && piped.text().contains("aaaa0001"));
+}
+
+/// Without a second session, the copies are found by their common id.
+#[test]
+fn the_copies_of_a_named_session_are_found() {
+    let desk = Desk::new();
+    let s = &desk.s;
+    let in_store = |project: &str, bytes: &[u8]| {
+        let path = format!(
+            "home/.pi/agent/sessions/--{project}--/2026-01-01T00-00-00-000Z_019c0000-0000-7000-8000-00000000babe.jsonl"
+        );
+        s.put(&path, bytes);
+        path
+    };
+    in_store("x", &grown(&[("aaaa0001", "at home")]));
+    let only = desk.pisess("join 0000babe").done().fails(1);
+    assert!(
+        only.contains("the stores have no other session with the id 019c0000-0000-7000-8000-00000000babe (hint: give the other copy as the second SESSION)"),
+        "{only}"
+    );
+
+    let newest = in_store("y", &grown(&[("bbbb0001", "on the train")]));
+    let planned = desk.pisess("join 0000babe -n").done();
+    assert_eq!(planned.code, 0, "{planned}");
+    assert!(
+        planned.stderr.contains("the first copy is ~/.pi/"),
+        "{planned}"
+    );
+    let done = desk.pisess("join 0000babe").done();
+    assert_eq!(done.code, 0, "{done}");
+    assert!(
+        done.stderr
+            .contains("1 entry only in the first copy, 1 entry only in the second"),
+        "{done}"
+    );
+    assert!(done.stderr.contains("`pisess archive "), "{done}");
+    let joined = s.text(&newest);
+    assert!(
+        joined.contains("at home") && joined.contains("on the train"),
+        "{joined}"
+    );
+
+    in_store("z", &grown(&[("cccc0001", "by boat")]));
+    let several = desk.pisess("join 0000babe").done();
+    assert_eq!(several.code, 2, "{several}");
+    assert!(
+        several
+            .stderr
+            .contains("has 3 copies (hint: give the paths of two of them)"),
+        "{several}"
+    );
+    assert_eq!(desk.pisess("join -").stdin("").done().code, 2);
 }

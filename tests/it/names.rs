@@ -648,7 +648,7 @@ fn several_sessions_with_one_name_are_told_apart() {
     let rows: Vec<&str> = copies.lines().collect();
     assert_eq!(
         rows[0],
-        "pisess: `moon phase` matches 2 copies of one session (hint: give the path)"
+        "pisess: `moon phase` matches 2 copies of one session (hint: give the path; `pisess join 'moon phase'` joins the two)"
     );
     assert!(
         copies.contains("  2026-02-02  moon phase … at home  ~/.pi/agent/sessions/--x--/"),

@@ -283,6 +283,18 @@ pub fn find_session(
     choose_session(name, lists)
 }
 
+/// Returns the paths of all files in the stores of both agents that have exactly this id in their
+/// headers: usually one, and several if a session was copied.
+pub fn find_copies(id: &str, stores: &[Store]) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for session in read_sessions_with_id(id, &all_session_files(stores)) {
+        if session.id == id {
+            paths.push(session.path);
+        }
+    }
+    paths
+}
+
 /// A list of sessions in which a name is searched for.
 #[derive(Clone, Copy)]
 struct SearchStep {
