@@ -877,3 +877,37 @@ fn a_damaged_line_is_worded_alike() {
         "{findings}"
     );
 }
+
+/// A line that was cut short, and then written again as a whole, is no loss.
+#[test]
+fn a_line_that_was_written_again_is_not_lost() {
+    let s = Sandbox::new();
+    let whole = user("aaaa0002", "aaaa0001");
+    let lines = [&user("aaaa0001", "")[..], &whole[..110], &whole];
+    s.put("s.jsonl", session(&lines));
+    assert_snapshot!(s.unchanged("check ./s.jsonl"), @"
+    ./s.jsonl:3: warning: the line is cut short; line 4 has the same entry whole (entry aaaa0002) [repairable]
+        nothing is lost: a repair removes only the incomplete line
+    2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
+    exit 1
+    ");
+    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
+    ./s.jsonl:3: repaired: the line is cut short; line 4 has the same entry whole (entry aaaa0002)
+        it is removed
+    2> pisess: 110 B that are no longer in the session are kept in ./s.jsonl.rejected; everything else is still there; the old file is ./s.jsonl.bak
+    2> pisess: 1 repaired, 0 left
+    ");
+    assert_eq!(s.text("s.jsonl"), session(&[lines[0], lines[2]]));
+
+    // Another content of the entry is lost.
+    let other = whole.replace("said", "sang");
+    s.put(
+        "other.jsonl",
+        session(&[lines[0], &other[..other.len() - 5], &whole]),
+    );
+    assert!(
+        s.unchanged("check ./other.jsonl")
+            .text()
+            .contains("error: the line is not JSON")
+    );
+}

@@ -27,6 +27,8 @@ pub struct Finding {
     /// Whether the defect is where it does the most harm: on the active path, at the leaf or in a
     /// cycle.
     pub(super) is_worst_case: bool,
+    /// Whether the line has nothing that another line does not have.
+    pub(super) is_lossless: bool,
 }
 
 /// Returns a finding in an entry.
@@ -51,6 +53,7 @@ impl Finding {
             consequence: "",
             fix: None,
             is_worst_case: false,
+            is_lossless: false,
         }
     }
 
@@ -85,5 +88,9 @@ impl Finding {
     pub(super) fn set_severity(&mut self, agent: &dyn Agent, format: Format) {
         (self.severity, self.consequence) =
             agent.assess_defect(self.kind, format, self.is_worst_case);
+        if self.is_lossless {
+            self.severity = Severity::Warning;
+            self.consequence = "nothing is lost: a repair removes only the incomplete line";
+        }
     }
 }

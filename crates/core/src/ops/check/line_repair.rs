@@ -8,6 +8,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
 use pisess_json::string::decode;
+use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ pub(super) struct LocatedValue<'l> {
 }
 
 impl LocatedValue<'_> {
-    fn span(&self) -> Span {
+    pub fn span(&self) -> Span {
         Span {
             start: self.start,
             len: self.bytes.len() as u64,
@@ -50,6 +51,8 @@ pub(super) struct LineRepair {
     pub rejected_spans: Vec<Span>,
     /// Entries that were removed, or cannot be read.
     pub lost_entries: Vec<LostEntry>,
+    /// The lines that were removed because no entry is recognizable in them.
+    pub broken_lines: Vec<BrokenLine>,
     pub odd_ids: Vec<OddIds>,
     /// The lines of the repaired file whose values shared a line of the source, and have neither an
     /// id nor a parent.
@@ -92,6 +95,14 @@ impl MappedLine {
         repaired: 1,
         source: 1,
     };
+}
+
+/// A line in which no entry is recognizable, but the id of one can be read.
+pub(super) struct BrokenLine {
+    pub number: LineNo,
+    /// The bytes in the source, without the newline.
+    pub span: Span,
+    pub id: Text<'static>,
 }
 
 /// The invalid ids of an entry, as JSON.

@@ -8,7 +8,7 @@
 
 use super::finding::{Finding, FindingKind};
 use super::header::NewHeader;
-use super::line_repair::{LineRepair, LocatedValue, OddIds, finding_in_record};
+use super::line_repair::{BrokenLine, LineRepair, LocatedValue, OddIds, finding_in_record};
 use super::missing::find_missing_fields;
 use super::resync::{self, Expected};
 use crate::agents::oh_my_pi::title::TITLE_LINE_BYTES;
@@ -366,6 +366,11 @@ impl LineRepair {
         let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
         let mut finding = Finding::new(located.number, kind, message).with_fix("it is removed");
         if let Some(id) = lost_entry.id.clone() {
+            self.broken_lines.push(BrokenLine {
+                number: located.number,
+                span: located.span(),
+                id: id.clone(),
+            });
             finding = finding.with_entry_id(id);
         }
         self.findings.push(finding);

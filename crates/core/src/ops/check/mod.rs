@@ -23,6 +23,7 @@ mod lines;
 mod lost_parents;
 mod missing;
 mod resync;
+mod rewritten;
 mod turns;
 
 pub use finding::{Finding, FindingKind, Severity};
@@ -90,6 +91,7 @@ pub fn check_session<'a>(
     }
 
     let mut findings = std::mem::take(&mut repair.findings);
+    rewritten::report_rewritten_lines(&repair, source, &reader, &mut findings)?;
     for (dialect, finding) in std::mem::take(&mut repair.dialect_findings) {
         if dialect == session.dialect && session.format != Format::Draft {
             findings.push(finding);
