@@ -553,3 +553,19 @@ fn check_says_that_pruned_payloads_are_not_searched() {
     let note = "note: the pruned parts of 1 session were not searched";
     assert!(checked.stderr.contains(note), "{checked}");
 }
+
+/// The session itself is only read, so words of its title suffice.
+#[test]
+fn a_copy_is_made_of_a_session_with_these_words_in_its_title() {
+    let desk = crate::names::Desk::new();
+    desk.pi("0199aaaa-11111111", 1, &[]);
+    let done = desk
+        .pisess("redact 'question 0199aaaa' -o ./copy.jsonl")
+        .done();
+    assert_eq!(done.code, 0, "{done}");
+    assert!(
+        done.stderr.contains("is in the title of 11111111"),
+        "{done}"
+    );
+    assert!(desk.s.path("copy.jsonl").exists());
+}

@@ -56,6 +56,17 @@ impl Input {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
+    /// Opens a session as [`Input::open_to_read`] does, for a command that copies its lines: a
+    /// session of another agent is not converted.
+    pub fn open_to_copy(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
+        if path == Path::new("-") {
+            return Input::open_stdin(ui);
+        }
+        let found = resolve_argument_to_read(path, ui)?;
+        let input = Input::open_path(&found, ui.stdout_predicate())?;
+        Ok(input.begin(found != path, ui))
+    }
+
     /// Opens one of several sessions as [`Input::open_to_read`] does. All of them share `rollouts`:
     /// otherwise, the whole store would be searched for each rollout of Codex.
     pub fn open_one_to_read(
