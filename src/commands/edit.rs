@@ -4,10 +4,12 @@ use crate::cli::given::read_text;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::edit::{EditAction, edit_entries};
+use crate::session::content::entry_text;
+use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +33,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Appends a `context_edit`, an entry type of pi, under the leaf. The edit applies from there on,
 /// only on this branch. If an entry is edited several times, the last edit applies. Only user,
 /// assistant, tool result and custom messages in the context can be edited. --restore shows the
-/// model the original again.
+/// model the original again. -n also prints the beginning of each entry's own text.
 ///
 /// A tool call and its result belong together: if only one of them is omitted, the edit is refused.
 ///
@@ -86,6 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
+    report_targets(&open, args, ui)?;
     let mut edit_count = 0;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !locked_open
@@ -124,4 +127,46 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
+}
+
+/// The maximum width of the text of a target in a report.
+const MAX_TEXT_WIDTH: usize = 100;
+
+/// With `-n`, reports the texts of the targets, so that a wrong one is noticed before it is edited.
+/// Also reports if a reference `:/TEXT` fits other entries.
+fn report_targets(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    // The edit itself reports that this session cannot have edits.
+    if !open.session.agent().constants().applies_context_edits {
+        return Ok(());
+    }
+    for reference in &args.targets {
+        let target = open.find_entry(reference)?;
+        let other_count = open.count_other_matches(reference)?;
+        if other_count > 0 {
+            let others = format_count(other_count, "older entry", "older entries");
+            ui.warn(&format!(
+                "{} is the newest entry with this text; {others} on the path also fit",
+                to_visible(&open.session.id(target).to_string_lossy())
+            ));
+        }
+        if args.write.change.dry_run && !args.write.change.json {
+            report_text(open, target, ui)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reports the beginning of an entry's text.
+fn report_text(open: &OpenSession, target: EntryIx, ui: &mut Ui) -> Result<(), Failure> {
+    let text = open.entry_reader().with_entry(target, entry_text);
+    let text = open
+        .input
+        .map_read_error(text)?
+        .to_string_lossy()
+        .into_owned();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let start = truncate_end(&to_visible(&words.join(" ")), MAX_TEXT_WIDTH, "…");
+    let id = to_visible(&open.session.id(target).to_string_lossy());
+    ui.print_status(&format!("{id} reads: {start}"));
+    Ok(())
 }

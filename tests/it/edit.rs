@@ -44,7 +44,7 @@ fn reports_what_the_model_sees() {
     assert_snapshot!(report("@ --replace x"), @"pisess: the next request has the new text; `pisess context` prints what the model sees");
     // Nothing was written.
     assert_snapshot!(report("@ --replace x"), @"pisess: nothing to do in ./two-branches.jsonl");
-    assert_snapshot!(report("@ --omit -n"), @"");
+    assert_snapshot!(report("@ --omit -n"), @"pisess: 1a2b3c07 reads: A metre and more, with a bamboo spar.");
     assert_snapshot!(report("@ --omit --json"), @"");
 }
 
@@ -202,6 +202,7 @@ fn in_pipes_and_on_paper() {
     would append 1 line to ./two-branches.jsonl
      size  id        type          content
     142 B  27aa2424  context_edit  1a2b3c01
+    2> pisess: 1a2b3c01 reads: Which paper for a kite?
     ");
     assert_snapshot!(s.run("edit --json ./two-branches.jsonl start --omit -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}],"editorText":null}"#);
     let done = s
@@ -231,4 +232,31 @@ fn an_older_file_is_migrated_with_it() {
             "{name}"
         );
     }
+}
+
+/// A reference by text may fit an entry that was not meant.
+#[test]
+fn the_text_of_a_target_is_reported() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let said = |options: &str| {
+        let line = format!("edit ./two-branches.jsonl {options} -n");
+        s.unchanged(&line).stderr
+    };
+    assert_snapshot!(said("':/strong' --replace 'Take washi.'"), @"pisess: 1a2b3c02 reads: Tissue paper is light, washi is strong.");
+    assert_snapshot!(said("':/paper' --replace 'Which one?'"), @"
+    pisess: note: 1a2b3c02 is the newest entry with this text; 1 older entry on the path also fit
+    pisess: 1a2b3c02 reads: Tissue paper is light, washi is strong.
+    ");
+    assert_snapshot!(said("':/a' @ --omit"), @"
+    pisess: note: 1a2b3c07 is the newest entry with this text; 3 older entries on the path also fit
+    pisess: 1a2b3c07 reads: A metre and more, with a bamboo spar.
+    pisess: 1a2b3c07 reads: A metre and more, with a bamboo spar.
+    ");
+    let written = s.pisess("edit ./two-branches.jsonl :/a --omit").done();
+    assert!(
+        written
+            .stderr
+            .contains("is the newest entry with this text"),
+        "{written}"
+    );
 }

@@ -6,7 +6,8 @@ use crate::ops::switch::previous_leaf;
 use crate::session::entry::EntryIx;
 use crate::session::range::{EntryRange, Selection, resolve_range, resolve_selection};
 use crate::session::reference::{
-    PREVIOUS_REFERENCE, Position, ReferenceError, ResolvedReference, resolve_reference,
+    PREVIOUS_REFERENCE, Position, ReferenceError, ResolvedReference, count_other_matches,
+    resolve_reference,
 };
 use pisess_json::text::Text;
 
@@ -95,6 +96,12 @@ impl OpenSession {
     /// Returns the entry that a reference names. Fails for the root.
     pub fn find_entry(&self, reference: &str) -> Result<EntryIx, Failure> {
         self.require_entry(self.resolve_position(reference)?, reference)
+    }
+
+    /// Returns how many older entries on the path a reference `:/TEXT` would also fit.
+    pub fn count_other_matches(&self, reference: &str) -> Result<usize, Failure> {
+        count_other_matches(&self.entry_reader(), reference)
+            .map_err(|error| self.reference_failure(error))
     }
 
     /// Returns the entries that the references name. Fails for the root.

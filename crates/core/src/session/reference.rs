@@ -9,6 +9,7 @@ mod error;
 mod text;
 
 pub use error::ReferenceError;
+pub use text::count_other_matches;
 
 use super::conversation::Conversation;
 use super::entry::{EntryIx, Flags, LineNo};

@@ -1,6 +1,6 @@
 //! Finds the entry that `:/TEXT` names: the newest one that contains a text.
 
-use super::ReferenceError;
+use super::{ReferenceError, TEXT_PREFIX};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
@@ -30,6 +30,39 @@ pub(super) fn find_newest_with_text(
         return Ok(Some(ix));
     }
     find_first_with_text(reader, &phrase, entries_off_path(session))
+}
+
+/// Returns how many older entries on the path to the leaf a reference such as `:/TEXT` would also
+/// fit. Returns 0 for any other reference, and if TEXT is only on other branches.
+///
+/// If TEXT was said somewhere on the path, only entries in which it was said are counted.
+pub fn count_other_matches(reader: &EntryReader, reference: &str) -> Result<usize, ReferenceError> {
+    let Some(text) = reference.strip_prefix(TEXT_PREFIX) else {
+        return Ok(0);
+    };
+    let session = reader.session();
+    let phrase = SearchWords::phrase(text);
+    if phrase.is_empty() {
+        return Ok(0);
+    }
+    let mut said_count: usize = 0;
+    let mut unsaid_count: usize = 0;
+    for ix in session.ancestors(session.leaf) {
+        if !session.is_conversation(ix) {
+            continue;
+        }
+        match find_phrase(reader, &phrase, ix)? {
+            Occurrence::Said => said_count += 1,
+            Occurrence::Unsaid => unsaid_count += 1,
+            Occurrence::Nowhere => {}
+        }
+    }
+    let count = if said_count > 0 {
+        said_count
+    } else {
+        unsaid_count
+    };
+    Ok(count.saturating_sub(1))
 }
 
 /// Returns the entries that are not on the path to the leaf, the newest first.
