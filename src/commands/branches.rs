@@ -13,12 +13,12 @@ use crate::cli::rows::entry::{row_options_for, tone_style};
 use crate::cli::rows::ids::IdPainter;
 use crate::format::{format_age, format_estimate, format_tokens};
 use crate::load::LoadOptions;
-use crate::ops::branches::{Branch, find_branches};
+use crate::ops::branches::{Branch, Outcome, find_branches};
 use crate::ops::context_estimate::{PrunedPayloads, estimate_wrong_counts};
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
-use crate::session::entry::{EntryIx, Flags};
+use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use owo_colors::Style;
@@ -52,6 +52,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   agent estimates for all messages, the agent's estimate is shown instead,
 ///   marked with `~`
 /// - its last user message, with the label of that message
+/// - its outcome: the last answer or other entry after that message, after
+///   `(failed)` if this entry or the last tool call failed
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.
@@ -121,6 +123,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut shown_entries = Vec::new();
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
+        shown_entries.extend(
+            branch
+                .find_outcome(&open.session)
+                .map(|outcome| outcome.entry),
+        );
     }
     // Rows are added in file order. Several branches may have the same last user message.
     shown_entries.sort_unstable();
@@ -236,6 +243,10 @@ impl BranchList<'_> {
                 .finish(),
             None => b"null".to_vec(),
         };
+        let outcome = match branch.find_outcome(session) {
+            Some(outcome) => self.outcome_json(outcome),
+            None => b"null".to_vec(),
+        };
         let branch_point = branch.branch_point.and_then(id_of);
         Object::new()
             .text_or_null("id", id_of(last_entry).as_ref())
@@ -250,11 +261,24 @@ impl BranchList<'_> {
             })
             .bool("active", branch.active)
             .json("question", &question)
+            .json("outcome", &outcome)
+            .finish()
+    }
+
+    fn outcome_json(&self, outcome: Outcome) -> Vec<u8> {
+        let session = self.drawing.session;
+        let id = Some(session.id(outcome.entry)).filter(|id| !id.is_empty());
+        let row = self.drawing.row(outcome.entry);
+        Object::new()
+            .text_or_null("id", id.as_ref())
+            .text("role", &row.role)
+            .text("text", &without_half_pair(row.body.clone()))
+            .bool("failed", outcome.has_failed)
             .finish()
     }
 
     /// Prints a row for each branch: `*` if it is active, the id of its last entry, that entry's
-    /// age, the number of entries, the number of tokens, and the last user message.
+    /// age, the number of entries, the number of tokens, the last user message, and the outcome.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
@@ -267,6 +291,7 @@ impl BranchList<'_> {
             Column::number("entries"),
             Column::number("tokens"),
             Column::text("last user message").allow_shrink(),
+            Column::text("outcome").allow_shrink(),
         ]);
         for branch in &self.branches {
             let active_mark = if branch.active { "*" } else { "" };
@@ -283,6 +308,7 @@ impl BranchList<'_> {
                 cell(branch.entry_count.to_string(), Style::new()),
                 cell(tokens, Style::new()),
                 self.message_cell(branch, &styles),
+                self.outcome_cell(branch, &styles),
             ]);
         }
         table.print(ui)
@@ -291,13 +317,38 @@ impl BranchList<'_> {
     /// Returns the text of a request. For a skill prompt, that is what the user typed to invoke the
     /// skill.
     fn request_text(&self, ix: EntryIx) -> Text<'_> {
-        let mut text = match self.typed_skills.get(&ix) {
-            Some(typed) => typed.as_borrowed(),
-            None => self.drawing.row(ix).body,
+        match self.typed_skills.get(&ix) {
+            Some(typed) => without_half_pair(typed.as_borrowed()),
+            None => without_half_pair(self.drawing.row(ix).body),
+        }
+    }
+
+    /// Returns what came out at the end of a branch. An answer needs no role.
+    fn outcome_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let mut cell = Cell::new();
+        let Some(outcome) = branch.find_outcome(self.drawing.session) else {
+            return cell;
         };
-        // A truncated row may end with the first half of a surrogate pair.
-        text.drop_high_surrogate();
-        text
+        if outcome.has_failed {
+            cell.push(("(failed) ".to_owned(), styles.error));
+        }
+        let row = self.drawing.row(outcome.entry);
+        if !self
+            .drawing
+            .session
+            .is_message(outcome.entry, Role::Assistant)
+        {
+            let colon = if row.body.is_empty() { "" } else { ": " };
+            cell.push((
+                to_visible(&format!("{}{colon}", row.role)),
+                tone_style(row.tone, styles),
+            ));
+        }
+        cell.push((
+            to_visible(&without_half_pair(row.body.clone()).to_string_lossy()),
+            Style::new(),
+        ));
+        cell
     }
 
     /// Returns the id of a branch's last entry, followed by the entry's label.
@@ -360,6 +411,12 @@ impl BranchList<'_> {
 
 /// The maximum width of the label of a branch's last entry.
 const MAX_LABEL_WIDTH: usize = 24;
+
+/// Removes the first half of a surrogate pair, with which a truncated row may end.
+fn without_half_pair(mut text: Text) -> Text {
+    text.drop_high_surrogate();
+    text
+}
 
 fn bracket_label(label: &Text) -> String {
     to_visible(&format!("[{label}]"))

@@ -1709,9 +1709,9 @@ fn the_rollouts_of_a_thread_are_one_session() {
     77ed87ca  • assistant: A bowline.  ← active
     ");
     assert_snapshot!(h.run(&format!("branches ./{path}")), @"
-       id        age  entries  tokens  last user message
-    *  77ed87ca  2mo        2   10.5k  And the knots?
-       2f9bd733  2mo        2   10.5k  And the line?
+       id        age  entries  tokens  last user message  outcome
+    *  77ed87ca  2mo        2   10.5k  And the knots?     A bowline.
+       2f9bd733  2mo        2   10.5k  And the line?      Thirty metres.
     ");
     assert_eq!(
         h.run("import ./.codex/sessions").stderr,

@@ -92,9 +92,9 @@ fn a_count_from_before_a_prune_is_replaced() {
     age  id      msgs    size  context   cost  name or first user message
     3mo  hazard     4  1.0 kB      ~12  $0.00  How long is it?
     ");
-    assert_snapshot!(shown("branches ./s.jsonl"), @r"
-       id  age  entries  tokens  last user message
-    *  d   3mo        4     ~12  How long is it?
+    assert_snapshot!(shown("branches ./s.jsonl"), @"
+       id  age  entries  tokens  last user message  outcome
+    *  d   3mo        4     ~12  How long is it?    (no content)
     ");
     assert_snapshot!(shown("context --tokens ./s.jsonl"), @r"
     25010

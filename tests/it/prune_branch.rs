@@ -16,10 +16,10 @@ fn a_branch_leaves_and_comes_back() {
     2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB; session 14 kB to 9.9 kB
     2> pisess: SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)
     ");
-    assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
-       id        age  entries  tokens  last user message
-    *  2f5dc03e  1mo       21    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.
-    ");
+    assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @r#"
+       id        age  entries  tokens  last user message                                                                   outcome
+    *  2f5dc03e  1mo       21    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.  "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    "#);
     let tree = s
         .pisess("tree -q ./tour.jsonl --filter all --json")
         .done()

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, TreeVisibility};
+use crate::session::entry::{EntryIx, Flags, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -51,6 +51,43 @@ impl Branch {
         }
         self.tip
     }
+
+    /// Returns what came out at the end of the branch. `None` if nothing follows its last user
+    /// message.
+    pub fn find_outcome(&self, session: &Session) -> Option<Outcome> {
+        let mut last_entry = None;
+        let mut last_result = None;
+        for ix in session.ancestors(Some(self.tip)) {
+            if self.request == Some(ix) {
+                break;
+            }
+            if !session.is_conversation(ix) {
+                continue;
+            }
+            last_entry = last_entry.or(Some(ix));
+            // An answer may follow the result: the answer only describes it.
+            if session.is_message(ix, Role::ToolResult) {
+                last_result = Some(ix);
+                break;
+            }
+        }
+        let is_failure = |ix: Option<EntryIx>| {
+            ix.is_some_and(|ix| session.entry(ix).flags.contains(Flags::FAILED))
+        };
+        Some(Outcome {
+            entry: last_entry?,
+            has_failed: is_failure(last_entry) || is_failure(last_result),
+        })
+    }
+}
+
+/// What came out at the end of a branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The last entry of the conversation after the last user message: usually an answer.
+    pub entry: EntryIx,
+    /// Whether this entry or the last tool call after that message failed.
+    pub has_failed: bool,
 }
 
 /// Returns all branches, newest first.
