@@ -430,6 +430,10 @@ fn sessions_of_other_projects_are_counted() {
 fn older_than_skips_a_session_changed_within_ten_minutes() {
     let h = Home::new();
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000 - 540);
+    // An agent wrote an entry that is no message.
+    let entry = r#"{"type":"model_change","id":"m","parentId":null,"timestamp":"2026-05-04T11:51:00.000Z","provider":"p","modelId":"m"}"#;
+    let pold = h.pi("pold");
+    h.s.put(&pold, h.s.text(&pold) + "\n" + entry + "\n");
     // A sub-agent of the one session, and the other session itself.
     for name in [format!("{}/2026_omp1/scout.jsonl", h.omp), h.pi("pold")] {
         let file = std::fs::OpenOptions::new()
@@ -450,6 +454,22 @@ fn older_than_skips_a_session_changed_within_ten_minutes() {
     assert!(h.s.files() == before);
     // A session that is named is archived.
     assert_eq!(h.run("archive -q pold").code, 0);
+}
+
+/// A label is no sign of an agent, although the file changed just now.
+#[test]
+fn older_than_takes_a_session_that_only_pisess_changed() {
+    let h = Home::new();
+    assert_eq!(h.run("label -q pold @ mark").code, 0);
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000);
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(h.s.path(&h.pi("pold")))
+        .unwrap();
+    file.set_modified(now).unwrap();
+    let done = h.run("archive --older-than 90d --project ./kites -n");
+    assert!(!done.stderr.contains("skipped"), "{done}");
+    assert!(done.text().contains("pold"), "{done}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::cli::status::Status;
 use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
 use crate::format::format_age;
 use crate::ops::archive::{
-    ArchiveFacts, SESSION, find_blob_hashes, find_companions, find_existing_blobs, is_blob,
+    ArchiveFacts, PRUNED, SESSION, find_blob_hashes, find_companions, find_existing_blobs, is_blob,
     session_folder,
 };
 use crate::ops::list::{ListedSession, SelectionFacts, SessionFilter, read_single};
@@ -26,9 +26,10 @@ use pisess_store::{
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-/// A session that changed within this time is archived only if it is named: an agent may still use
-/// it.
+/// A session to which an agent wrote within this time is archived only if it is named: the agent may
+/// still use it.
 const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
@@ -64,7 +65,7 @@ impl Packer<'_> {
 
         let to = self.find_archive_path(&input, session)?;
         if !found.is_given {
-            self.refuse_unsettled(&input, session)?;
+            self.refuse_unsettled(&input, &listed, session)?;
         }
         let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
         if let Some(failure) = input.running_agent_failure(&[&cwd]) {
@@ -119,7 +120,8 @@ impl Packer<'_> {
             return false;
         };
         let is_accepted = self.accepts(&listed, file.resolved()).unwrap_or(false);
-        is_accepted && self.refuse_unsettled(&input, file.resolved()).is_ok()
+        let session = file.resolved();
+        is_accepted && self.refuse_unsettled(&input, &listed, session).is_ok()
     }
 
     /// Whether the filter chooses a session. `listed` are the facts about it, `session` is its
@@ -173,14 +175,25 @@ impl Packer<'_> {
             .map_err(|error| load_failure(&input.name, input.source(), error))
     }
 
-    /// Refuses a session if it or one of its companion files changed within [`MIN_UNCHANGED_MS`].
-    fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
-        let companion_files = find_companions(session).map_err(cannot_archive)?;
-        let paths = companion_files
-            .iter()
-            .map(|file| &*file.path)
-            .chain([session]);
-        let Some(newest_ms) = paths.filter_map(store::modified_ms).max() else {
+    /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], or if one of its
+    /// companion files changed in that time. What pisess itself wrote, such as a label, the mark of
+    /// a switch or SESSION.pruned, is no sign of an agent.
+    fn refuse_unsettled(
+        &self,
+        input: &Input,
+        listed: &ListedSession,
+        session: &Path,
+    ) -> Result<(), Failure> {
+        let mut newest_ms = None;
+        for companion in find_companions(session).map_err(cannot_archive)? {
+            if companion.name != PRUNED {
+                newest_ms = newest_ms.max(store::modified_ms(&companion.path));
+            }
+        }
+        if self.has_recent_turn(listed, session) {
+            newest_ms = newest_ms.max(store::modified_ms(session));
+        }
+        let Some(newest_ms) = newest_ms else {
             return Ok(());
         };
         if newest_ms <= self.now_ms - MIN_UNCHANGED_MS {
@@ -195,6 +208,20 @@ impl Packer<'_> {
             "it changed {ago}; a session that is not named is left alone for 10min"
         ));
         Err(failure.with_hint("give it as SESSION to archive it now"))
+    }
+
+    /// Whether an agent wrote to the session within [`MIN_UNCHANGED_MS`]: its newest message, or its
+    /// last entry. Returns true if the end of the file cannot be read.
+    fn has_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
+        if listed.modified_ms > self.now_ms - MIN_UNCHANGED_MS {
+            return true;
+        }
+        let Ok(file) = Glance::open(session) else {
+            return true;
+        };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.now_ms.unsigned_abs());
+        let period = Duration::from_millis(MIN_UNCHANGED_MS.unsigned_abs());
+        store::has_recent_turn(&file, now, period).unwrap_or(true)
     }
 
     /// Archives a session under its lock: writes the archive, then removes the files. If an error
