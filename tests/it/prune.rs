@@ -519,3 +519,32 @@ fn an_image_has_one_size() {
     let restored = s.pisess("prune --restore ./s.jsonl").done();
     assert_eq!(restored.stderr, "pisess: ./s.jsonl: nothing was pruned\n");
 }
+
+/// The pruned file has the digest of the session, so a restore proves that nothing else changed.
+#[test]
+fn a_restore_proves_that_the_session_is_what_it_was() {
+    let s = with_large();
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    assert_snapshot!(s.pisess("prune ./s.jsonl --restore").done().stderr, @"
+    pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
+    pisess: ./s.jsonl: 5 payloads restored
+    pisess: the file is as it was before the prune: 10546 bytes, sha256 275d82fe84bcb356252be95f39a301f001a02f05f975cfe3f4d4777d8a2a00f9
+    ");
+    assert_eq!(s.text("s.jsonl"), large());
+
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.pisess("prune -q ./two-branches.jsonl --branch 1a2b3c05")
+        .done();
+    s.pisess("label -q ./two-branches.jsonl @ here").done();
+    assert_snapshot!(s.pisess("prune ./two-branches.jsonl --restore").done().stderr, @"
+    pisess: ./two-branches.jsonl: 2 entries restored
+    pisess: the first 1399 bytes are the file as it was before the prune, sha256 d28369d5fa2e23c472181845d46ba5e02c2d1c5e5151f2a6ffe695e0513b25f4; 131 bytes were appended since
+    ");
+
+    // A session that was changed elsewhere since is not what it was.
+    let s = with_large();
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    s.put("s.jsonl", s.text("s.jsonl").replace("I see.", "I saw."));
+    let restored = s.pisess("prune ./s.jsonl --restore").done();
+    assert!(!restored.stderr.contains("sha256"), "{restored}");
+}

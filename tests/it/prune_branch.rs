@@ -36,7 +36,10 @@ fn a_branch_leaves_and_comes_back() {
     );
     let restored = s.unchanged("prune -q -n ./tour.jsonl --restore").text();
     assert!(restored.contains("3ac9d7e4"), "{restored}");
-    assert_snapshot!(s.pisess("prune ./tour.jsonl --restore").done(), @"2> pisess: ./tour.jsonl: 8 entries restored");
+    assert_snapshot!(s.pisess("prune ./tour.jsonl --restore").done(), @"
+    2> pisess: ./tour.jsonl: 8 entries restored
+    2> pisess: the file is as it was before the prune: 13577 bytes, sha256 c8f85d5aaeeaeb426ba7c48159fff4b704f4096749cc90ca1f089cad0f537a7b
+    ");
     assert_eq!(s.bytes("tour.jsonl"), fixture("tour.jsonl"));
     assert_eq!(s.names(), ["tour.jsonl"]);
 }
@@ -526,9 +529,9 @@ fn a_branch_is_removed_for_good() {
     1 branch (2 entries); session 1.4 kB to 1.0 kB
     2> pisess: with --purge, nothing of it could be restored
     ");
-    assert_snapshot!(s.pisess("prune --branch 1a2b3c05 --purge ./two-branches.jsonl").done(), @r"
+    assert_snapshot!(s.pisess("prune --branch 1a2b3c05 --purge ./two-branches.jsonl").done(), @"
     2> pisess: ./two-branches.jsonl: 1 branch (2 entries) pruned, 378 B; session 1.4 kB to 1.0 kB
-    2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (795 B)
+    2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (895 B)
     ");
     assert!(!s.path("two-branches.jsonl.pruned").exists());
     assert!(!s.text("two-branches.jsonl").contains("1a2b3c05"));
@@ -538,8 +541,8 @@ fn a_branch_is_removed_for_good() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("prune --branch 1a2b3c05 -q ./two-branches.jsonl");
     let pruned = s.bytes("two-branches.jsonl");
-    assert_snapshot!(s.unchanged("prune --purge -n ./two-branches.jsonl").to_string(), @"2> pisess: ./two-branches.jsonl: what was pruned from it before would be removed for good (795 B)");
-    assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (795 B)");
+    assert_snapshot!(s.unchanged("prune --purge -n ./two-branches.jsonl").to_string(), @"2> pisess: ./two-branches.jsonl: what was pruned from it before would be removed for good (895 B)");
+    assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: what was pruned from it is removed for good (895 B)");
     assert!(!s.path("two-branches.jsonl.pruned").exists());
     assert_eq!(s.bytes("two-branches.jsonl"), pruned);
     assert_snapshot!(s.pisess("prune --purge ./two-branches.jsonl").done(), @"2> pisess: ./two-branches.jsonl: nothing was pruned");

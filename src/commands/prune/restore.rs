@@ -7,7 +7,9 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::pruned_failure;
 use crate::cli::transaction::AttemptResult;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restoration, UnplacedRecord, read_pruned_file};
+use crate::ops::prune::{
+    OriginalSession, Restoration, SessionDigest, UnplacedRecord, read_pruned_file,
+};
 use pisess_store::{self as store, Cause, Committed, Locked, ReadAt, SessionFile, StoreError};
 use std::io::Write;
 
@@ -17,6 +19,8 @@ pub struct RestoredInPlace {
     /// The commit of the session; `None` if nothing was written.
     pub committed: Option<Committed>,
     pub outcome: PruneOutcome,
+    /// The session before it was pruned, if the restored session is known to begin with it.
+    pub original: Option<OriginalSession>,
     /// The error if SESSION.pruned could not be removed.
     pub removal_error: Option<StoreError>,
 }
@@ -85,11 +89,14 @@ impl PruneJob<'_> {
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
         let committed = store::create(&self.target, input.file(), force, &mut write)?;
-        self.report_outcome(
+        let exit = self.report_outcome(
             Some(committed),
             &PruneOutcome::from_restored(&restoration.restored_records),
             ui,
-        )
+        )?;
+        let original = input.map_read_error(restoration.verify_original(input.source()))?;
+        self.report_original(original.as_ref(), ui);
+        Ok(exit)
     }
 
     /// Restores the session in place, and reports the result. A failure to remove SESSION.pruned is
@@ -98,6 +105,7 @@ impl PruneJob<'_> {
         let restored = self.restore_under_lock()?;
         let is_written = restored.committed.is_some();
         let exit = self.report_outcome(restored.committed, &restored.outcome, ui)?;
+        self.report_original(restored.original.as_ref(), ui);
         match restored.removal_error {
             None => Ok(exit),
             Some(error) => Ok(exit.max(self.report_unremoved(error, is_written, ui))),
@@ -108,6 +116,7 @@ impl PruneJob<'_> {
     /// one of its values has no place in the session.
     fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
         let options = self.write_options();
+        let mut original = None;
         let mut removal_error = None;
         let mut attempt = |locked_open: &OpenSession,
                            locked: Locked|
@@ -131,7 +140,11 @@ impl PruneJob<'_> {
                 return Ok((None, outcome));
             }
 
-            let whole = restoration.restored_file(locked_open.input.source());
+            let source = locked_open.input.source();
+            original = locked_open
+                .input
+                .map_read_error(restoration.verify_original(source))?;
+            let whole = restoration.restored_file(source);
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
             // SESSION.pruned is removed before the lock is released: then another pisess may prune
             // the session, and write a new file of this name.
@@ -145,8 +158,33 @@ impl PruneJob<'_> {
         Ok(RestoredInPlace {
             committed,
             outcome,
+            original,
             removal_error,
         })
+    }
+
+    /// Reports that the restored session is the one that was pruned. Reports nothing if that is not
+    /// known.
+    fn report_original(&self, original: Option<&OriginalSession>, ui: &mut Ui) {
+        let Some(OriginalSession {
+            digest,
+            appended_bytes,
+        }) = original
+        else {
+            return;
+        };
+        if self.write.change.json {
+            return;
+        }
+        let SessionDigest { bytes, sha256 } = digest;
+        let report = if *appended_bytes == 0 {
+            format!("the file is as it was before the prune: {bytes} bytes, sha256 {sha256}")
+        } else {
+            format!(
+                "the first {bytes} bytes are the file as it was before the prune, sha256 {sha256}; {appended_bytes} bytes were appended since"
+            )
+        };
+        ui.print_status(&report);
     }
 
     /// Reports that SESSION.pruned could not be removed, although everything in it is in the

@@ -16,6 +16,7 @@
 mod branch;
 mod checksum;
 mod compacted;
+mod digest;
 mod payload;
 mod removal;
 mod restore;
@@ -23,6 +24,7 @@ mod side;
 
 pub use branch::{PrunableBranch, find_prunable_branch};
 pub use compacted::find_compacted_entries;
+pub use digest::{OriginalSession, SessionDigest};
 pub use payload::ValueKind;
 pub use removal::PruneBlocker;
 pub use restore::{Restoration, UnplacedRecord};
@@ -158,13 +160,15 @@ impl PrunePlan {
     }
 
     /// Returns the operation as the first line of the pruned file will list it.
-    fn to_operation(&self) -> Operation {
-        Operation {
+    /// Returns the operation as the pruned file lists it. `source` is the session before it.
+    fn to_operation(&self, source: &dyn ReadAt) -> io::Result<Operation> {
+        Ok(Operation {
             name: self.name.to_owned(),
             records: self.entries.len() + self.values.len() + usize::from(self.mark.is_some()),
             entries: self.entries.len(),
             branches: self.branch_count,
-        }
+            before: Some(SessionDigest::of_start(source, source.len())?),
+        })
     }
 
     /// Writes the pruned file. The first line lists all operations. The records of `previous` that
@@ -184,7 +188,7 @@ impl PrunePlan {
             }
         }
         if !self.is_empty() {
-            operations.push(self.to_operation());
+            operations.push(self.to_operation(source)?);
         }
         side::write_operations_line(&session.header.id, &operations, out)?;
 

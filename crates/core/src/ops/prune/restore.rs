@@ -1,5 +1,6 @@
 //! Restores pruned content: undoes the operations of a pruned file from the last to the first.
 
+use super::digest::{OriginalSession, SessionDigest};
 use super::locate_part;
 use super::payload::find_at_path;
 use super::side::{Operation, OperationRecords, PrunedRecord, RecordKind, RecordSpans};
@@ -29,6 +30,8 @@ pub struct Restoration {
     pub restored_records: Vec<PrunedRecord>,
     /// The records that no longer have a place in the session.
     pub unplaced: Vec<UnplacedRecord>,
+    /// The session before the first prune, if the pruned file describes it.
+    original: Option<SessionDigest>,
     /// The records that are missing in the session, by operation.
     pub(super) missing: Vec<MissingPart>,
     /// The time at which the pruned file was written, in milliseconds since 1970; `None` if it is
@@ -123,6 +126,9 @@ impl Restoration {
         fates_by_operation.reverse();
         let (restored, session_lines) = lines.build_restored()?;
 
+        let original = operations
+            .first()
+            .and_then(|first| first.operation.before.clone());
         let mut restored_records = Vec::new();
         let mut unplaced = Vec::new();
         let mut missing = Vec::new();
@@ -157,6 +163,7 @@ impl Restoration {
             session_lines,
             restored_records,
             unplaced,
+            original,
             missing,
             written_ms: None,
         })
@@ -187,6 +194,29 @@ impl Restoration {
             source: session,
             beside: &*self.pruned,
         }
+    }
+
+    /// Compares the restored session with the session before the first prune. Lines may have been
+    /// appended to it since. `session` is the pruned session.
+    ///
+    /// `None` if the beginning of the restored session differs, or if an earlier version of pisess
+    /// pruned the session and recorded no digest.
+    pub fn verify_original(&self, session: &dyn ReadAt) -> io::Result<Option<OriginalSession>> {
+        let Some(original) = &self.original else {
+            return Ok(None);
+        };
+        let restored = self.restored_file(session);
+        let Some(appended_bytes) = restored.len().checked_sub(original.bytes) else {
+            return Ok(None);
+        };
+        let start = SessionDigest::of_start(&restored, original.bytes)?;
+        if start != *original {
+            return Ok(None);
+        }
+        Ok(Some(OriginalSession {
+            digest: start,
+            appended_bytes,
+        }))
     }
 
     /// Converts a line number of the restored session to that of the pruned session; `None` if the
@@ -239,6 +269,7 @@ fn missing_part(
             records: missing_records.len(),
             entries: entry_count,
             branches,
+            before: operation.before,
         },
         records: missing_records,
     })

@@ -22,6 +22,7 @@
 //! version of pisess wrote has no such first line, and only records of values.
 
 use super::checksum;
+use super::digest::SessionDigest;
 use crate::ops::plan::next_line_start;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, for_each_line};
@@ -56,6 +57,9 @@ pub struct Operation {
     pub entries: usize,
     /// The number of removed branches.
     pub branches: usize,
+    /// The session before the run; `None` if an earlier version of pisess pruned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<SessionDigest>,
 }
 
 /// A record of the pruned file.
@@ -218,6 +222,7 @@ fn read_operation(operation: Raw) -> Operation {
         records: read_number(operation, "records"),
         entries: read_number(operation, "entries"),
         branches: read_number(operation, "branches"),
+        before: operation.get("before").and_then(SessionDigest::from_json),
     }
 }
 
