@@ -14,7 +14,9 @@ use crate::cli::pruned::load_pruned;
 use crate::cli::transaction::copy_failure;
 use crate::format::{format_count, format_estimate};
 use crate::ops::append::check_message;
-use crate::ops::context_estimate::{PrunedPayloads, estimate_if_wrong, estimate_messages};
+use crate::ops::context_estimate::{
+    PrunedPayloads, estimate_if_wrong, estimate_messages, estimate_unrecorded_part,
+};
 use crate::ops::context_parts::PartKey;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
@@ -77,6 +79,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// entry, rows show ids, which `edit` accepts. The last row is what remains: the size of the
 /// context minus the sum of the other rows. It includes a system prompt and tools that the session
 /// does not record. With --json, it may be negative.
+///
+/// After an `edit` or a compaction, until the next reply, pi estimates the messages alone. A note
+/// then has the size with the system prompt and tools, as the provider counted them before the
+/// change; the last row of --by has these tokens, except with --json.
 ///
 /// With --window, the shares are of a context window of that size.
 ///
@@ -190,6 +196,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             is_before_prune: payloads
                 .as_ref()
                 .is_some_and(|payloads| payloads.are_newer_than_count(&path, &open.session)),
+            unrecorded: estimate_unrecorded_part(&path, &reader).map_err(read_failure)?,
         };
         if let Some(by) = args.by {
             parts::print_parts(args, by, &open, &path, count, ui)?;
@@ -206,6 +213,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             };
             ui.warn(&format!(
                 "the session reports this count{when}, but its messages are {estimate} tokens"
+            ));
+        }
+        if let Some(unrecorded) = count.unrecorded {
+            let prompt_and_tools = format_estimate(unrecorded);
+            let total = format_estimate(tokens + unrecorded);
+            ui.warn(&format!(
+                "the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools ({prompt_and_tools}), it is {total}"
             ));
         }
         return print_tokens(args, tokens, ui);
@@ -244,6 +258,8 @@ struct ReportedCount {
     tokens: f64,
     /// Whether the size includes payloads that were pruned later.
     is_before_prune: bool,
+    /// The tokens of the system prompt and the tools, if the size does not include them.
+    unrecorded: Option<f64>,
 }
 
 /// Prints a size in tokens, and with `--window` its share of the window.

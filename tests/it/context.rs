@@ -373,3 +373,23 @@ fn a_size_is_a_share_of_the_window() {
     "#);
     assert_eq!(s.unchanged("context --window 200k ./tour.jsonl").code, 2);
 }
+
+/// After an edit, pi estimates the messages alone; before it, the provider also counted the prompt.
+#[test]
+fn the_size_after_an_edit_names_the_prompt_and_the_tools() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("edit -q ./tour.jsonl @ --replace 'Done.'");
+    assert_snapshot!(s.unchanged("context --tokens ./tour.jsonl"), @"
+    234
+    2> pisess: note: the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools (~1.3k), it is ~1.5k
+    ");
+    assert_snapshot!(s.unchanged("context --tokens --by role ./tour.jsonl"), @"
+    TOKENS   SHARE  MESSAGES  ROLE
+       122   8.0 %         1  compactionSummary
+        70   4.6 %         3  assistant
+        29   1.9 %         2  user
+        13   0.9 %         1  toolResult
+      1284  84.6 %            (system prompt, tools, and error of the estimates)
+    2> pisess: note: the last row is from the provider's last count, before an edit or a compaction changed the context
+    ");
+}

@@ -80,7 +80,7 @@ pub fn print_parts(
     let total = if count.is_before_prune {
         estimated as f64
     } else {
-        count.tokens
+        count.tokens + count.unrecorded.unwrap_or(0.0)
     };
     let difference = total - estimated as f64;
     // The part that the provider counted beyond the estimates has a row. If the provider counted
@@ -102,6 +102,11 @@ pub fn print_parts(
             "estimates only: the provider counted {} tokens before payloads were pruned",
             js::number_to_string(count.tokens)
         ));
+    }
+    if count.unrecorded.is_some() && !count.is_before_prune {
+        ui.warn(
+            "the last row is from the provider's last count, before an edit or a compaction changed the context",
+        );
     }
     if difference < 0.0 {
         ui.warn(&format!(

@@ -7,7 +7,7 @@
 use crate::agents::{context_build_budget, context_build_cost};
 use crate::ops::prune::Restoration;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Role};
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
@@ -106,6 +106,39 @@ fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
         }
     }
     None
+}
+
+/// Returns the tokens of the system prompt and the tools for a path on which an edit or a compaction
+/// follows the last count of the provider. pi then estimates the messages alone, and the session
+/// usually does not record the prompt and the tools. They are what the last count had beyond the
+/// estimates of its messages.
+///
+/// `None` if the agent still uses the provider's count, or if the estimates were larger than it.
+pub fn estimate_unrecorded_part(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<f64>> {
+    let session = reader.session();
+    let agent = session.agent();
+    if !agent.constants().applies_context_edits {
+        return Ok(None);
+    }
+    let Some(counted_reply) = last_counted_reply(path, session) else {
+        return Ok(None);
+    };
+    let mut after_count = path.iter().rev().take_while(|&&ix| ix != counted_reply);
+    let is_changed_later = after_count
+        .any(|&ix| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction));
+    if !is_changed_later {
+        return Ok(None);
+    }
+
+    let counted_path = session.path(Some(counted_reply));
+    let counted = agent.estimate_context(&counted_path, reader)?;
+    let context = agent.build_context(&counted_path, reader)?;
+    let unrecorded = counted - estimate_messages(&context.messages, reader)?;
+    if unrecorded > 0.0 {
+        Ok(Some(unrecorded))
+    } else {
+        Ok(None)
+    }
 }
 
 /// Returns a better number of tokens for the context at the end of `path` if `counted` is wrong:
