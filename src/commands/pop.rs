@@ -3,7 +3,7 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
@@ -58,7 +58,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
-        Some(reference) => navigate_to(&open, leaf, reference)?,
+        Some(reference) => {
+            let navigation = navigate_to(&open, leaf, reference)?;
+            if navigation.abandoned.is_empty() {
+                warn_of_end(&open, reference, ui);
+            }
+            navigation
+        }
         None => {
             let times = args.back.unwrap_or(1);
             let request = find_request(&open, times)?;
@@ -67,6 +73,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     };
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
+}
+
+/// Warns that nothing follows the entry to go back to. A text is often in the answer, too, which is
+/// newer than the user message that was meant.
+fn warn_of_end(open: &OpenSession, reference: &str, ui: &mut Ui) {
+    let reference = to_visible(reference);
+    let hint = if last_request(&open.session, open.session.leaf).is_some() {
+        format!(" (hint: '{reference}^{{user}}' is the last user message up to it)")
+    } else {
+        String::new()
+    };
+    ui.warn(&format!(
+        "nothing follows {reference}: the conversation ends there{hint}"
+    ));
 }
 
 /// Returns the user message to go back to: with `times` 1 the last one, with 2 the one before it.

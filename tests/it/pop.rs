@@ -297,3 +297,20 @@ fn several_user_messages_are_undone_at_once() {
     s.pisess("pop ./tour.jsonl --back 0").done().fails(2);
     s.pisess("pop ./tour.jsonl @ --back 2").done().fails(2);
 }
+
+/// A text that is also in the answer refers to the answer, after which nothing follows.
+#[test]
+fn a_text_of_the_last_answer_is_not_its_question() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let popped = s.unchanged("pop ./two-branches.jsonl :/spar");
+    assert!(
+        popped.stderr.contains("nothing follows :/spar: the conversation ends there (hint: ':/spar^{user}' is the last user message up to it)"),
+        "{popped}"
+    );
+    let popped = s.pisess("pop ./two-branches.jsonl :/spar^{user}").done();
+    assert_eq!(
+        popped.text().lines().last(),
+        Some("Washi then. How big?"),
+        "{popped}"
+    );
+}
