@@ -4,10 +4,12 @@ mod native;
 
 use crate::agents::stores::{Disk, normalize_path};
 use crate::cli::follow::parent_folder;
+use crate::cli::foreign::resolve_foreign_title;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{agent_folder, stores_for_named_project, stores_for_recorded_project};
+use crate::cli::named::name_argument;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -81,8 +83,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// of the new session, and the command that continues it. The new session has a new id, records its
 /// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
-/// A session of another agent, such as Claude Code, is converted as `import` does it, to a session
-/// of pi, unless --for names another agent. A copy of a session of pi or oh-my-pi keeps its format.
+/// A session of another agent, such as Claude Code, may also be given by words of its title. It is
+/// converted as `import` does it, to a session of pi, unless --for names another agent. A copy of a
+/// session of pi or oh-my-pi keeps its format.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model gets the same context, except for parts
@@ -206,10 +209,24 @@ impl Args {
     }
 }
 
+/// Opens the session to copy from. It may also be given by words of the title of another agent's
+/// session. To find these, the sessions of all other agents are read, so they are searched last.
+fn open_source(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
+    let failure = match OpenSession::open_to_read(session, LoadOptions::default(), ui) {
+        Ok(open) => return Ok(open),
+        Err(failure) => failure,
+    };
+    let path = match name_argument(session) {
+        Some(words) if failure.is_missing_file => resolve_foreign_title(words, failure, ui)?,
+        _ => return Err(failure),
+    };
+    OpenSession::open_to_read(&path, LoadOptions::default(), ui)
+}
+
 /// Copies a path, a subtree or all branches into a new session. With `--before`, the copy ends
 /// above a user message, whose text is printed for editing.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
+    let open = open_source(&args.session, ui)?;
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
         None if args.before => open.session.current_entry().into(),

@@ -2722,6 +2722,12 @@ fn a_source_is_named_by_its_title() {
     assert_eq!(imported.code, 0, "{imported}");
     assert!(imported.text().contains("/tree.jsonl"), "{imported}");
     assert_snapshot!(imported.stderr, @"pisess: `washi kite` is in the title of 000000a2 (7mo): A washi kite");
+    let forked = h.run("fork 'washi kite' -o ./fork.jsonl");
+    assert_eq!(forked.code, 0, "{forked}");
+    assert!(
+        forked.stderr.contains("is in the title of 000000a2"),
+        "{forked}"
+    );
     let several = h.run("import 'which paper'");
     assert_eq!(several.code, 2, "{several}");
     assert!(

@@ -219,7 +219,11 @@ pub fn commands_that_list(options: &str) -> String {
 /// Returns the session of another agent whose title or first message has the words, without
 /// sub-agents. Returns `failure` if there is none. All files are converted, because titles are
 /// inside them.
-fn resolve_foreign_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
+pub fn resolve_foreign_title(
+    words: &str,
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
     let Some(title_words) = TitleWords::parse(words) else {
         return Err(failure);
     };
