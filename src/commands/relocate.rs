@@ -8,6 +8,7 @@ mod stored;
 use crate::agents::stores::{BaseDirs, Disk as _, Store};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
+use crate::cli::named::resolve_name;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
@@ -175,7 +176,8 @@ fn plan_moves(
 }
 
 /// Returns the moves for `relocate OLD NEW` if OLD is a directory, or was one before it was moved:
-/// the stored sessions of OLD. Returns none if OLD is a session.
+/// the stored sessions of OLD. Returns none if OLD is a session. A single word is a directory only
+/// if no session has this name.
 fn plan_moves_of_named_folder(
     old: &Path,
     new: &Path,
@@ -183,10 +185,18 @@ fn plan_moves_of_named_folder(
     ui: &Ui,
 ) -> Vec<SessionMove> {
     let is_path = old.components().count() > 1 || old.is_dir();
-    if !is_path || old.is_file() {
+    if old.is_file() || (!is_path && !is_unknown_name(old, ui)) {
         return Vec::new();
     }
     plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui)
+}
+
+/// Whether no session has the name.
+fn is_unknown_name(name: &Path, ui: &Ui) -> bool {
+    match resolve_name(name, ui) {
+        Ok(_) => false,
+        Err(failure) => failure.is_missing_file,
+    }
 }
 
 /// Returns moves of the stored sessions whose working directory was `old`, the moved directory, or

@@ -752,3 +752,14 @@ fn a_session_that_was_written_a_moment_ago_is_refused() {
     let check = h.run(&format!("check -q ./{folder}")).text();
     assert!(check.contains("the file has no session header"), "{check}");
 }
+
+/// The old directory no longer exists, and its name alone is given.
+#[test]
+fn a_renamed_directory_is_given_by_its_name() {
+    let h = Home::new();
+    std::fs::remove_dir_all(h.s.path("old")).unwrap();
+    let planned = h.run("relocate old new -n");
+    assert_eq!(planned.code, 0, "{planned}");
+    assert!(planned.text().contains("2026_p1.jsonl"), "{planned}");
+    assert_eq!(h.run("relocate nothing new").code, 2);
+}
