@@ -292,6 +292,12 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + 2);
     out.push(b'"');
+    // Keys, ids and other names need no escape.
+    if rest.len() < SHORT && plain_len(rest) == rest.len() {
+        out.extend_from_slice(rest);
+        out.push(b'"');
+        return;
+    }
     while let Some((start, unit)) = find_surrogate(rest) {
         push_utf8_encoded(&rest[..start], out);
         push_unit(unit, out);
@@ -299,6 +305,56 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
     }
     push_utf8_encoded(rest, out);
     out.push(b'"');
+}
+
+/// Appends a stored string as [`encode`] writes its text. `raw` has the bytes between its quotes.
+///
+/// Most strings are stored as `encode` writes them, because agents write them in the same way. Then
+/// the bytes are copied. To decode and encode a text with many line breaks takes ten times as long.
+pub fn encode_stored(raw: &[u8], out: &mut Vec<u8>) {
+    if is_stored_as_encoded(raw) {
+        out.reserve(raw.len() + 2);
+        out.push(b'"');
+        out.extend_from_slice(raw);
+        out.push(b'"');
+    } else {
+        encode(&decode(raw), out);
+    }
+}
+
+/// Whether [`encode`] writes the text of a stored string as it is stored.
+fn is_stored_as_encoded(raw: &[u8]) -> bool {
+    let mut escape_end = 0;
+    for offset in SpecialBytes::new(raw) {
+        // The quote or backslash of the escape before.
+        if offset < escape_end {
+            continue;
+        }
+        match encoded_escape_len(&raw[offset..]) {
+            Some(len) => escape_end = offset + len,
+            None => return false,
+        }
+    }
+    raw.len() < SHORT && raw.is_ascii() || is_utf8(raw)
+}
+
+/// Returns the length of the escape with which `raw` begins, if [`encode`] writes the same escape.
+/// Of characters without a letter of their own, only control characters are escaped.
+fn encoded_escape_len(raw: &[u8]) -> Option<usize> {
+    match raw {
+        [b'\\', b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r', ..] => Some(2),
+        [
+            b'\\',
+            b'u',
+            b'0',
+            b'0',
+            b'0',
+            b'0'..=b'7' | b'b' | b'e' | b'f',
+            ..,
+        ] => Some(6),
+        [b'\\', b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => Some(6),
+        _ => None,
+    }
 }
 
 /// The number of bytes of a surrogate in WTF-8.
@@ -433,8 +489,13 @@ fn hex_unit(raw: &[u8], offset: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Decodes and encodes a string. To encode it as it is stored gives the same.
     fn round_trip(raw: &str) -> String {
-        String::from_utf8(encode_to_vec(&decode(raw.as_bytes()))).unwrap()
+        let encoded = encode_to_vec(&decode(raw.as_bytes()));
+        let mut encoded_stored = Vec::new();
+        encode_stored(raw.as_bytes(), &mut encoded_stored);
+        assert_eq!(encoded_stored, encoded, "{raw}");
+        String::from_utf8(encoded).unwrap()
     }
 
     #[test]
@@ -448,6 +509,11 @@ mod tests {
             "\"😀 \\ud83d x \\ude00\""
         );
         assert_eq!(round_trip("\u{2028}é"), "\"\u{2028}é\"");
+        // Each control character, as agents escape it and in other ways.
+        for code_point in 0..0x30 {
+            round_trip(&format!(r"a\u{code_point:04x}"));
+            round_trip(&format!(r"\u{code_point:04X}\\u001b"));
+        }
     }
 
     #[test]
@@ -496,6 +562,9 @@ mod tests {
                 raw.extend_from_slice(pieces[(random >> 40) as usize % pieces.len()]);
             }
             let whole = decode(&raw);
+            let mut encoded_stored = Vec::new();
+            encode_stored(&raw, &mut encoded_stored);
+            assert_eq!(encoded_stored, encode_to_vec(&whole));
             for units in 0..whole.utf16_len() + 2 {
                 let mut out = b"before".to_vec();
                 let left = decode_head(&raw, units, &mut out);
@@ -538,6 +607,7 @@ mod tests {
                     assert_eq!(utf16_len(raw.as_bytes()), before + 2 + after);
                     let json = encode_to_vec(&Text::from(text.as_str()));
                     assert_eq!(String::from_utf8(json).unwrap(), format!("\"{raw}\""));
+                    assert_eq!(round_trip(&raw), format!("\"{raw}\""));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Builds new values, member by member, in the order the agents write them.
 
 use super::raw::Raw;
+use super::scan::RawString;
 use super::{js, string};
 use crate::text::Text;
 use std::io::{self, Write};
@@ -9,9 +10,15 @@ use std::io::{self, Write};
 #[derive(Clone, Debug)]
 pub struct Object(Vec<u8>);
 
+/// The number of bytes for which an object has space from the start: enough for most, so that their
+/// bytes are rarely moved while they are built.
+const FIRST_CAPACITY: usize = 256;
+
 impl Default for Object {
     fn default() -> Self {
-        Object(vec![b'{'])
+        let mut bytes = Vec::with_capacity(FIRST_CAPACITY);
+        bytes.push(b'{');
+        Object(bytes)
     }
 }
 
@@ -33,12 +40,26 @@ impl Object {
         self
     }
 
-    fn begin_member(&mut self, key: &Text) {
+    /// Adds a comma after the member before.
+    fn begin(&mut self) {
         if self.0.len() > 1 {
             self.0.push(b',');
         }
+    }
+
+    fn begin_member(&mut self, key: &Text) {
+        self.begin();
         string::encode(key, &mut self.0);
         self.0.push(b':');
+    }
+
+    /// Adds another object as a member.
+    pub fn object(mut self, key: &str, value: &Object) -> Self {
+        self.begin_member(&Text::from(key));
+        self.0.reserve(value.0.len() + 1);
+        self.0.extend_from_slice(&value.0);
+        self.0.push(b'}');
+        self
     }
 
     /// Adds the members of another object, as they are there.
@@ -63,13 +84,37 @@ impl Object {
         self
     }
 
+    /// Adds a string of a session with its text. `raw` has the bytes between its quotes, which need
+    /// not be decoded if they are stored as this function writes them.
+    pub fn stored_text(mut self, key: &str, raw: &[u8]) -> Self {
+        self.begin_member(&Text::from(key));
+        string::encode_stored(raw, &mut self.0);
+        self
+    }
+
+    /// Adds a member of an object of a session with its key and value.
+    pub fn stored_member(mut self, key: &RawString, value: Raw) -> Self {
+        self.begin();
+        string::encode_stored(key.bytes, &mut self.0);
+        self.0.push(b':');
+        push_valid(&mut self.0, value.bytes());
+        self
+    }
+
     /// Adds a string.
     pub fn str(self, key: &str, value: &str) -> Self {
         self.text(key, &Text::from(value))
     }
 
     /// Adds a number as JavaScript writes it; one that is not finite becomes `null`.
-    pub fn number(self, key: &str, value: f64) -> Self {
+    pub fn number(mut self, key: &str, value: f64) -> Self {
+        // Counts and times in milliseconds, for which formatting a float takes five times as long.
+        let is_plain_integer = (0.0..MAX_PLAIN_INTEGER).contains(&value) && value.fract() == 0.0;
+        if is_plain_integer {
+            self.begin_member(&Text::from(key));
+            push_integer(&mut self.0, value as u64);
+            return self;
+        }
         let spelled = if value.is_finite() {
             js::number_to_string(value)
         } else {
@@ -133,6 +178,26 @@ impl Object {
     }
 }
 
+/// The number below which JavaScript writes every integer with all its digits, and a float has it
+/// exactly.
+const MAX_PLAIN_INTEGER: f64 = 9e15;
+
+/// Appends a number in decimal digits.
+fn push_integer(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = number;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
 /// Returns an array of values that are JSON already.
 pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut out = vec![b'['];
@@ -172,6 +237,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_are_written_as_javascript_does() {
+        for number in [
+            0.0,
+            -0.0,
+            7.0,
+            10.0,
+            1.5,
+            -3.0,
+            1e15,
+            9e15,
+            123_456_789.0,
+            f64::NAN,
+        ] {
+            let written = Object::new().number("n", number).finish();
+            let expected = if number.is_finite() {
+                js::number_to_string(number)
+            } else {
+                "null".to_owned()
+            };
+            assert_eq!(written, format!("{{\"n\":{expected}}}").into_bytes());
+        }
+    }
+
+    #[test]
     fn an_object_in_the_order_given() {
         let object = Object::new()
             .str("type", "label")
@@ -187,6 +276,11 @@ mod tests {
             both.finish(),
             br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2],"b":"c"}"#
         );
+        let inner = Object::new().stored_text("s", br"\/\n");
+        let outer = Object::new()
+            .object("o", &inner)
+            .object("e", &Object::new());
+        assert_eq!(outer.finish(), br#"{"o":{"s":"/\n"},"e":{}}"#);
         let empty = Object::new().append(&Object::new()).append(&Object::new());
         assert_eq!(empty.finish(), b"{}");
         assert_eq!(
