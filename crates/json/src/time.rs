@@ -61,18 +61,43 @@ pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
 /// well.
 pub fn iso_string(ms: i64) -> String {
     let (year, month, day) = civil_from_days(ms.div_euclid(DAY_MS));
-    let year = match year {
-        0..=9999 => format!("{year:04}"),
-        ..0 => format!("-{:06}", year.abs()),
-        _ => format!("+{year:06}"),
-    };
+    let mut out = String::with_capacity("-000000-00-00T00:00:00.000Z".len());
+    match year {
+        0..=9999 => push_digits(&mut out, year, 4),
+        ..0 => {
+            out.push('-');
+            push_digits(&mut out, -year, 6);
+        }
+        _ => {
+            out.push('+');
+            push_digits(&mut out, year, 6);
+        }
+    }
+    out.push('-');
+    push_digits(&mut out, month, 2);
+    out.push('-');
+    push_digits(&mut out, day, 2);
 
     let in_day = ms.rem_euclid(DAY_MS);
-    let hour = in_day / 3_600_000;
-    let minute = in_day / 60_000 % 60;
-    let second = in_day / 1000 % 60;
-    let milli = in_day % 1000;
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    out.push('T');
+    push_digits(&mut out, in_day / 3_600_000, 2);
+    out.push(':');
+    push_digits(&mut out, in_day / 60_000 % 60, 2);
+    out.push(':');
+    push_digits(&mut out, in_day / 1000 % 60, 2);
+    out.push('.');
+    push_digits(&mut out, in_day % 1000, 3);
+    out.push('Z');
+    out
+}
+
+/// Appends a number with leading zeros. `format!` takes several times as long, and an import writes
+/// a time for each entry.
+fn push_digits(out: &mut String, number: i64, count: u32) {
+    for power in (0..count).rev() {
+        let digit = number / 10_i64.pow(power) % 10;
+        out.push(char::from(b'0' + digit as u8));
+    }
 }
 
 /// Removes the first byte of `rest`, the unread text, if it is one of these bytes. Returns whether
