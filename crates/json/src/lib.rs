@@ -20,6 +20,7 @@ pub mod scan;
 
 pub mod strings;
 
+pub mod outline;
 pub mod raw;
 pub mod string;
 

@@ -1,0 +1,354 @@
+//! Finds the members of a value once, so that they can be looked up many times.
+//!
+//! A lookup in a [`Raw`] walks over the whole value. That is slow if a line has several kilobytes,
+//! and many of its members are needed, one after the other. An [`Outline`] has the positions of all
+//! values of a line down to a depth of four. It is made by the walk that checks the line:
+//!
+//! ```text
+//! depth    {"type":"user","message":{"content":[{"type":"text","text":"…"}]}}
+//!     1           "user"            {                                       }
+//!     2                                       [                            ]
+//!     3                                        {                          }
+//!     4                                                "text"        "…"
+//! ```
+//!
+//! Deeper values are found by walking, as in a `Raw`.
+
+use super::raw::Raw;
+use super::scan::{Malformed, RawString, Scanner};
+use std::ops::{Deref, Range};
+
+/// The depth of the deepest values in an outline: the members of the blocks of a message. Details
+/// of tools may have thousands of deeper values, which are rarely looked up.
+const DEPTH: usize = 4;
+
+/// The positions of the values in any number of lines.
+#[derive(Debug, Default)]
+pub struct Outline {
+    nodes: Vec<Node>,
+}
+
+/// A line in an [`Outline`]: where its value is in the line, and the nodes of what is in the value.
+#[derive(Clone, Debug)]
+pub struct OutlinedLine {
+    value: Range<usize>,
+    nodes: Range<usize>,
+}
+
+/// A member of an object, or an item of an array. Positions count from the start of the line's
+/// value. The nodes of what is in the value of this node follow it.
+///
+/// A line has dozens of nodes, so they are kept small: half as large as with `usize`.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// The position of the key, between its quotes; empty for an item.
+    key_start: u32,
+    key_end: u32,
+    key_has_escape: bool,
+    /// The position of the value.
+    start: u32,
+    end: u32,
+    /// The number of nodes of what is in the value.
+    inner_count: u32,
+}
+
+/// The length of the longest line for which nodes are made. Longer lines are found by walking.
+const MAX_LINE_LEN: usize = u32::MAX as usize;
+
+impl Outline {
+    /// Removes all lines, and keeps the memory for others.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+    }
+
+    /// Checks that a line is one JSON value, as [`Raw::parse`] does, and adds its outline.
+    pub fn add_line(&mut self, line: &[u8]) -> Result<OutlinedLine, Malformed> {
+        let mut white_space = Scanner::document(line);
+        white_space.peek();
+        let start = white_space.pos();
+        let mut scanner = Scanner::document(&line[start..]);
+        let first_node = self.nodes.len();
+
+        let levels = if line.len() <= MAX_LINE_LEN { DEPTH } else { 0 };
+        let added = self.add_inner(&mut scanner, levels);
+        let end = scanner.pos();
+        if added.is_err() || !scanner.at_end() {
+            self.nodes.truncate(first_node);
+            return Err(Malformed {
+                at: start + scanner.pos(),
+            });
+        }
+        Ok(OutlinedLine {
+            value: start..start + end,
+            nodes: first_node..self.nodes.len(),
+        })
+    }
+
+    /// Returns the value of a line that was added. `bytes` are those of the line.
+    pub fn value<'a>(&'a self, line: &OutlinedLine, bytes: &'a [u8]) -> Outlined<'a> {
+        let value = &bytes[line.value.clone()];
+        Outlined {
+            line: value,
+            value: Raw::from_checked(value),
+            inner: &self.nodes[line.nodes.clone()],
+        }
+    }
+
+    /// Walks over a value, and adds the nodes of what is in it, down to this number of levels. The
+    /// recursion ends there, however deep the value is.
+    fn add_inner(&mut self, scanner: &mut Scanner, levels: usize) -> Result<(), Malformed> {
+        let next = scanner.peek();
+        if levels > 0 && next == b'{' {
+            scanner.walk_object(|scanner, key| self.add_node(scanner, Some(key), levels))
+        } else if levels > 0 && next == b'[' {
+            scanner.walk_array(|scanner| self.add_node(scanner, None, levels))
+        } else {
+            scanner.skip_value()
+        }
+    }
+
+    /// Walks over the value of a member or an item, and adds its node.
+    fn add_node(
+        &mut self,
+        scanner: &mut Scanner,
+        key: Option<RawString>,
+        levels: usize,
+    ) -> Result<(), Malformed> {
+        scanner.peek();
+        let mut node = Node {
+            key_start: 0,
+            key_end: 0,
+            key_has_escape: false,
+            start: scanner.pos() as u32,
+            end: 0,
+            inner_count: 0,
+        };
+        if let Some(key) = key {
+            // The key is a part of the scanned bytes.
+            let key_start = key.bytes.as_ptr().addr() - scanner.bytes().as_ptr().addr();
+            node.key_start = key_start as u32;
+            node.key_end = (key_start + key.bytes.len()) as u32;
+            node.key_has_escape = key.has_escape;
+        }
+        let index = self.nodes.len();
+        self.nodes.push(node);
+
+        self.add_inner(scanner, levels - 1)?;
+        let inner_count = self.nodes.len() - index - 1;
+        let node = &mut self.nodes[index];
+        node.end = scanner.pos() as u32;
+        node.inner_count = inner_count as u32;
+        Ok(())
+    }
+}
+
+/// A checked value whose members are found without walking over it, as far as an [`Outline`] has
+/// them.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlined<'a> {
+    /// The bytes in which the positions of `inner` are.
+    line: &'a [u8],
+    value: Raw<'a>,
+    /// The nodes of what is in the value; none if it has nothing, or if the outline ends here.
+    inner: &'a [Node],
+}
+
+/// The value of a line with its outline, copied from where it was read.
+#[derive(Debug)]
+pub struct OutlinedCopy {
+    bytes: Vec<u8>,
+    nodes: Vec<Node>,
+}
+
+impl OutlinedCopy {
+    /// Returns the value.
+    pub fn value(&self) -> Outlined<'_> {
+        Outlined {
+            line: &self.bytes,
+            value: Raw::from_checked(&self.bytes),
+            inner: &self.nodes,
+        }
+    }
+
+    /// Returns the number of bytes of the value.
+    pub fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl<'a> From<Raw<'a>> for Outlined<'a> {
+    /// Makes a value without an outline: its members are found by walking.
+    fn from(value: Raw<'a>) -> Outlined<'a> {
+        Outlined {
+            line: value.bytes(),
+            value,
+            inner: &[],
+        }
+    }
+}
+
+/// What does not need the members or items works as for any value.
+impl<'a> Deref for Outlined<'a> {
+    type Target = Raw<'a>;
+
+    fn deref(&self) -> &Raw<'a> {
+        &self.value
+    }
+}
+
+impl<'a> Outlined<'a> {
+    /// Returns the value without its outline.
+    pub fn raw(self) -> Raw<'a> {
+        self.value
+    }
+
+    /// Copies the value of a whole line, with its outline.
+    pub fn copy_line(self) -> OutlinedCopy {
+        debug_assert_eq!(
+            self.line.len(),
+            self.value.bytes().len(),
+            "a part of a line"
+        );
+        OutlinedCopy {
+            bytes: self.line.to_vec(),
+            nodes: self.inner.to_vec(),
+        }
+    }
+
+    /// Returns the value of the member `key`, as [`Raw::get`] does.
+    pub fn get(self, key: &str) -> Option<Outlined<'a>> {
+        let mut found = None;
+        for (name, value) in self.members() {
+            if name.is(key) {
+                found = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Returns the value of the member `key` without its outline.
+    pub fn get_raw(self, key: &str) -> Option<Raw<'a>> {
+        self.get(key).map(Outlined::raw)
+    }
+
+    /// Returns the values of the members with these names. Of a repeated key, the last counts.
+    pub fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<Outlined<'a>>; N] {
+        let mut found = [None; N];
+        for (key, value) in self.members() {
+            if let Some(index) = names.iter().position(|name| key.is(name)) {
+                found[index] = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Iterates over the members in file order, as [`Raw::members`] does.
+    pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Outlined<'a>)> {
+        let outlined = self.inner_values(self.value.is_object());
+        let walked = self.not_outlined().members();
+        outlined.chain(walked.map(|(key, value)| (key, Outlined::from(value))))
+    }
+
+    /// Iterates over the items of an array, as [`Raw::items`] does.
+    pub fn items(self) -> impl Iterator<Item = Outlined<'a>> {
+        let outlined = self.inner_values(self.value.is_array());
+        let walked = self.not_outlined().items();
+        outlined
+            .map(|(_, value)| value)
+            .chain(walked.map(Outlined::from))
+    }
+
+    /// Returns the value to be walked over: this value if the outline has nothing that is in it,
+    /// otherwise `null`.
+    fn not_outlined(self) -> Raw<'a> {
+        if self.inner.is_empty() {
+            self.value
+        } else {
+            Raw::NULL
+        }
+    }
+
+    /// Iterates over what the outline has of the value itself, without what is in that. Yields
+    /// nothing if `is_of_kind` is false.
+    fn inner_values(self, is_of_kind: bool) -> impl Iterator<Item = (RawString<'a>, Outlined<'a>)> {
+        let mut rest = if is_of_kind { self.inner } else { &[] };
+        std::iter::from_fn(move || {
+            let (node, after) = rest.split_first()?;
+            let (inner, next) = after.split_at(node.inner_count as usize);
+            rest = next;
+            let key = RawString {
+                bytes: &self.line[node.key_start as usize..node.key_end as usize],
+                has_escape: node.key_has_escape,
+            };
+            let value = Outlined {
+                line: self.line,
+                value: Raw::from_checked(&self.line[node.start as usize..node.end as usize]),
+                inner,
+            };
+            Some((key, value))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &[u8] =
+        br#"  {"a":1,"m" : {"c":[{"t":"x","i":{"deep":[1,2]}},[],"s"]},"\u0061":"two","o":{}} "#;
+
+    /// Returns all values of two lookups in a row, down to the deepest.
+    fn describe(value: Outlined) -> String {
+        let mut out = String::new();
+        for (key, member) in value.members() {
+            let json = String::from_utf8_lossy(member.raw().bytes()).into_owned();
+            out += &format!("{}={json}({})\n", key.text(), describe(member));
+        }
+        for item in value.items() {
+            let json = String::from_utf8_lossy(item.raw().bytes()).into_owned();
+            out += &format!("{json}({})\n", describe(item));
+        }
+        out
+    }
+
+    #[test]
+    fn an_outline_has_what_a_walk_finds() {
+        let mut outline = Outline::default();
+        outline.add_line(b"[1]").unwrap();
+        let line = outline.add_line(LINE).unwrap();
+        let outlined = outline.value(&line, LINE);
+        let walked = Raw::parse(LINE).unwrap();
+        assert_eq!(outlined.raw(), walked);
+        assert_eq!(describe(outlined), describe(Outlined::from(walked)));
+        assert_eq!(outlined.get("a").unwrap().raw().text().unwrap(), "two");
+        let copy = outlined.copy_line();
+        assert_eq!(copy.byte_count(), walked.bytes().len());
+        assert_eq!(describe(copy.value()), describe(outlined));
+
+        let [content, missing] = outlined.get("m").unwrap().get_all(["c", "d"]);
+        assert!(missing.is_none());
+        let block = content.unwrap().items().next().unwrap();
+        let deep = block.get("i").unwrap().get("deep").unwrap();
+        assert_eq!(deep.items().count(), 2);
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_as_by_a_walk() {
+        let mut outline = Outline::default();
+        for line in [
+            "",
+            " ",
+            "{",
+            "{\"a\":1}}",
+            "[1,]",
+            "{\"a\" 1}",
+            " 1 2",
+            "{\"a\":[{\"b\":{\"c\":[x]}}]}",
+        ] {
+            let walked = Raw::parse(line.as_bytes()).unwrap_err();
+            let refused = outline.add_line(line.as_bytes()).unwrap_err();
+            assert_eq!(refused, walked, "{line}");
+            assert!(outline.nodes.is_empty(), "{line}");
+        }
+    }
+}
