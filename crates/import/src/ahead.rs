@@ -1,17 +1,19 @@
 //! Reads a source on a thread of its own, ahead of the conversion of its lines.
 //!
 //! ```text
-//! this thread      read, hash, check that each line is JSON ──┐ chunks of lines, in order
+//! this thread      read, hash, check and outline each line ───┐ chunks of lines, in order
 //! the caller's     convert the lines                       <──┘
 //! ```
 
-use crate::lines::{ReadExtent, for_each_object, is_torn, split_values, visit_values};
+use crate::lines::{
+    ReadExtent, for_each_object, is_torn, object_or_none, split_values, visit_values,
+};
 use crate::survey::Sha256Digits;
 use pisess_core::session::read::line_chunks::{Line, LineChunk, read_chunks};
-use pisess_json::Raw;
+use pisess_json::outline::{Outline, Outlined, OutlinedLine};
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::panic;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -28,7 +30,7 @@ const CHUNKS_AHEAD: usize = 4;
 pub fn for_each_object_ahead(
     source: &dyn ReadAt,
     len: u64,
-    visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> io::Result<ReadExtent> {
     read_objects(source, len, None, visit)
 }
@@ -37,7 +39,7 @@ pub fn for_each_object_ahead(
 /// the bytes that were read.
 pub fn for_each_object_hashed(
     source: &dyn ReadAt,
-    visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> io::Result<(ReadExtent, String)> {
     let mut sha256 = Sha256Digits::default();
     let extent = read_objects(source, source.len(), Some(&mut sha256), visit)?;
@@ -50,7 +52,7 @@ fn read_objects(
     source: &dyn ReadAt,
     len: u64,
     mut sha256: Option<&mut Sha256Digits>,
-    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    mut visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> io::Result<ReadExtent> {
     if len >= LEN_TO_READ_AHEAD
         && let Some(result) = read_ahead(source, len, sha256.as_deref_mut(), &mut visit)
@@ -70,7 +72,7 @@ fn read_ahead(
     source: &dyn ReadAt,
     len: u64,
     sha256: Option<&mut Sha256Digits>,
-    visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> Option<io::Result<ReadExtent>> {
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
@@ -94,8 +96,9 @@ struct CheckedChunk {
     /// The offset of the first line in the source.
     start: u64,
     bytes: Vec<u8>,
-    /// For each line, the bytes of its value. `None` if it is not exactly one value.
-    values: Vec<Option<Range<usize>>>,
+    outline: Outline,
+    /// For each line, its value. `None` if it is not exactly one value.
+    values: Vec<Option<OutlinedLine>>,
 }
 
 /// Reads and hashes the lines that begin in the first `len` bytes of a source, and sends them. Ends
@@ -128,16 +131,17 @@ impl CheckedChunk {
     /// they were read. A torn line is left out: it is the last line of the source, and only its
     /// start is recorded, because its number may be needed for a message.
     fn from_lines(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
+        let mut outline = Outline::default();
         let mut values = Vec::new();
         let mut whole_lines_end = chunk.start;
         for line in chunk.lines() {
             extent.line_starts.push(line.span.start);
-            let value = Raw::parse(line.bytes).ok();
+            let value = outline.add_line(line.bytes).ok();
             if value.is_none() && is_torn(&line, &split_values(&line)) {
                 extent.is_torn = true;
                 break;
             }
-            values.push(value.map(|value| range_in_line(value, &line)));
+            values.push(value);
             whole_lines_end = line.span.end() + u64::from(line.has_newline);
         }
 
@@ -148,6 +152,7 @@ impl CheckedChunk {
         CheckedChunk {
             start: chunk.start,
             bytes: chunk.bytes[..whole_lines_len].to_vec(),
+            outline,
             values,
         }
     }
@@ -155,7 +160,7 @@ impl CheckedChunk {
     /// Calls `visit` with each value of its lines.
     fn visit_lines(
         &self,
-        visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+        visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
     ) -> io::Result<()> {
         let lines = LineChunk {
             start: self.start,
@@ -163,19 +168,13 @@ impl CheckedChunk {
         };
         for (line, value) in lines.lines().zip(&self.values) {
             match value {
-                Some(range) => {
-                    let value = Raw::from_checked(&line.bytes[range.clone()]);
-                    visit(line, Some(value).filter(|value| value.is_object()))?;
+                Some(value) => {
+                    let value = self.outline.value(value, line.bytes);
+                    visit(line, object_or_none(value))?;
                 }
                 None => visit_values(&line, split_values(&line), visit)?,
             }
         }
         Ok(())
     }
-}
-
-/// Returns where the only value of a line is. Only white space is around it.
-fn range_in_line(value: Raw, line: &Line) -> Range<usize> {
-    let start = line.bytes.len() - line.bytes.trim_ascii_start().len();
-    start..start + value.bytes().len()
 }

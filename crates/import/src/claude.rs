@@ -37,6 +37,7 @@ use line::ClaudeLine;
 use parts::{OpenResponse, SourceLine};
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use queue::PromptQueue;
@@ -124,9 +125,9 @@ impl From<NodeIx> for LineNodes {
 }
 
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
-    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
-        self.detect_sub_agent_file(raw);
-        let mut line = self.parse_line(offset, raw, self.time_ms);
+    fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
+        self.detect_sub_agent_file(value);
+        let mut line = self.parse_line(offset, value, self.time_ms);
         if line.returned.is_some() {
             self.end_open_responses()?;
             line.set_previous_time(self.time_ms);
@@ -186,14 +187,14 @@ impl<'o> ClaudeReader<'o> {
 
     /// Sets `is_sub_agent_file` if a sub-agent wrote the first line of the tree. Later lines decide
     /// nothing.
-    fn detect_sub_agent_file(&mut self, raw: Raw) {
+    fn detect_sub_agent_file(&mut self, line: Outlined) {
         if self.has_tree {
             return;
         }
-        let [uuid, is_sidechain] = find_members(raw, ["uuid", "isSidechain"]);
-        self.has_tree = uuid.is_some_and(Raw::is_string);
-        if is_sidechain.and_then(Raw::bool) == Some(true)
-            && non_empty_text(raw, "agentId").is_some()
+        let [uuid, is_sidechain] = line.get_all(["uuid", "isSidechain"]);
+        self.has_tree = uuid.is_some_and(|uuid| uuid.is_string());
+        if is_sidechain.is_some_and(|mark| mark.bool() == Some(true))
+            && non_empty_text(line, "agentId").is_some()
         {
             self.is_sub_agent_file = true;
         }
@@ -226,7 +227,7 @@ impl<'o> ClaudeReader<'o> {
     fn read_returned_line(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
         self.time_ms = line.time_ms;
         let Some(entry) = entry else {
-            let parent = non_empty_text(line.raw, "logicalParentUuid").or(line.parent.clone());
+            let parent = non_empty_text(line.value, "logicalParentUuid").or(line.parent.clone());
             let above = parent.and_then(|parent| self.find_line(&parent));
             if let Some(uuid) = &line.uuid
                 && let Some(above) = above
@@ -398,11 +399,11 @@ impl<'o> ClaudeReader<'o> {
     fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LineNodes>> {
         let is_by_user = kind.is("custom-title");
         let name = if is_by_user {
-            non_empty_text(line.raw, "customTitle")
+            non_empty_text(line.value, "customTitle")
         } else if self.has_user_title {
             None
         } else if kind.is("ai-title") {
-            non_empty_text(line.raw, "aiTitle")
+            non_empty_text(line.value, "aiTitle")
         } else {
             self.own_summary(line)
         };
@@ -417,7 +418,7 @@ impl<'o> ClaudeReader<'o> {
             self.has_user_title = true;
         }
         self.writer.name = Some(name.clone().into_owned());
-        let rest = unconverted_members(line.raw, &["customTitle", "aiTitle"]);
+        let rest = unconverted_members(line.value, &["customTitle", "aiTitle"]);
         let members = Object::new()
             .text("name", &name)
             .json("claude", &rest.finish());
@@ -430,8 +431,8 @@ impl<'o> ClaudeReader<'o> {
     /// another session: old files also have summaries of these, whose `leafUuid` names no line of
     /// this file.
     fn own_summary<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
-        let leaf = non_empty_text(line.raw, "leafUuid")?;
+        let leaf = non_empty_text(line.value, "leafUuid")?;
         self.find_line(&leaf)?;
-        non_empty_text(line.raw, "summary")
+        non_empty_text(line.value, "summary")
     }
 }

@@ -35,6 +35,7 @@ use junctions::{Bookmark, places_of_junctions};
 use line::{CodexLine, LineKind};
 use pisess_core::session::content::{find_members, member_is};
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::ReadAt;
@@ -138,9 +139,9 @@ impl<'o> CodexReader<'o> {
 /// Reads the whole source, and returns the offset of the first item with each fingerprint.
 fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
     let mut first_offsets = HashMap::default();
-    for_each_object_ahead(source, source.len(), |line, raw| {
-        let Some(raw) = raw else { return Ok(()) };
-        let line = CodexLine::new(line.span.start, raw);
+    for_each_object_ahead(source, source.len(), |line, value| {
+        let Some(value) = value else { return Ok(()) };
+        let line = CodexLine::new(line.span.start, value);
         if line.kind == LineKind::Item {
             for fingerprint in item_fingerprints(line.payload) {
                 first_offsets.entry(fingerprint).or_insert(line.offset);
@@ -152,12 +153,12 @@ fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
 }
 
 impl<'o> SourceReader<'o> for CodexReader<'o> {
-    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+    fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         self.pass_junctions(offset)?;
         // A line without a time gets the time of the line before it.
-        self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
-        let line = CodexLine::new(offset, raw);
-        if let Some(returned) = ReturnedLine::read(raw) {
+        self.time_ms = parse_time_ms(value.get_raw("timestamp")).unwrap_or(self.time_ms);
+        let line = CodexLine::new(offset, value);
+        if let Some(returned) = ReturnedLine::read(value) {
             self.release_reply()?;
             return match returned.entry() {
                 Some(entry) => self.add_returned(&line, entry),
@@ -224,7 +225,7 @@ impl CodexReader<'_> {
     /// Adds the entry that pisess stored in a line when it wrote a session for Codex, and remembers
     /// the settings in it.
     fn add_returned(&mut self, line: &CodexLine, entry: Raw) -> io::Result<()> {
-        let content = item_content(line.payload);
+        let content = item_content(line.payload.raw());
         let restored = restore_content(entry, content.as_deref());
         let entry = restored.as_deref().map_or(entry, Raw::from_checked);
 
@@ -263,7 +264,7 @@ impl CodexReader<'_> {
     /// Drafts the custom entry that keeps a line. Its name has the type of the line, and the type
     /// of the payload if that differs, as in `event_msg.task_started`.
     fn draft_kept_line(&self, line: &CodexLine) -> EntryDraft {
-        let line_type = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
+        let line_type = non_empty_text(line.value, "type").unwrap_or_else(|| Text::from("line"));
         let name = match non_empty_text(line.payload, "type") {
             Some(payload_type) if payload_type != line_type => {
                 format!("{line_type}.{payload_type}")
@@ -274,7 +275,7 @@ impl CodexReader<'_> {
             offset: line.offset,
             time_ms: self.time_ms,
             kind: "custom",
-            members: kept_line_members(Origin::Codex.name(), &name, line.raw.bytes()),
+            members: kept_line_members(Origin::Codex.name(), &name, line.value.bytes()),
         }
     }
 
@@ -287,10 +288,10 @@ impl CodexReader<'_> {
         message: Object,
         converted_keys: &[&str],
     ) -> Object {
-        let message = message.number("timestamp", self.time_ms as f64).finish();
+        let message = message.number("timestamp", self.time_ms as f64);
         Object::new()
-            .json("message", &message)
-            .json("codex", &line.unconverted_members(converted_keys).finish())
+            .object("message", &message)
+            .object("codex", &line.unconverted_members(converted_keys))
     }
 
     /// Adds an entry for the model of a turn, and one for its thinking level, if they have changed.

@@ -166,8 +166,8 @@ pub fn write_in_place(
     let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
-    let (extent, sha256) = for_each_object_hashed(source, |line, raw| {
-        read_line(reader.as_mut(), head.origin, &line, raw)
+    let (extent, sha256) = for_each_object_hashed(source, |line, object| {
+        read_line(reader.as_mut(), head.origin, &line, object)
     })?;
 
     let read_by_import = [extent.bytes_read];
@@ -236,9 +236,9 @@ pub fn emit_new_entries(
         import_ends,
         added_count: 0,
     };
-    for_each_object_ahead(source, survey.bytes_read, |line, raw| {
+    for_each_object_ahead(source, survey.bytes_read, |line, object| {
         records.add_records_before(line.span.start, reader.as_mut())?;
-        read_line(reader.as_mut(), survey.head.origin, &line, raw)
+        read_line(reader.as_mut(), survey.head.origin, &line, object)
     })?;
     // Adds the remaining record, that of this import: its end is the end of the source.
     records.add_records_before(u64::MAX, reader.as_mut())

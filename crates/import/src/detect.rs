@@ -121,7 +121,7 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
     let mut session_id = None;
     // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
     for_each_object(source, source.len().min(1), |_, raw| {
-        session_id = raw.and_then(|raw| origin.format().session_id(raw));
+        session_id = raw.and_then(|line| origin.format().session_id(line.raw()));
         Ok(())
     })?;
     let session_id = session_id.unwrap_or_else(|| id_in_file_name(path));

@@ -26,6 +26,7 @@ use message::{
 };
 use pisess_core::session::content::{find_members, finite_or_zero, member_is};
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
@@ -71,7 +72,8 @@ struct HeldResponse {
 }
 
 impl<'o> SourceReader<'o> for GeminiReader<'o> {
-    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+    fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
+        let raw = value.raw();
         let [id, set, rewind, project] =
             find_members(raw, ["id", "$set", "$rewindTo", "projectHash"]);
         let text = |member: Option<Raw<'_>>| member.and_then(Raw::text).map(Text::into_owned);

@@ -80,7 +80,7 @@ impl HistoryBase {
         let mut base = None;
         // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
         for_each_object(rollout, rollout.len().min(1), |_, raw| {
-            base = raw.and_then(HistoryBase::of_line);
+            base = raw.and_then(|line| HistoryBase::of_line(line.raw()));
             Ok(())
         })?;
         Ok(base)

@@ -51,7 +51,7 @@ pub use survey::{Survey, sha256_hex, survey_source};
 
 use clap::ValueEnum as _;
 use format::SourceFormat;
-use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub enum Origin {
 /// Makes entries of the lines of a source.
 trait SourceReader<'o> {
     /// Reads a line that is an object.
-    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()>;
+    fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()>;
 
     /// Adds a custom entry of the line at `offset`, with these members.
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()>;

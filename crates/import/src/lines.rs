@@ -5,22 +5,23 @@ use crate::{Origin, SourceReader};
 use pisess_core::session::entry::Span;
 use pisess_core::session::read::line_chunks::{Line, for_each_line};
 use pisess_json::Raw;
+use pisess_json::outline::{Outline, Outlined};
 use pisess_json::scan::Scanner;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Passes a line to the reader. `raw` is the object in the line; if it is `None`, the line is kept
-/// as text.
+/// Passes a line to the reader. `object` is the object in the line; if it is `None`, the line is
+/// kept as text.
 pub fn read_line(
     reader: &mut dyn SourceReader,
     origin: Origin,
     line: &Line,
-    raw: Option<Raw>,
+    object: Option<Outlined>,
 ) -> io::Result<()> {
-    if let Some(raw) = raw {
-        return reader.read_object(line.span.start, raw);
+    if let Some(object) = object {
+        return reader.read_object(line.span.start, object);
     }
     let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
     let members = kept_line_members(origin.name(), "malformed", &encode_to_vec(&text));
@@ -46,11 +47,17 @@ pub struct ReadExtent {
 pub fn for_each_object(
     source: &dyn ReadAt,
     len: u64,
-    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    mut visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> io::Result<ReadExtent> {
     let mut extent = ReadExtent::default();
+    let mut outline = Outline::default();
     for_each_line(source, 0..len, |line| {
         extent.line_starts.push(line.span.start);
+        outline.clear();
+        if let Ok(outlined) = outline.add_line(line.bytes) {
+            extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+            return visit(line, object_or_none(outline.value(&outlined, line.bytes)));
+        }
         let values = split_values(&line);
         if is_torn(&line, &values) {
             extent.is_torn = true;
@@ -76,15 +83,24 @@ fn is_blank(line: &Line) -> bool {
 pub fn visit_values<'b>(
     line: &Line<'b>,
     values: Vec<(Line<'b>, Raw<'b>)>,
-    visit: &mut impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+    visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
 ) -> io::Result<()> {
     if values.is_empty() && !is_blank(line) {
         visit(*line, None)?;
     }
     for (value_line, value) in values {
-        visit(value_line, Some(value).filter(|value| value.is_object()))?;
+        visit(value_line, object_or_none(Outlined::from(value)))?;
     }
     Ok(())
+}
+
+/// Returns a value if it is an object.
+pub fn object_or_none(value: Outlined<'_>) -> Option<Outlined<'_>> {
+    if value.raw().is_object() {
+        Some(value)
+    } else {
+        None
+    }
 }
 
 /// Returns the JSON values of a line, each with its part of the line. Returns no value if any part

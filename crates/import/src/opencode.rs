@@ -24,6 +24,7 @@ use foldhash::HashMap;
 use parts::OpenCodeMessage;
 use pisess_core::session::content::member_is;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
@@ -75,7 +76,8 @@ impl<'o> OpenCodeReader<'o> {
 }
 
 impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
-    fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+    fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
+        let raw = value.raw();
         if let Some(revert) = raw.get("revert") {
             return self.revert(offset, revert);
         }

@@ -1,8 +1,8 @@
 //! Parts of entries that the readers of several agents build in the same way.
 
-use pisess_core::session::content::find_members;
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::time::date_from_value;
 use pisess_json::write::Object;
@@ -22,7 +22,6 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
     if usage.cost.is_none() {
         cost = cost.bool("unknown", true);
     }
-    let cost = cost.finish();
     let write_1h = (usage.cache_write_1h > 0.0).then_some(usage.cache_write_1h);
 
     Object::new()
@@ -37,13 +36,14 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
         .with(reasoning, |usage, reasoning| {
             usage.number("reasoning", reasoning)
         })
-        .json("cost", &cost)
+        .object("cost", &cost)
         .finish()
 }
 
 /// Returns the string at `key`; `None` if there is no string, or it is empty.
-pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
-    object.get_text(key).filter(|text| !text.is_empty())
+pub fn non_empty_text<'a>(object: impl Into<Outlined<'a>>, key: &str) -> Option<Text<'a>> {
+    let value = object.into().get(key)?.raw();
+    value.text().filter(|text| !text.is_empty())
 }
 
 /// Returns a time in milliseconds since 1970. `value` is a number of milliseconds, or a string that
@@ -71,11 +71,11 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
 
 /// Copies the members of an object except those with `converted_keys`, which are converted to
 /// members of the entry.
-pub fn unconverted_members(object: Raw, converted_keys: &[&str]) -> Object {
+pub fn unconverted_members<'a>(object: impl Into<Outlined<'a>>, converted_keys: &[&str]) -> Object {
     let mut unconverted = Object::new();
-    for (key, value) in object.members() {
+    for (key, value) in object.into().members() {
         if !converted_keys.iter().any(|name| key.is(name)) {
-            unconverted = unconverted.raw(&key.text().to_string_lossy(), value);
+            unconverted = unconverted.stored_member(&key, value.raw());
         }
     }
     unconverted
@@ -101,7 +101,8 @@ pub fn image_block(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
 }
 
 /// Returns the members `type` and `text` of a block. The text is `None` if it is not a string.
-pub fn type_and_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
-    let [kind, text] = find_members(block, ["type", "text"]);
-    (kind, text.and_then(Raw::text))
+pub fn type_and_text<'a>(block: impl Into<Outlined<'a>>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
+    let [kind, text] = block.into().get_all(["type", "text"]);
+    let text = text.and_then(|text| text.raw().text());
+    (kind.map(Outlined::raw), text)
 }

@@ -12,6 +12,7 @@
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::edit::with_member;
+use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
@@ -27,8 +28,8 @@ pub struct ReturnedLine<'a> {
 impl<'a> ReturnedLine<'a> {
     /// Reads what pisess wrote into a line. `None` if pisess did not write the line, or if the
     /// member was changed and is not an entry any more.
-    pub fn read(line: Raw<'a>) -> Option<ReturnedLine<'a>> {
-        ReturnedLine::of_member(line.get(RETURNED_KEY)?)
+    pub fn read(line: Outlined<'a>) -> Option<ReturnedLine<'a>> {
+        ReturnedLine::of_member(line.get_raw(RETURNED_KEY)?)
     }
 
     /// Reads what pisess wrote into the member [`RETURNED_KEY`] of a line, as [`read`](Self::read)
@@ -129,7 +130,7 @@ mod tests {
             (r#"{"pisess":5}"#, false),
             ("{}", false),
         ] {
-            let read = ReturnedLine::read(Raw::parse(line.as_bytes()).unwrap());
+            let read = ReturnedLine::read(Raw::parse(line.as_bytes()).unwrap().into());
             assert_eq!(read.is_some(), is_read, "{line}");
         }
     }

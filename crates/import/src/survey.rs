@@ -46,11 +46,11 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         &EarlierImports::default(),
         EntryWriter::default(),
     )?;
-    let (extent, sha256) = for_each_object_hashed(source, |line, raw| {
-        if let Some(raw) = raw {
-            identity.add_line(&line, raw, origin, layout);
+    let (extent, sha256) = for_each_object_hashed(source, |line, object| {
+        if let Some(object) = object {
+            identity.add_line(&line, object.raw(), origin, layout);
         }
-        read_line(reader.as_mut(), origin, &line, raw)
+        read_line(reader.as_mut(), origin, &line, object)
     })?;
     let writer = reader.finish()?;
 

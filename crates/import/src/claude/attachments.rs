@@ -13,6 +13,7 @@ use super::injected::{InjectedKind, META_MESSAGE, OUTPUT, classify_injected};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::array;
@@ -32,7 +33,7 @@ pub struct Attachment {
 }
 
 /// Reads the attachment of a line. `None` if the line has none that the model sees.
-pub fn read_attachment(line: Raw) -> Option<Attachment> {
+pub fn read_attachment(line: Outlined) -> Option<Attachment> {
     let subtype = line.get("subtype");
     if subtype.is_some_and(|subtype| subtype.is("local_command")) {
         return read_local_command(line);
@@ -49,7 +50,7 @@ pub fn read_attachment(line: Raw) -> Option<Attachment> {
 }
 
 /// Reads the text of a command that the user ran without the model, or what it printed.
-fn read_local_command(line: Raw) -> Option<Attachment> {
+fn read_local_command(line: Outlined) -> Option<Attachment> {
     let text = non_empty_text(line, "content")?;
     let content = encode_to_vec(&text);
     let kind = classify_injected(Raw::from_checked(&content)).unwrap_or(OUTPUT);
@@ -61,7 +62,7 @@ fn read_local_command(line: Raw) -> Option<Attachment> {
 
 /// Reads a prompt that waited in the queue. The user wrote it, unless a member or the text itself
 /// shows another origin, such as another session or a task that has ended.
-fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
+fn read_queued_prompt(line: Outlined, attachment: Outlined) -> Option<Attachment> {
     let prompt = attachment.get("prompt")?;
     let content = match prompt.text() {
         Some(text) if !text.is_blank() => encode_to_vec(&text),
@@ -84,7 +85,7 @@ fn read_queued_prompt(line: Raw, attachment: Raw) -> Option<Attachment> {
 
 /// Whether no member of a queued prompt shows an origin other than the user. Prompts of old
 /// versions have none of these members.
-fn is_marked_as_typed(attachment: Raw) -> bool {
+fn is_marked_as_typed(attachment: Outlined) -> bool {
     if is_marked_meta(attachment) {
         return false;
     }
@@ -93,20 +94,21 @@ fn is_marked_as_typed(attachment: Raw) -> bool {
     {
         return false;
     }
-    let origin = attachment.get("origin").unwrap_or(Raw::NULL);
+    let origin = attachment.get("origin").unwrap_or(Raw::NULL.into());
     match non_empty_text(origin, "kind") {
         Some(kind) => kind == *"human",
         None => true,
     }
 }
 
-fn is_marked_meta(object: Raw) -> bool {
-    object.get("isMeta").and_then(Raw::bool) == Some(true)
+fn is_marked_meta(object: Outlined) -> bool {
+    let mark = object.get("isMeta");
+    mark.is_some_and(|mark| mark.bool() == Some(true))
 }
 
 /// Reads a text file that the user mentioned. The content of the message is the path of the file on
 /// the first line, then its text.
-fn read_mentioned_file(attachment: Raw) -> Option<Attachment> {
+fn read_mentioned_file(attachment: Outlined) -> Option<Attachment> {
     let file = attachment.get("content")?.get("file")?;
     let text = non_empty_text(file, "content")?;
     let path = non_empty_text(attachment, "displayPath")

@@ -1,32 +1,74 @@
 //! Converts blocks of Claude Code's messages to blocks of pi.
 
-use crate::parts::{image_block, non_empty_text, type_and_text};
-use pisess_core::session::content::{is_block, text_block, text_content};
+use crate::parts::non_empty_text;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
 /// Converts a block that is sent to the model, by the user or as part of a result: a text or an
 /// image. `None` for any other block.
-pub fn convert_user_block(block: Raw) -> Option<Vec<u8>> {
-    let (block_type, text) = type_and_text(block);
-    let block_type = block_type?;
-    if let Some(text) = text
-        && block_type.is("text")
-    {
-        return Some(text_block(&text));
+pub fn convert_user_block<'a>(block: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
+    Some(UserBlock::read(block.into())?.to_json())
+}
+
+/// A block that is sent to the model, and has a counterpart in pi. The values are the bytes of JSON
+/// strings between their quotes.
+pub enum UserBlock<'a> {
+    Text(&'a [u8]),
+    Image { data: &'a [u8], mime: &'a [u8] },
+}
+
+impl<'a> UserBlock<'a> {
+    /// Reads a block by its type. `None` if the type has no counterpart, or a required member is
+    /// missing.
+    pub fn read(block: Outlined<'a>) -> Option<UserBlock<'a>> {
+        let [block_type, text, source] = block.get_all(["type", "text", "source"]);
+        let block_type = block_type?;
+        if block_type.is("text") {
+            return Some(UserBlock::Text(text?.raw_string()?));
+        }
+        if block_type.is("image") {
+            let [data, mime] = source?.get_all(["data", "media_type"]);
+            let data = data?.raw_string().filter(|data| !data.is_empty())?;
+            let mime = mime?.raw_string().filter(|mime| !mime.is_empty())?;
+            return Some(UserBlock::Image { data, mime });
+        }
+        None
     }
-    if block_type.is("image") {
-        let source = block.get("source")?;
-        return image_block(source.get_text("data"), source.get_text("media_type"));
+
+    /// Returns the JSON of the block as pi has it.
+    pub fn to_json(&self) -> Vec<u8> {
+        match self {
+            UserBlock::Text(text) => stored_text_block(text),
+            UserBlock::Image { data, mime } => Object::new()
+                .str("type", "image")
+                .stored_text("data", data)
+                .stored_text("mimeType", mime)
+                .finish(),
+        }
     }
-    None
+}
+
+/// Builds a text block of a stored string: the bytes between its quotes.
+fn stored_text_block(text: &[u8]) -> Vec<u8> {
+    Object::new()
+        .str("type", "text")
+        .stored_text("text", text)
+        .finish()
+}
+
+/// Whether the value is a block of the type `kind`, such as `tool_result`.
+pub fn is_of_type(block: Outlined, kind: &str) -> bool {
+    block
+        .get("type")
+        .is_some_and(|block_type| block_type.is(kind))
 }
 
 /// Returns the id of the call whose result a block is. `None` if the block is not a result.
-pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    if is_block(block, "tool_result") {
+pub fn answered_call_id<'a>(block: Outlined<'a>) -> Option<Text<'a>> {
+    if is_of_type(block, "tool_result") {
         non_empty_text(block, "tool_use_id")
     } else {
         None
@@ -37,30 +79,28 @@ pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
 /// what Claude Code stores beside the block, and contains more than the model sees. `tool_name` is
 /// `None` if the call was not read.
 pub fn build_result_message(
-    block: Raw,
+    block: Outlined,
     call_id: &Text,
     tool_name: Option<Text>,
     details: Option<Raw>,
 ) -> Object {
-    let content = block.get("content").unwrap_or(Raw::NULL);
-    let converted_content = match content.text() {
-        Some(text) => text_content(&text),
-        None => array(content.items().filter_map(convert_user_block)),
-    };
+    let [content, is_error] = block.get_all(["content", "is_error"]);
+    let content = content.unwrap_or(Raw::NULL.into());
+    let converted_content = convert_result_content(content);
 
     // Blocks without a counterpart, such as references to tools, would be lost. So if there are
     // any, and Claude Code stored no details, the whole content is kept as the details.
     let is_converted_whole = content.is_string()
         || content
             .items()
-            .all(|block| convert_user_block(block).is_some());
+            .all(|block| UserBlock::read(block).is_some());
     let details = match details {
         Some(details) => Some(details),
         None if is_converted_whole => None,
-        None => Some(content),
+        None => Some(content.raw()),
     };
     let tool_name = tool_name.unwrap_or_else(|| Text::from("unknown"));
-    let is_error = block.get("is_error").and_then(Raw::bool) == Some(true);
+    let is_error = is_error.is_some_and(|flag| flag.bool() == Some(true));
 
     Object::new()
         .str("role", "toolResult")
@@ -71,21 +111,29 @@ pub fn build_result_message(
         .bool("isError", is_error)
 }
 
-/// A block of a response that has a counterpart in pi. The values are JSON strings.
+/// Converts the content of a tool result.
+fn convert_result_content(content: Outlined) -> Vec<u8> {
+    match content.raw_string() {
+        Some(text) => array([stored_text_block(text)]),
+        None => array(content.items().filter_map(convert_user_block)),
+    }
+}
+
+/// A block of a response that has a counterpart in pi. Strings are the bytes between their quotes.
 pub enum ResponseBlock<'a> {
-    Text(Raw<'a>),
+    Text(&'a [u8]),
     Thinking {
-        thinking: Raw<'a>,
+        thinking: &'a [u8],
         /// By it, the provider accepts the thinking again.
-        signature: Option<Raw<'a>>,
+        signature: Option<&'a [u8]>,
     },
     /// Thinking of which only an encrypted form exists.
     RedactedThinking {
-        encrypted: Raw<'a>,
+        encrypted: &'a [u8],
     },
     Call {
-        id: Raw<'a>,
-        name: Raw<'a>,
+        id: &'a [u8],
+        name: &'a [u8],
         /// An object, if the source has one.
         input: Option<Raw<'a>>,
     },
@@ -94,7 +142,7 @@ pub enum ResponseBlock<'a> {
 impl<'a> ResponseBlock<'a> {
     /// Reads a block by its type. `None` if the type has no counterpart, or a required member is
     /// missing.
-    pub fn read(block: Raw<'a>) -> Option<ResponseBlock<'a>> {
+    pub fn read(block: Outlined<'a>) -> Option<ResponseBlock<'a>> {
         let block_type = block.get("type")?;
         if block_type.is("text") {
             return string_member(block, "text").map(ResponseBlock::Text);
@@ -113,7 +161,10 @@ impl<'a> ResponseBlock<'a> {
             return Some(ResponseBlock::Call {
                 id: non_empty_member(block, "id")?,
                 name: non_empty_member(block, "name")?,
-                input: block.get("input").filter(|input| input.is_object()),
+                input: block
+                    .get("input")
+                    .map(Outlined::raw)
+                    .filter(|input| input.is_object()),
             });
         }
         None
@@ -123,27 +174,27 @@ impl<'a> ResponseBlock<'a> {
     /// pi expects it. Arguments that are not an object become an empty object.
     pub fn to_json(&self) -> Vec<u8> {
         match self {
-            ResponseBlock::Text(text) => text_block(&decode_member(text)),
+            ResponseBlock::Text(text) => stored_text_block(text),
             ResponseBlock::Thinking {
                 thinking,
                 signature,
             } => Object::new()
                 .str("type", "thinking")
-                .text("thinking", &decode_member(thinking))
+                .stored_text("thinking", thinking)
                 .with(signature.as_ref(), |block, signature| {
-                    block.text("thinkingSignature", &decode_member(signature))
+                    block.stored_text("thinkingSignature", signature)
                 })
                 .finish(),
             ResponseBlock::RedactedThinking { encrypted } => Object::new()
                 .str("type", "thinking")
                 .str("thinking", "[Reasoning redacted]")
-                .text("thinkingSignature", &decode_member(encrypted))
+                .stored_text("thinkingSignature", encrypted)
                 .bool("redacted", true)
                 .finish(),
             ResponseBlock::Call { id, name, input } => Object::new()
                 .str("type", "toolCall")
-                .text("id", &decode_member(id))
-                .text("name", &decode_member(name))
+                .stored_text("id", id)
+                .stored_text("name", name)
                 .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")))
                 .finish(),
         }
@@ -151,41 +202,32 @@ impl<'a> ResponseBlock<'a> {
 }
 
 /// Returns the member `key` if it is a string.
-fn string_member<'a>(object: Raw<'a>, key: &str) -> Option<Raw<'a>> {
-    object.get(key).filter(|value| value.is_string())
+fn string_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
+    object.get(key)?.raw_string()
 }
 
 /// Returns the member `key` if it is a string that is not empty.
-fn non_empty_member<'a>(object: Raw<'a>, key: &str) -> Option<Raw<'a>> {
-    string_member(object, key).filter(|value| !value.is(""))
-}
-
-/// Decodes a member that was read as a string.
-fn decode_member<'a>(string: &Raw<'a>) -> Text<'a> {
-    string.text().unwrap_or_default()
+fn non_empty_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
+    string_member(object, key).filter(|string| !string.is_empty())
 }
 
 /// Converts a block of a response: a text, thinking or a call. `None` if it has no counterpart.
-pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
+pub fn convert_response_block(block: Outlined) -> Option<Vec<u8>> {
     Some(ResponseBlock::read(block)?.to_json())
 }
 
 /// Converts the content of the message of a line. If the message has a tool result, this is the
 /// content of the first result. `None` if there is no content.
-pub fn line_content(line_type: &str, message: Raw) -> Option<Vec<u8>> {
-    let content = message.get("content")?;
+pub fn line_content<'a>(line_type: &str, message: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
+    let content = message.into().get("content")?;
     if line_type == "assistant" {
         return Some(array(content.items().filter_map(convert_response_block)));
     }
     let result = content
         .items()
-        .find(|block| is_block(*block, "tool_result"));
+        .find(|block| is_of_type(*block, "tool_result"));
     if let Some(result) = result {
-        let content = result.get("content")?;
-        return Some(match content.text() {
-            Some(text) => text_content(&text),
-            None => array(content.items().filter_map(convert_user_block)),
-        });
+        return Some(convert_result_content(result.get("content")?));
     }
     Some(match content.text() {
         Some(text) => encode_to_vec(&text),

@@ -30,13 +30,13 @@ impl ClaudeReader<'_> {
     pub(super) fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
         let draft = draft_kept_line(line);
         let tokens = line
-            .raw
+            .value
             .get("compactMetadata")
-            .and_then(|data| data.get("preTokens"));
+            .and_then(|data| data.raw().get("preTokens"));
         self.announced_compaction.tokens_before = finite_or_zero(tokens);
         self.announced_compaction.first_kept = None;
 
-        if let Some(preserved) = find_preserved_messages(line.raw)
+        if let Some(preserved) = find_preserved_messages(line.value.raw())
             && let Some(first) = self.find_line(&preserved.first)
             && let Some(last) = self.find_line(&preserved.last)
         {
@@ -45,7 +45,8 @@ impl ClaudeReader<'_> {
             return Ok(node.into());
         }
 
-        let parent = non_empty_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let parent =
+            non_empty_text(line.value, "logicalParentUuid").or_else(|| line.parent.clone());
         let before = parent
             .and_then(|parent| self.find_line(&parent))
             .map(|parent| parent.last)
@@ -80,7 +81,7 @@ impl ClaudeReader<'_> {
             _ => self.writer.next_id(line.offset),
         };
 
-        let rest = unconverted_members(line.raw, &["type", "message"]);
+        let rest = unconverted_members(line.value, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
             .str("firstKeptEntryId", &first_kept_id)

@@ -25,7 +25,7 @@ use super::kept::draft_kept_line;
 use super::line::ClaudeLine;
 use super::response::{CallPlace, ResponseIx};
 use super::{ClaudeReader, LineNodes};
-use pisess_json::Raw;
+use pisess_json::outline::OutlinedCopy;
 use std::io;
 
 /// The maximum number of lines that are held. A response has no more parallel calls than a few
@@ -38,7 +38,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// A line that is held back.
 pub struct HeldLine {
     offset: u64,
-    bytes: Vec<u8>,
+    copy: OutlinedCopy,
     /// The time of the line; if it has none, the time of the line before it in the source.
     time_ms: i64,
     /// The response that it is a part of, or has a result for.
@@ -73,7 +73,7 @@ struct HoldDecision {
 impl HeldLine {
     /// Parses the line again, as it was parsed when it was read.
     fn parse(&self, reader: &ClaudeReader) -> ClaudeLine<'_> {
-        reader.parse_line(self.offset, Raw::from_checked(&self.bytes), self.time_ms)
+        reader.parse_line(self.offset, self.copy.value(), self.time_ms)
     }
 
     /// Whether it has the result of a call.
@@ -108,7 +108,7 @@ impl ClaudeReader<'_> {
         self.set_provisional_node(line, response);
         self.held_lines.push(HeldLine {
             offset: line.offset,
-            bytes: line.raw.bytes().to_vec(),
+            copy: line.value.copy_line(),
             time_ms: line.time_ms,
             response,
             reason,
@@ -145,8 +145,12 @@ impl ClaudeReader<'_> {
 
     /// Whether a limit would be exceeded if this line were held, too.
     fn would_exceed_limits(&self, line: &ClaudeLine) -> bool {
-        let held_bytes: usize = self.held_lines.iter().map(|line| line.bytes.len()).sum();
-        self.held_lines.len() == MOST_LINES || held_bytes + line.raw.bytes().len() > MOST_BYTES
+        let held_bytes: usize = self
+            .held_lines
+            .iter()
+            .map(|line| line.copy.byte_count())
+            .sum();
+        self.held_lines.len() == MOST_LINES || held_bytes + line.value.bytes().len() > MOST_BYTES
     }
 
     /// Records the node of its parent as the node of a held line, which has no entries yet. Later

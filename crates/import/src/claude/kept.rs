@@ -23,7 +23,7 @@ impl ClaudeReader<'_> {
         line: &ClaudeLine,
         attach_point: AttachPoint,
     ) -> io::Result<LineNodes> {
-        let subtype = line.raw.get("subtype");
+        let subtype = line.value.get("subtype");
         if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
             return self.keep_boundary(line);
         }
@@ -33,7 +33,7 @@ impl ClaudeReader<'_> {
             .append(attach_point.parent, draft_kept_line(line))?;
 
         let mut last = first;
-        for cleared in list_cleared_results(line.raw) {
+        for cleared in list_cleared_results(line.value.raw()) {
             // A result that was not read cannot be edited.
             let Some(call) = self.calls.get(cleared.call_id.as_bytes()) else {
                 continue;
@@ -63,10 +63,10 @@ pub(super) fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
         Some(line_type) => line_type.to_string(),
         None => "line".to_owned(),
     };
-    if let Some(subtype) = non_empty_text(line.raw, "subtype") {
+    if let Some(subtype) = non_empty_text(line.value, "subtype") {
         name.push_str(&format!(".{subtype}"));
     }
-    let members = kept_line_members(Origin::Claude.name(), &name, line.raw.bytes());
+    let members = kept_line_members(Origin::Claude.name(), &name, line.value.bytes());
     line.new_draft("custom", members)
 }
 

@@ -2,32 +2,33 @@
 
 use super::ClaudeReader;
 use super::attachments::read_attachment;
+use super::blocks::is_of_type;
 use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
 use crate::parts::{custom_message_members, non_empty_text, parse_time_ms, unconverted_members};
 use crate::returned::{RETURNED_KEY, ReturnedLine};
 use crate::writer::EntryDraft;
-use pisess_core::session::content::{find_members, is_block};
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
 /// A line with the members that decide what becomes of it.
 pub(super) struct ClaudeLine<'a> {
     pub(super) offset: u64,
-    pub(super) raw: Raw<'a>,
+    pub(super) value: Outlined<'a>,
     pub(super) kind: Option<Raw<'a>>,
     pub(super) uuid: Option<Text<'a>>,
     pub(super) parent: Option<Text<'a>>,
     /// Whether it has no member `parentUuid`, not even `null`, as in files made by other programs.
     pub(super) lacks_parent: bool,
-    pub(super) message: Option<Raw<'a>>,
+    pub(super) message: Option<Outlined<'a>>,
     /// The members of the message that decide what becomes of it.
-    pub(super) content: Option<Raw<'a>>,
-    pub(super) model: Option<Raw<'a>>,
-    pub(super) usage: Option<Raw<'a>>,
-    pub(super) stop_reason: Option<Raw<'a>>,
+    pub(super) content: Option<Outlined<'a>>,
+    pub(super) model: Option<Outlined<'a>>,
+    pub(super) usage: Option<Outlined<'a>>,
+    pub(super) stop_reason: Option<Outlined<'a>>,
     /// What pisess wrote into the line, if it wrote the line for Claude Code.
     pub(super) returned: Option<ReturnedLine<'a>>,
     /// The id of the response that it is a part of; `None` if it is not of the type `assistant`.
@@ -84,10 +85,10 @@ impl ClaudeLine<'_> {
         unconverted_blocks: &[Raw],
         parts: &[ClaudeLine],
     ) -> EntryDraft {
-        let message = message.number("timestamp", self.time_ms as f64).finish();
+        let message = message.number("timestamp", self.time_ms as f64);
 
         let line_keys = [&["type", "message"], converted_keys].concat();
-        let mut unconverted_line = unconverted_members(self.raw, &line_keys);
+        let mut unconverted_line = unconverted_members(self.value, &line_keys);
         if let Some(source_message) = self.message {
             let unconverted_message = unconverted_message(source_message, unconverted_blocks);
             if unconverted_message != b"{}" {
@@ -100,8 +101,8 @@ impl ClaudeLine<'_> {
         }
 
         let members = Object::new()
-            .json("message", &message)
-            .json("claude", &unconverted_line.finish());
+            .object("message", &message)
+            .object("claude", &unconverted_line);
         EntryDraft {
             time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
             ..self.new_draft("message", members)
@@ -136,9 +137,9 @@ impl ClaudeLine<'_> {
     /// `claude`.
     pub(super) fn draft_injected(&self, injected: InjectedKind, content: &[u8]) -> EntryDraft {
         let InjectedKind { kind, is_shown } = injected;
-        let unconverted = unconverted_members(self.raw, &["type", "message", "content"]).finish();
+        let unconverted = unconverted_members(self.value, &["type", "message", "content"]);
         let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown)
-            .json("claude", &unconverted);
+            .object("claude", &unconverted);
         self.new_draft("custom_message", members)
     }
 }
@@ -150,12 +151,12 @@ impl<'a> ClaudeLine<'a> {
     }
 
     /// Returns the blocks of its message; none if that has only a text.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
-        self.content.unwrap_or(Raw::NULL).items()
+    pub(super) fn blocks(&self) -> impl Iterator<Item = Outlined<'a>> {
+        self.content.unwrap_or(Raw::NULL.into()).items()
     }
 
     pub(super) fn has_results(&self) -> bool {
-        self.blocks().any(|block| is_block(block, "tool_result"))
+        self.blocks().any(|block| is_of_type(block, "tool_result"))
     }
 
     /// Whether the line has an attachment that the model sees.
@@ -163,7 +164,7 @@ impl<'a> ClaudeLine<'a> {
         let is_of_type = self
             .kind
             .is_some_and(|kind| kind.is("attachment") || kind.is("system"));
-        is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
+        is_of_type && self.message.is_none() && read_attachment(self.value).is_some()
     }
 
     /// Whether the response before this line has no further lines after it. So it is if the line is
@@ -182,7 +183,7 @@ impl<'a> ClaudeLine<'a> {
         if self.is_attachment() {
             return true;
         }
-        non_empty_text(self.raw, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
+        non_empty_text(self.value, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
     }
 }
 
@@ -192,7 +193,7 @@ impl ClaudeReader<'_> {
     pub(super) fn parse_line<'a>(
         &self,
         offset: u64,
-        raw: Raw<'a>,
+        value: Outlined<'a>,
         previous_time_ms: i64,
     ) -> ClaudeLine<'a> {
         let names = [
@@ -216,25 +217,25 @@ impl ClaudeReader<'_> {
             timestamp,
             is_compact_summary,
             returned,
-        ] = find_members(raw, names);
+        ] = value.get_all(names);
         let message = message.filter(|message| message.is_object());
         let names = ["id", "content", "model", "usage", "stop_reason"];
         let [message_id, content, model, usage, stop_reason] =
-            find_members(message.unwrap_or(Raw::NULL), names);
+            message.unwrap_or(Raw::NULL.into()).get_all(names);
         let response_id = if kind.is_some_and(|kind| kind.is("assistant")) {
-            message_id.and_then(Raw::text)
+            message_id.and_then(|id| id.text())
         } else {
             None
         };
-        let own_time_ms = parse_time_ms(timestamp);
-        let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
-        let uuid = uuid.and_then(Raw::text);
+        let own_time_ms = parse_time_ms(timestamp.map(Outlined::raw));
+        let is_true = |flag: Option<Outlined>| flag.is_some_and(|flag| flag.bool() == Some(true));
+        let uuid = uuid.and_then(|uuid| uuid.text());
         let lacks_parent = parent.is_none();
-        let parent = parent.and_then(Raw::text);
+        let parent = parent.and_then(|parent| parent.text());
         ClaudeLine {
             offset,
-            raw,
-            kind,
+            value,
+            kind: kind.map(Outlined::raw),
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
             lacks_parent,
@@ -243,12 +244,12 @@ impl ClaudeReader<'_> {
             model,
             usage,
             stop_reason,
-            returned: returned.and_then(ReturnedLine::of_member),
+            returned: returned.and_then(|member| ReturnedLine::of_member(member.raw())),
             response_id: response_id.filter(|id| !id.is_empty()),
-            is_meta: is_meta.and_then(Raw::bool) == Some(true),
-            is_compact_summary: is_compact_summary.and_then(Raw::bool) == Some(true),
+            is_meta: is_true(is_meta),
+            is_compact_summary: is_true(is_compact_summary),
             // In the file of a sub-agent, every line is marked, and they are the main conversation.
-            is_sidechain: is_marked && !self.is_sub_agent_file,
+            is_sidechain: is_true(is_sidechain) && !self.is_sub_agent_file,
             time_ms: own_time_ms.unwrap_or(previous_time_ms),
             has_time: own_time_ms.is_some(),
         }
@@ -257,7 +258,7 @@ impl ClaudeReader<'_> {
 
 /// Returns, as a JSON object, the members of a message of Claude Code that have no place in a
 /// message of pi. If there are `unconverted_blocks`, they are its `content`.
-fn unconverted_message(source_message: Raw, unconverted_blocks: &[Raw]) -> Vec<u8> {
+fn unconverted_message(source_message: Outlined, unconverted_blocks: &[Raw]) -> Vec<u8> {
     let blocks: Vec<_> = unconverted_blocks
         .iter()
         .map(|block| block.bytes())

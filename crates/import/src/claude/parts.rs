@@ -18,6 +18,8 @@ use super::blocks::ResponseBlock;
 use super::line::ClaudeLine;
 use foldhash::HashSet;
 use pisess_json::Raw;
+use pisess_json::outline::{Outlined, OutlinedCopy};
+use pisess_json::scan::RawString;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::VecDeque;
@@ -37,8 +39,7 @@ pub(super) struct SourceLine {
 }
 
 enum LineContent {
-    /// The JSON of an object.
-    Object(Vec<u8>),
+    Object(OutlinedCopy),
     /// The members of the custom entry for a line that is not an object.
     Custom(Object),
 }
@@ -79,10 +80,10 @@ enum Relation {
 }
 
 impl SourceLine {
-    pub(super) fn object(offset: u64, raw: Raw) -> SourceLine {
+    pub(super) fn object(line: &ClaudeLine) -> SourceLine {
         SourceLine {
-            offset,
-            content: LineContent::Object(raw.bytes().to_vec()),
+            offset: line.offset,
+            content: LineContent::Object(line.value.copy_line()),
         }
     }
 
@@ -95,7 +96,7 @@ impl SourceLine {
 
     fn byte_count(&self) -> usize {
         match &self.content {
-            LineContent::Object(bytes) => bytes.len(),
+            LineContent::Object(copy) => copy.byte_count(),
             LineContent::Custom(_) => 0,
         }
     }
@@ -103,9 +104,8 @@ impl SourceLine {
     /// Parses the line; `None` if it is not an object.
     fn parse(&self, reader: &ClaudeReader) -> Option<ClaudeLine<'_>> {
         match &self.content {
-            LineContent::Object(bytes) => {
-                let raw = Raw::from_checked(bytes);
-                Some(reader.parse_line(self.offset, raw, reader.time_ms))
+            LineContent::Object(copy) => {
+                Some(reader.parse_line(self.offset, copy.value(), reader.time_ms))
             }
             LineContent::Custom(_) => None,
         }
@@ -160,7 +160,7 @@ impl ClaudeReader<'_> {
         let is_added = match self.find_relation(line) {
             Relation::End => false,
             relation => {
-                let copy = SourceLine::object(line.offset, line.raw);
+                let copy = SourceLine::object(line);
                 self.open_response.push(copy, relation, line.uuid_key());
                 true
             }
@@ -202,11 +202,11 @@ impl ClaudeReader<'_> {
 
     /// Reads a line while no response is open, unless it begins one.
     fn read_or_open(&mut self, line: SourceLine) -> io::Result<()> {
-        let bytes = match line.content {
+        let copy = match line.content {
             LineContent::Custom(members) => return self.add_custom_entry(line.offset, members),
-            LineContent::Object(bytes) => bytes,
+            LineContent::Object(copy) => copy,
         };
-        let parsed = self.parse_line(line.offset, Raw::from_checked(&bytes), self.time_ms);
+        let parsed = self.parse_line(line.offset, copy.value(), self.time_ms);
         if !self.begins_response(&parsed) {
             return self.read_line(&parsed, &[]);
         }
@@ -220,7 +220,7 @@ impl ClaudeReader<'_> {
         let id = first_line.response_id.clone().unwrap_or_default();
         self.open_response.id = id.as_bytes().to_vec();
         self.open_response.is_sidechain = first_line.is_sidechain;
-        let line = SourceLine::object(first_line.offset, first_line.raw);
+        let line = SourceLine::object(first_line);
         self.open_response
             .push(line, Relation::Part, first_line.uuid_key());
     }
@@ -324,16 +324,16 @@ impl ClaudeLine<'_> {
 /// of the `first` line. Its `message` has the members of the message that differ, and as `content`
 /// the blocks without a counterpart.
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
-    let members = differing_members(part.raw, first.raw, "message");
+    let members = differing_members(part.value, first.value, "message");
     let Some(message) = part.message else {
         return members.finish();
     };
     let unconverted_blocks: Vec<_> = part
         .blocks()
         .filter(|block| ResponseBlock::read(*block).is_none())
-        .map(Raw::bytes)
+        .map(|block| block.raw().bytes())
         .collect();
-    let first_message = first.message.unwrap_or(Raw::NULL);
+    let first_message = first.message.unwrap_or(Raw::NULL.into());
     let message_members = differing_members(message, first_message, "content")
         .json_array("content", &unconverted_blocks)
         .finish();
@@ -342,12 +342,14 @@ pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
 
 /// Copies the members of `object` that `other` does not have with the same value, except the member
 /// with the key `left_out`.
-fn differing_members(object: Raw, other: Raw, left_out: &str) -> Object {
-    let other_members: Vec<_> = other.members().collect();
+fn differing_members(object: Outlined, other: Outlined, left_out: &str) -> Object {
     let mut differing = Object::new();
     for (key, value) in object.members() {
-        if !key.is(left_out) && !other_members.contains(&(key, value)) {
-            differing = differing.raw(&key.text().to_string_lossy(), value);
+        let is_same = |(other_key, other_value): (RawString, Outlined)| {
+            other_key == key && other_value.raw() == value.raw()
+        };
+        if !key.is(left_out) && !other.members().any(is_same) {
+            differing = differing.stored_member(&key, value.raw());
         }
     }
     differing

@@ -5,12 +5,12 @@ use super::line::ClaudeLine;
 use super::{ClaudeReader, LineNodes};
 use crate::parts::usage_json;
 use crate::writer::{EntryDraft, NodeIx};
-use pisess_core::session::content::{find_members, finite_or_zero, is_block, text_content};
+use pisess_core::session::content::{finite_or_zero, is_block, text_content};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use std::borrow::Cow;
 use std::io;
 
 /// The model of messages that Claude Code makes itself.
@@ -28,7 +28,7 @@ struct TokenCounts {
 }
 
 impl TokenCounts {
-    fn of_usage(usage: Raw) -> TokenCounts {
+    fn of_usage(usage: Outlined) -> TokenCounts {
         let names = [
             "input_tokens",
             "output_tokens",
@@ -36,14 +36,15 @@ impl TokenCounts {
             "cache_creation_input_tokens",
             "cache_creation",
         ];
-        let [input, output, cache_read, cache_write, writes] = find_members(usage, names);
-        let writes = writes.unwrap_or(Raw::NULL);
+        let [input, output, cache_read, cache_write, writes] = usage.get_all(names);
+        let writes = writes.unwrap_or(Raw::NULL.into());
+        let count = |value: Option<Outlined>| finite_or_zero(value.map(Outlined::raw));
         TokenCounts {
-            input: finite_or_zero(input),
-            output: finite_or_zero(output),
-            cache_read: finite_or_zero(cache_read),
-            cache_write: finite_or_zero(cache_write),
-            cache_write_1h: finite_or_zero(writes.get("ephemeral_1h_input_tokens")),
+            input: count(input),
+            output: count(output),
+            cache_read: count(cache_read),
+            cache_write: count(cache_write),
+            cache_write_1h: count(writes.get("ephemeral_1h_input_tokens")),
         }
     }
 
@@ -111,17 +112,21 @@ impl ClaudeReader<'_> {
         line: &ClaudeLine,
         parts: &[ClaudeLine],
     ) -> io::Result<Option<LineNodes>> {
-        let content = content_as_blocks(line.content.unwrap_or(Raw::NULL));
-        let content = Raw::from_checked(&content);
+        let content = line.content.unwrap_or(Raw::NULL.into());
+        let only_text = text_as_blocks(content.raw());
+        let content = match &only_text {
+            Some(blocks) => Raw::from_checked(blocks).into(),
+            None => content,
+        };
         let blocks = ResponseBlocks::convert(content, parts);
-        let api_error = ApiError::read(line.raw);
+        let api_error = ApiError::read(line.value);
         if blocks.converted.is_empty() && api_error.text.is_none() {
             return Ok(None);
         }
 
         let attach_point = self.find_attach_point(line).parent;
         let continued = self.find_continued_response(line);
-        let model = line.model.and_then(Raw::text);
+        let model = line.model.and_then(|model| model.text());
         let model = match model.filter(|model| !model.is_empty()) {
             Some(model) => model.into_owned(),
             None => Text::from("unknown"),
@@ -227,18 +232,19 @@ impl ClaudeReader<'_> {
     pub(super) fn remember_calls<'a>(
         &mut self,
         response: ResponseIx,
-        blocks: impl Iterator<Item = Raw<'a>>,
+        blocks: impl Iterator<Item = Outlined<'a>>,
         place: CallPlace,
     ) {
         for block in blocks {
-            let [block_type, id, name] = find_members(block, ["type", "id", "name"]);
+            let [block_type, id, name] = block.get_all(["type", "id", "name"]);
             if !block_type.is_some_and(|block_type| block_type.is("tool_use")) {
                 continue;
             }
-            let Some(id) = id.and_then(Raw::text).filter(|id| !id.is_empty()) else {
+            let Some(id) = id.and_then(|id| id.text()).filter(|id| !id.is_empty()) else {
                 continue;
             };
-            let Some(name) = name.and_then(Raw::text).filter(|name| !name.is_empty()) else {
+            let name = name.and_then(|name| name.text());
+            let Some(name) = name.filter(|name| !name.is_empty()) else {
                 continue;
             };
             let call = ToolCallState {
@@ -297,7 +303,7 @@ impl ClaudeReader<'_> {
         };
         let mut reported = TokenCounts::default();
         for line in lines {
-            let usage = line.usage.unwrap_or(Raw::NULL);
+            let usage = line.usage.unwrap_or(Raw::NULL.into());
             reported = reported.max(TokenCounts::of_usage(usage));
         }
 
@@ -326,13 +332,13 @@ struct ResponseBlocks<'a> {
 
 impl<'a> ResponseBlocks<'a> {
     /// Converts the blocks of the first line, which are `content`, and of the other lines, `parts`.
-    fn convert(content: Raw<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
+    fn convert(content: Outlined<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
         let mut converted = Vec::new();
         let mut unconverted = Vec::new();
         for block in content.items() {
             match convert_response_block(block) {
                 Some(block) => converted.push(block),
-                None => unconverted.push(block),
+                None => unconverted.push(block.raw()),
             }
         }
         for part in parts {
@@ -349,7 +355,7 @@ impl<'a> ResponseBlocks<'a> {
     /// response goes on.
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
         let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
-        let reason = reasons.find(|reason| !reason.is_null());
+        let reason = reasons.find(|reason| !reason.is_null()).map(Outlined::raw);
         if reason.is_none() && self.has_call() {
             // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
@@ -374,13 +380,16 @@ struct ApiError<'a> {
 
 impl<'a> ApiError<'a> {
     /// Reads the error from a line. Most lines have none of its members.
-    fn read(line: Raw<'a>) -> ApiError<'a> {
+    fn read(line: Outlined<'a>) -> ApiError<'a> {
         let names = ["isApiErrorMessage", "error", "apiErrorStatus"];
-        let [flag, error, status] = find_members(line, names);
+        let [flag, error, status] = line.get_all(names);
+        let text = error.and_then(|error| error.text());
         ApiError {
-            is_flagged: flag.and_then(Raw::bool) == Some(true),
-            text: error.and_then(Raw::text).filter(|text| !text.is_empty()),
-            status: status.filter(|status| status.is_number()),
+            is_flagged: flag.is_some_and(|flag| flag.bool() == Some(true)),
+            text: text.filter(|text| !text.is_empty()),
+            status: status
+                .map(Outlined::raw)
+                .filter(|status| status.is_number()),
         }
     }
 
@@ -396,13 +405,14 @@ impl<'a> ApiError<'a> {
     }
 }
 
-/// Returns the content of a message as a JSON array of blocks. Claude Code writes blocks. Other
-/// programs that write such files also write a string, which becomes a text block.
-fn content_as_blocks(content: Raw<'_>) -> Cow<'_, [u8]> {
-    match content.text() {
-        Some(text) if !text.is_empty() => Cow::Owned(text_content(&text)),
-        _ => Cow::Borrowed(content.bytes()),
+/// Returns the JSON of a text block if the content of a message is a string, as other programs write
+/// it. Claude Code writes blocks, for which this is `None`.
+fn text_as_blocks(content: Raw) -> Option<Vec<u8>> {
+    let text = content.text()?;
+    if text.is_empty() {
+        return None;
     }
+    Some(text_content(&text))
 }
 
 /// The tokens of a response after an entry was added.

@@ -1,14 +1,15 @@
 //! What the user, a tool or Claude Code itself sends to the model.
 
 use super::attachments::read_attachment;
-use super::blocks::{answered_call_id, build_result_message, convert_user_block};
+use super::blocks::{answered_call_id, build_result_message, convert_user_block, is_of_type};
 use super::injected::META_MESSAGE;
 use super::line::ClaudeLine;
 use super::response::ResponseIx;
 use super::{ClaudeReader, LineNodes};
 use crate::writer::NodeIx;
-use pisess_core::session::content::{is_block, join_text};
+use pisess_core::session::content::join_text;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -18,16 +19,18 @@ impl ClaudeReader<'_> {
     /// Adds a line of the type `user`: what the user, a tool or Claude Code itself sent to the
     /// model. Returns `None`, and adds nothing, if nothing of it has a counterpart.
     pub(super) fn add_user_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
-        let content = line.content.unwrap_or(Raw::NULL);
+        let content = line.content.unwrap_or(Raw::NULL.into());
         if line.is_compact_summary {
-            let summary = join_text(Some(content), "\n");
+            let summary = join_text(Some(content.raw()), "\n");
             if !summary.is_blank() {
                 let node = self.add_compaction(line, &summary)?;
                 return Ok(Some(node.into()));
             }
         }
 
-        let has_results = content.items().any(|block| is_block(block, "tool_result"));
+        let has_results = content
+            .items()
+            .any(|block| is_of_type(block, "tool_result"));
         if line.is_meta && !has_results {
             return self.add_meta_message(line, content);
         }
@@ -49,7 +52,7 @@ impl ClaudeReader<'_> {
     fn add_user_blocks(
         &mut self,
         line: &ClaudeLine,
-        content: Raw,
+        content: Outlined,
     ) -> io::Result<Option<LineNodes>> {
         let mut unconverted = Vec::new();
         let mut result_count = 0;
@@ -57,14 +60,14 @@ impl ClaudeReader<'_> {
             if answered_call_id(block).is_some() {
                 result_count += 1;
             } else if convert_user_block(block).is_none() {
-                unconverted.push(block);
+                unconverted.push(block.raw());
             }
         }
 
         // The details of a line belong to its result. If it has several results, it is not known to
         // which one they belong.
         let details = if result_count == 1 {
-            line.raw.get("toolUseResult")
+            line.value.get("toolUseResult").map(Outlined::raw)
         } else {
             None
         };
@@ -131,7 +134,7 @@ impl ClaudeReader<'_> {
     fn add_result(
         &mut self,
         user_blocks: &mut UserBlocks,
-        block: Raw,
+        block: Outlined,
         call_id: &Text,
     ) -> io::Result<()> {
         self.release_call(call_id.as_bytes())?;
@@ -178,7 +181,7 @@ impl ClaudeReader<'_> {
     fn add_meta_message(
         &mut self,
         line: &ClaudeLine,
-        content: Raw,
+        content: Outlined,
     ) -> io::Result<Option<LineNodes>> {
         let content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
@@ -196,7 +199,7 @@ impl ClaudeReader<'_> {
     /// Adds an attachment that the model sees (see [`attachments`](super::attachments)). Returns
     /// `None`, and adds nothing, if there is none, or if a line of the queue has added its text.
     pub(super) fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
-        let Some(attachment) = read_attachment(line.raw) else {
+        let Some(attachment) = read_attachment(line.value) else {
             return Ok(None);
         };
         let text = Raw::from_checked(&attachment.content).text();
@@ -224,7 +227,10 @@ impl ClaudeReader<'_> {
             .responses
             .iter()
             .any(|response| response.open_call_count > 0);
-        let Some(text) = self.prompt_queue.read_operation(line.raw, !has_open_call) else {
+        let Some(text) = self
+            .prompt_queue
+            .read_operation(line.value.raw(), !has_open_call)
+        else {
             return Ok(None);
         };
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);

@@ -20,10 +20,10 @@ impl CodexReader<'_> {
     /// messages is not converted.
     pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply()?;
-        let message = line.payload.get("message").and_then(Raw::text);
+        let message = line.payload.get_raw("message").and_then(Raw::text);
         let replacements = line
             .payload
-            .get("replacement_history")
+            .get_raw("replacement_history")
             .filter(|history| history.is_array());
         if message.is_none() && replacements.is_none() {
             return Ok(Conversion::Unconverted);

@@ -4,6 +4,7 @@ use crate::parts::{image_block, non_empty_text, type_and_text};
 use foldhash::fast::FixedState;
 use pisess_core::session::content::{find_members, text_block, text_content};
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::{Text, join_with};
 use pisess_json::write::array;
 use std::hash::BuildHasher;
@@ -19,14 +20,15 @@ pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
 /// Returns the fingerprints of an item. A message, a call or the result of a call has one. A
 /// reasoning item has one for each of its texts, because events repeat each text on its own. An
 /// item of another type, or without text or id, has none.
-pub fn item_fingerprints(item: Raw) -> Vec<u64> {
-    let [role, content, call_id, id] = find_members(item, ["role", "content", "call_id", "id"]);
+pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
+    let names = ["role", "content", "call_id", "id"];
+    let [role, content, call_id, id] = item.get_all(names);
     let Some(item_type) = find_item_type(item) else {
         return Vec::new();
     };
 
     if item_type == *"message" {
-        let text = join_texts(content.unwrap_or(Raw::NULL));
+        let text = join_texts(content.map_or(Raw::NULL, Outlined::raw));
         if text.is_empty() {
             return Vec::new();
         }
@@ -47,8 +49,8 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
         return Vec::new();
     }
     let call_id = call_id
-        .and_then(Raw::text)
-        .or_else(|| id.and_then(Raw::text));
+        .and_then(|call_id| call_id.text())
+        .or_else(|| id.and_then(|id| id.text()));
     match call_id {
         Some(call_id) => vec![fingerprint("call", &call_id)],
         None => Vec::new(),
@@ -57,12 +59,12 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
 
 /// Returns the type of an item. Items in files of other programs may lack the member `type`; their
 /// other members then show the type. `None` if they do not.
-pub fn find_item_type(item: Raw) -> Option<Text> {
+pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     if let Some(item_type) = non_empty_text(item, "type") {
         return Some(item_type);
     }
     let names = ["role", "content", "call_id", "name", "arguments", "output"];
-    let [role, content, call_id, name, arguments, output] = find_members(item, names);
+    let [role, content, call_id, name, arguments, output] = item.get_all(names);
     let shown_type = if role.is_some() && content.is_some() {
         "message"
     } else if call_id.is_some() && output.is_some() {
@@ -95,10 +97,10 @@ fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
 }
 
 /// Returns the texts of a reasoning item: first the texts of its summary, then of its content.
-pub fn list_reasoning_texts(item: Raw) -> Vec<Text<'static>> {
+pub fn list_reasoning_texts(item: Outlined) -> Vec<Text<'static>> {
     let mut texts = Vec::new();
     for key in ["summary", "content"] {
-        for part in item.get(key).unwrap_or(Raw::NULL).items() {
+        for part in item.get(key).unwrap_or(Raw::NULL.into()).items() {
             if let Some(text) = non_empty_text(part, "text") {
                 texts.push(text.into_owned());
             }

@@ -42,7 +42,10 @@ impl CodexReader<'_> {
             "token_count" => return self.add_token_count(line),
             "thread_name_updated" => return self.add_session_name(line),
             "thread_rolled_back" => {
-                let turn_count = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
+                let turn_count = event
+                    .get_raw("num_turns")
+                    .and_then(Raw::as_index)
+                    .unwrap_or(0);
                 self.roll_back(turn_count)?;
                 // The line itself is kept as the first entry of the new branch.
                 return Ok(Conversion::Unconverted);

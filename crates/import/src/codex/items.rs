@@ -10,6 +10,7 @@ use super::{CodexReader, Conversion, TurnStart};
 use crate::Origin;
 use crate::parts::{custom_message_members, non_empty_text, thinking_block};
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
@@ -53,7 +54,7 @@ impl CodexReader<'_> {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "unknown"),
-                    content: &convert_result(item.get("output")),
+                    content: &convert_result(item.get_raw("output")),
                     is_error: false,
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "output"])?;
@@ -64,7 +65,7 @@ impl CodexReader<'_> {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "tool_search"),
-                    content: &convert_result(item.get("tools")),
+                    content: &convert_result(item.get_raw("tools")),
                     is_error: status.is_some_and(|status| status.is("failed")),
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
@@ -79,7 +80,7 @@ impl CodexReader<'_> {
     ///
     /// The fingerprints of calls are not forgotten, because two items have the id of the call: the
     /// call and its result.
-    fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
+    fn forget_repeated_event(&mut self, item: Outlined, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
         if fingerprints.is_empty() {
             return false;
@@ -100,7 +101,7 @@ impl CodexReader<'_> {
 
     /// Adds a message item. It is not converted if nothing of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
+        let blocks = convert_content_blocks(line.payload.get_raw("content").unwrap_or(Raw::NULL));
         if blocks.is_empty() {
             return Ok(Conversion::Unconverted);
         }
@@ -144,7 +145,7 @@ impl CodexReader<'_> {
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &convert_arguments(line.payload.get(arguments_key)),
+            arguments: &convert_arguments(line.payload.get_raw(arguments_key)),
         };
         self.hold_tool_call(line, call, &["type", "name", "call_id", arguments_key])?;
         Ok(Conversion::Converted)
@@ -162,7 +163,7 @@ impl CodexReader<'_> {
         let call = ToolCall {
             id,
             name: &Text::from(name),
-            arguments: &convert_arguments(line.payload.get(arguments_key)),
+            arguments: &convert_arguments(line.payload.get_raw(arguments_key)),
         };
         self.hold_tool_call(line, call, &["type", "call_id", arguments_key])?;
         Ok(Conversion::Converted)

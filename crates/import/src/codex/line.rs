@@ -1,32 +1,32 @@
 //! A line of Codex, which wraps an item, an event or a report.
 
 use crate::parts::unconverted_members;
-use pisess_core::session::content::find_members;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
 
 pub(super) struct CodexLine<'a> {
     pub(super) offset: u64,
-    pub(super) raw: Raw<'a>,
+    pub(super) value: Outlined<'a>,
     pub(super) kind: LineKind,
     /// The item, event or report in the line. In an old file, this is the line itself.
-    pub(super) payload: Raw<'a>,
+    pub(super) payload: Outlined<'a>,
 }
 
 impl<'a> CodexLine<'a> {
     /// Reads what a line is. If it has a type and a payload, the type decides. If it has only a
     /// type, it is an item of an old file, and the line itself is the payload.
-    pub(super) fn new(offset: u64, raw: Raw<'a>) -> Self {
-        let [line_type, payload] = find_members(raw, ["type", "payload"]);
+    pub(super) fn new(offset: u64, value: Outlined<'a>) -> Self {
+        let [line_type, payload] = value.get_all(["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
         let (kind, payload) = match (line_type, payload) {
-            (Some(line_type), Some(payload)) => (LineKind::from_type(line_type), payload),
-            (Some(_), None) => (LineKind::Item, raw),
-            (None, _) => (LineKind::Other, raw),
+            (Some(line_type), Some(payload)) => (LineKind::from_type(line_type.raw()), payload),
+            (Some(_), None) => (LineKind::Item, value),
+            (None, _) => (LineKind::Other, value),
         };
         CodexLine {
             offset,
-            raw,
+            value,
             kind,
             payload,
         }
@@ -36,10 +36,10 @@ impl<'a> CodexLine<'a> {
     /// These are in the entry.
     pub(super) fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
         let payload = unconverted_members(self.payload, converted_keys);
-        if self.raw == self.payload {
+        if self.value.raw() == self.payload.raw() {
             return payload;
         }
-        unconverted_members(self.raw, &["payload"]).json("payload", &payload.finish())
+        unconverted_members(self.value, &["payload"]).object("payload", &payload)
     }
 }
 

@@ -147,7 +147,7 @@ impl CodexReader<'_> {
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &convert_arguments(line.payload.get("arguments")),
+            arguments: &convert_arguments(line.payload.get_raw("arguments")),
         };
         self.hold_tool_call(line, call, &["arguments"])?;
         Ok(Conversion::Converted)
@@ -161,9 +161,9 @@ impl CodexReader<'_> {
         let error = non_empty_text(event, "error");
         let content = match &error {
             Some(error) => text_content(error),
-            None => convert_result(event.get("content_items")),
+            None => convert_result(event.get_raw("content_items")),
         };
-        let failed = event.get("success").and_then(Raw::bool) == Some(false);
+        let failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
         let result = ToolResult {
             id,
             name: &self.tool_name(id, &event_name.to_string_lossy()),
@@ -183,7 +183,7 @@ impl CodexReader<'_> {
         id: &Text,
         has_item: bool,
     ) -> io::Result<Conversion> {
-        let event = line.payload;
+        let event = line.payload.raw();
         let name = self.tool_name(id, "web_search");
         let has_call = has_item || self.tool_names.contains_key(id.as_bytes());
         if !has_call {
@@ -210,7 +210,7 @@ impl CodexReader<'_> {
     /// Adds the call of a tool of an MCP server, and its result: both are in one event. An event
     /// that does not name the server and the tool is not converted.
     fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
-        let event = line.payload;
+        let event = line.payload.raw();
         let invocation = event.get("invocation").unwrap_or(Raw::NULL);
         let Some(server) = non_empty_text(invocation, "server") else {
             return Ok(Conversion::Unconverted);

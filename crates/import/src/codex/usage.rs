@@ -13,7 +13,7 @@ use std::io;
 impl CodexReader<'_> {
     /// Adds the tokens of the last request, from the event that reports them.
     pub(super) fn add_token_count(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let info = line.payload.get("info").unwrap_or(Raw::NULL);
+        let info = line.payload.get_raw("info").unwrap_or(Raw::NULL);
         let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
         self.add_usage(line, last_request, total)
     }
@@ -21,7 +21,7 @@ impl CodexReader<'_> {
     /// Adds the tokens of a response from its record. Since 0.171, Codex writes this record when
     /// the response has ended, before the event with the same tokens.
     pub(super) fn add_usage_record(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let [usage, total] = find_members(line.payload, ["usage", "thread_token_usage"]);
+        let [usage, total] = find_members(line.payload.raw(), ["usage", "thread_token_usage"]);
         let response_id = non_empty_text(line.payload, "response_id");
         if let Some(held) = &mut self.held_reply {
             held.response_id = response_id.map(Text::into_owned);
