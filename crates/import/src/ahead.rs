@@ -11,6 +11,7 @@ use crate::lines::{
 use crate::survey::Sha256Digits;
 use pisess_core::session::read::line_chunks::{Line, LineChunk, read_chunks};
 use pisess_json::outline::{Outline, Outlined, OutlinedLine};
+use pisess_store::workers::Pool;
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
@@ -25,25 +26,30 @@ const LEN_TO_READ_AHEAD: u64 = 1 << 20;
 /// long line.
 const CHUNKS_AHEAD: usize = 4;
 
+/// The capacity in bytes of the largest chunk that is used again, so that one long line does not
+/// occupy memory until the end.
+const MAX_KEPT_CAPACITY: usize = 2 << 20;
+
 /// Calls `visit` for the lines that begin in the first `len` bytes of a source, as
 /// [`for_each_object`] does.
 pub fn for_each_object_ahead(
     source: &dyn ReadAt,
     len: u64,
     visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
-) -> io::Result<ReadExtent> {
-    read_objects(source, len, None, visit)
+) -> io::Result<()> {
+    read_objects(source, len, None, &mut ReadExtent::default(), visit)
 }
 
-/// Calls `visit` for all lines of a source as [`for_each_object`] does. Returns also the SHA-256 of
-/// the bytes that were read.
+/// Calls `visit` for all lines of a source as [`for_each_object`] does, and adds to `extent` how
+/// much was read. Returns the SHA-256 of the bytes that were read.
 pub fn for_each_object_hashed(
     source: &dyn ReadAt,
+    extent: &mut ReadExtent,
     visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
-) -> io::Result<(ReadExtent, String)> {
+) -> io::Result<String> {
     let mut sha256 = Sha256Digits::default();
-    let extent = read_objects(source, source.len(), Some(&mut sha256), visit)?;
-    Ok((extent, sha256.finish()))
+    read_objects(source, source.len(), Some(&mut sha256), extent, visit)?;
+    Ok(sha256.finish())
 }
 
 /// Reads a long source on another thread. A short one is read on this thread, and so is any source
@@ -52,19 +58,20 @@ fn read_objects(
     source: &dyn ReadAt,
     len: u64,
     mut sha256: Option<&mut Sha256Digits>,
+    extent: &mut ReadExtent,
     mut visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
-) -> io::Result<ReadExtent> {
+) -> io::Result<()> {
     if len >= LEN_TO_READ_AHEAD
-        && let Some(result) = read_ahead(source, len, sha256.as_deref_mut(), &mut visit)
+        && let Some(result) = read_ahead(source, len, sha256.as_deref_mut(), extent, &mut visit)
     {
         return result;
     }
 
-    let extent = for_each_object(source, len, visit)?;
+    for_each_object(source, len, extent, visit)?;
     if let Some(sha256) = sha256 {
         sha256.add_range(source, 0..extent.bytes_read)?;
     }
-    Ok(extent)
+    Ok(())
 }
 
 /// Reads a source on another thread. `None` if no thread can be started: then nothing was read.
@@ -72,16 +79,28 @@ fn read_ahead(
     source: &dyn ReadAt,
     len: u64,
     sha256: Option<&mut Sha256Digits>,
+    extent: &mut ReadExtent,
     visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
-) -> Option<io::Result<ReadExtent>> {
+) -> Option<io::Result<()>> {
+    // Each chunk is used again once its lines are converted. Otherwise one thread would allocate
+    // memory all the time, and the other would free it.
+    let chunks = Pool::new(CheckedChunk::default);
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
-        let read = move || read_lines(source, len, sha256, &sender);
+        let mut reader = ChunkReader {
+            chunks: &chunks,
+            sha256,
+            extent,
+        };
+        let read = move || reader.read(source, len, &sender);
         let reading = thread::Builder::new().spawn_scoped(scope, read).ok()?;
         for chunk in receiver {
             if let Err(error) = chunk.visit_lines(visit) {
                 // The receiver is dropped here, so the other thread ends.
                 return Some(Err(error));
+            }
+            if chunk.bytes.capacity() <= MAX_KEPT_CAPACITY {
+                chunks.put(chunk);
             }
         }
         match reading.join() {
@@ -92,6 +111,7 @@ fn read_ahead(
 }
 
 /// Some whole lines that were checked.
+#[derive(Default)]
 struct CheckedChunk {
     /// The offset of the first line in the source.
     start: u64,
@@ -101,60 +121,69 @@ struct CheckedChunk {
     values: Vec<Option<OutlinedLine>>,
 }
 
-/// Reads and hashes the lines that begin in the first `len` bytes of a source, and sends them. Ends
-/// early if they are no longer received.
-fn read_lines(
-    source: &dyn ReadAt,
-    len: u64,
-    mut sha256: Option<&mut Sha256Digits>,
-    sender: &SyncSender<CheckedChunk>,
-) -> io::Result<ReadExtent> {
-    let mut extent = ReadExtent::default();
-    let mut buffer = PageBuffer::default();
-    let flow = read_chunks(&mut buffer, source, 0..len, |chunk| {
-        let checked = CheckedChunk::from_lines(chunk, &mut extent);
-        if let Some(sha256) = &mut sha256 {
-            sha256.add(&checked.bytes);
-        }
-        match sender.send(checked) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    })?;
-    // If the receiver has failed, its failure is reported, and not this result.
-    let _ = flow;
-    Ok(extent)
+/// The thread that reads, with what it finds out besides the lines.
+struct ChunkReader<'r, F> {
+    /// The chunks that are not in use.
+    chunks: &'r Pool<CheckedChunk, F>,
+    /// The hash of what was read; `None` if it is not needed.
+    sha256: Option<&'r mut Sha256Digits>,
+    extent: &'r mut ReadExtent,
+}
+
+impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
+    /// Reads and hashes the lines that begin in the first `len` bytes of a source, and sends them.
+    /// Ends early if they are no longer received.
+    fn read(
+        &mut self,
+        source: &dyn ReadAt,
+        len: u64,
+        sender: &SyncSender<CheckedChunk>,
+    ) -> io::Result<()> {
+        let mut buffer = PageBuffer::default();
+        let flow = read_chunks(&mut buffer, source, 0..len, |lines| {
+            let mut chunk = self.chunks.get();
+            chunk.fill(lines, self.extent);
+            if let Some(sha256) = &mut self.sha256 {
+                sha256.add(&chunk.bytes);
+            }
+            match sender.send(chunk) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        })?;
+        // If the receiver has failed, its failure is reported, and not this result.
+        let _ = flow;
+        Ok(())
+    }
 }
 
 impl CheckedChunk {
-    /// Takes the lines of a chunk, each with its value if it is JSON, and records in `extent` that
-    /// they were read. A torn line is left out: it is the last line of the source, and only its
-    /// start is recorded, because its number may be needed for a message.
-    fn from_lines(chunk: LineChunk, extent: &mut ReadExtent) -> CheckedChunk {
-        let mut outline = Outline::default();
-        let mut values = Vec::new();
-        let mut whole_lines_end = chunk.start;
-        for line in chunk.lines() {
-            extent.line_starts.push(line.span.start);
-            let value = outline.add_line(line.bytes).ok();
+    /// Takes other lines, each with its value if it is JSON, and records in `extent` that they were
+    /// read. A torn line is left out: it is the last line of the source, and only its start is
+    /// recorded, because its number may be needed for a message.
+    fn fill(&mut self, lines: LineChunk, extent: &mut ReadExtent) {
+        self.start = lines.start;
+        self.outline.clear();
+        self.values.clear();
+        let mut whole_lines_end = lines.start;
+        for line in lines.lines() {
+            extent.record_line_start(line.span.start);
+            let value = self.outline.add_line(line.bytes).ok();
             if value.is_none() && is_torn(&line, &split_values(&line)) {
                 extent.is_torn = true;
                 break;
             }
-            values.push(value);
+            self.values.push(value);
             whole_lines_end = line.span.end() + u64::from(line.has_newline);
         }
 
-        if whole_lines_end > chunk.start {
+        if whole_lines_end > lines.start {
             extent.bytes_read = whole_lines_end;
         }
-        let whole_lines_len = (whole_lines_end - chunk.start) as usize;
-        CheckedChunk {
-            start: chunk.start,
-            bytes: chunk.bytes[..whole_lines_len].to_vec(),
-            outline,
-            values,
-        }
+        let whole_lines_len = (whole_lines_end - lines.start) as usize;
+        self.bytes.clear();
+        self.bytes
+            .extend_from_slice(&lines.bytes[..whole_lines_len]);
     }
 
     /// Calls `visit` with each value of its lines.

@@ -4,7 +4,7 @@ use crate::SourceReader;
 use crate::ahead::{for_each_object_ahead, for_each_object_hashed};
 use crate::identity::SourceHead;
 use crate::joined::JoinedSource;
-use crate::lines::read_line;
+use crate::lines::{ReadExtent, read_line};
 use crate::record;
 use crate::survey::Survey;
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
@@ -166,7 +166,8 @@ pub fn write_in_place(
     let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
-    let (extent, sha256) = for_each_object_hashed(source, |line, object| {
+    let mut extent = ReadExtent::with_line_starts();
+    let sha256 = for_each_object_hashed(source, &mut extent, |line, object| {
         read_line(reader.as_mut(), head.origin, &line, object)
     })?;
 
@@ -179,7 +180,7 @@ pub fn write_in_place(
     Ok(InPlaceSession {
         message_count,
         lines: WrittenLines { head_len, offsets },
-        source_line_starts: extent.line_starts,
+        source_line_starts: extent.line_starts.unwrap_or_default(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Origin;
 use crate::joined::JoinedSource;
-use crate::lines::for_each_object;
+use crate::lines::{ReadExtent, for_each_object};
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
 use pisess_store::{PageBuffer, ReadAt};
@@ -120,7 +120,8 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
     };
     let mut session_id = None;
     // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
-    for_each_object(source, source.len().min(1), |_, raw| {
+    let first_byte = source.len().min(1);
+    for_each_object(source, first_byte, &mut ReadExtent::default(), |_, raw| {
         session_id = raw.and_then(|line| origin.format().session_id(line.raw()));
         Ok(())
     })?;

@@ -16,7 +16,7 @@
 //! A source contains the rollouts of its thread as a whole, one after the other, so that it only
 //! grows when the user goes back. Of other threads, it contains only what the bases name.
 
-use super::lines::for_each_object;
+use super::lines::{ReadExtent, for_each_object};
 use super::parts::non_empty_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -79,7 +79,8 @@ impl HistoryBase {
     pub fn read(rollout: &dyn ReadAt) -> io::Result<Option<HistoryBase>> {
         let mut base = None;
         // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
-        for_each_object(rollout, rollout.len().min(1), |_, raw| {
+        let first_byte = rollout.len().min(1);
+        for_each_object(rollout, first_byte, &mut ReadExtent::default(), |_, raw| {
             base = raw.and_then(|line| HistoryBase::of_line(line.raw()));
             Ok(())
         })?;

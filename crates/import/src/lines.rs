@@ -36,23 +36,40 @@ pub struct ReadExtent {
     pub bytes_read: u64,
     /// Whether the last line is torn: it has no newline and is not JSON.
     pub is_torn: bool,
-    /// The offset of each physical line, in order.
-    pub line_starts: Vec<u64>,
+    /// The offset of each physical line, in order; `None` if they are not needed.
+    pub line_starts: Option<Vec<u64>>,
+}
+
+impl ReadExtent {
+    /// Returns the extent before anything is read. The offsets of lines will be recorded.
+    pub fn with_line_starts() -> ReadExtent {
+        ReadExtent {
+            line_starts: Some(Vec::new()),
+            ..ReadExtent::default()
+        }
+    }
+
+    /// Records the offset of a physical line, if the offsets are needed.
+    pub fn record_line_start(&mut self, offset: u64) {
+        if let Some(line_starts) = &mut self.line_starts {
+            line_starts.push(offset);
+        }
+    }
 }
 
 /// Calls `visit` with each line that begins in the first `len` bytes, and with the value of the
 /// line if that is an object. Blank lines and a torn last line are skipped.
 ///
-/// Returns how much was read. The next import reads what follows.
+/// Adds to `extent` how much was read. The next import reads what follows.
 pub fn for_each_object(
     source: &dyn ReadAt,
     len: u64,
+    extent: &mut ReadExtent,
     mut visit: impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
-) -> io::Result<ReadExtent> {
-    let mut extent = ReadExtent::default();
+) -> io::Result<()> {
     let mut outline = Outline::default();
     for_each_line(source, 0..len, |line| {
-        extent.line_starts.push(line.span.start);
+        extent.record_line_start(line.span.start);
         outline.clear();
         if let Ok(outlined) = outline.add_line(line.bytes) {
             extent.bytes_read = line.span.end() + u64::from(line.has_newline);
@@ -65,8 +82,7 @@ pub fn for_each_object(
         }
         extent.bytes_read = line.span.end() + u64::from(line.has_newline);
         visit_values(&line, values, &mut visit)
-    })?;
-    Ok(extent)
+    })
 }
 
 /// Whether a line with these values is torn. Such a line does not count as read, so the next import

@@ -5,7 +5,7 @@ use crate::ahead::for_each_object_hashed;
 use crate::convert::EarlierImports;
 use crate::identity::{SourceHead, SourceIdentity};
 use crate::joined::JoinedSource;
-use crate::lines::read_line;
+use crate::lines::{ReadExtent, read_line};
 use crate::writer::EntryWriter;
 use pisess_json::text::Text;
 use pisess_store::{ReadAt, copy_range};
@@ -46,7 +46,8 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         &EarlierImports::default(),
         EntryWriter::default(),
     )?;
-    let (extent, sha256) = for_each_object_hashed(source, |line, object| {
+    let mut extent = ReadExtent::default();
+    let sha256 = for_each_object_hashed(source, &mut extent, |line, object| {
         if let Some(object) = object {
             identity.add_line(&line, object.raw(), origin, layout);
         }
