@@ -8,6 +8,7 @@ use crate::cli::rollouts::Rollouts;
 use crate::load::peek::is_torn;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
+use crate::session::prefilter::Prefilter;
 use crate::session::usage::SubAgents;
 use owo_colors::Style;
 use pisess_store::workers::in_order;
@@ -81,6 +82,9 @@ pub struct SessionsToRead {
     pub is_single: bool,
     /// The scope of the sessions, in which new ones may appear later; `None` for standard input.
     pub scope: Option<Scope>,
+    /// The words that are searched for, if only entries with one of them are needed. Other agents'
+    /// sessions without them are then read without their entries.
+    pub words: Option<Prefilter>,
 }
 
 impl SessionsArgs {
@@ -135,6 +139,7 @@ impl SessionsArgs {
             } else {
                 Some(scope)
             },
+            words: None,
         })
     }
 
@@ -165,6 +170,7 @@ impl SessionsToRead {
             found_none: files.is_empty(),
             is_single: false,
             scope: None,
+            words: None,
             files,
         }
     }
@@ -208,7 +214,7 @@ impl SessionsToRead {
         let mut worst_exit = self.worst_exit;
         let stdout_is = ui.stdout_predicate();
         let only_input = match &self.files[..] {
-            [file] => open_only_session(&file.path, stdout_is, ui)?,
+            [file] => open_only_session(&file.path, self.words.as_ref(), stdout_is, ui)?,
             _ => None,
         };
         let progress = ui.start_progress(&self.files);
@@ -222,7 +228,8 @@ impl SessionsToRead {
         let read_file = |path: &Path| match &only_input {
             Some(input) => work_and_check_tail(path, input, &work),
             None => {
-                let input = Input::open_path_to_read(path, &rollouts, stdout_is)?;
+                let input =
+                    Input::open_path_to_read(path, &rollouts, self.words.as_ref(), stdout_is)?;
                 work_and_check_tail(path, &input, &work)
             }
         };
@@ -272,13 +279,14 @@ struct ReadSession<T> {
 /// cannot be opened: a worker tries again, and reports the failure.
 fn open_only_session(
     path: &Path,
+    words: Option<&Prefilter>,
     is_stdout: &dyn Fn(&File) -> bool,
     ui: &mut Ui,
 ) -> Result<Option<Input>, Failure> {
     if path == Path::new("-") {
         return Input::open(path, ui).map(Some);
     }
-    Ok(Input::open_path_to_read(path, &Rollouts::default(), is_stdout).ok())
+    Ok(Input::open_path_to_read(path, &Rollouts::default(), words, is_stdout).ok())
 }
 
 /// Whether a file was modified at `since` (in milliseconds since 1970) or later. Returns true

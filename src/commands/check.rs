@@ -193,7 +193,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
     let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
         let input = stdin_input
-            .unwrap_or_else(|| Input::open_path_to_read(&file.path, &rollouts, is_stdout));
+            .unwrap_or_else(|| Input::open_path_to_read(&file.path, &rollouts, None, is_stdout));
         let check_result = input.and_then(|input| {
             let findings = check_input(&input, workers_per_file, cwd)?.findings;
             let session_id = input.read_header().ok().map(|header| header.id);

@@ -272,6 +272,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.disable_pager();
     }
 
+    // To resolve the ends of a range, all entries are needed.
+    if !args.searches_range() {
+        sessions.words = query.prefilter_before_conversion().cloned();
+    }
     let mut searcher = Searcher {
         query,
         painter: new_painter(&args, &sessions, ui),

@@ -232,3 +232,59 @@ fn redact_check_searches_sessions_of_other_agents() {
     );
     assert_eq!(s.unchanged("redact -n ./store/told.jsonl").code, 2);
 }
+
+/// A file without the word that is searched for is not converted. A conversion adds words of its
+/// own, so all words of a converted session that are not in its file must be found nevertheless.
+#[test]
+fn grep_finds_each_word_that_a_conversion_adds() {
+    let mut found_words = Vec::new();
+    for source in [
+        "claude/plain.jsonl",
+        "claude/tree.jsonl",
+        "claude/parallel.jsonl",
+        "claude/damaged.jsonl",
+        "claude/cleared.jsonl",
+        "claude/returned.jsonl",
+    ] {
+        let s = Sandbox::with(&[source]);
+        let name = source.rsplit('/').next().unwrap();
+        s.run(&format!("import -q ./{name} -o ./imported.jsonl"));
+        let file = String::from_utf8_lossy(&fixture(source)).into_owned();
+        let all_words = s.pisess(r"grep -o '\pL\w*' ./imported.jsonl").done().text();
+        for row in all_words.lines() {
+            let word = row.rsplit(' ').next().unwrap();
+            if file.contains(word) || found_words.iter().any(|found| found == word) {
+                continue;
+            }
+            found_words.push(word.to_owned());
+            let count = |session: &str| s.pisess(&format!("grep -c {word} {session}")).done();
+            let of_import = count("./imported.jsonl");
+            let in_place = count(&format!("./{name}"));
+            assert_eq!(of_import.code, 0, "{of_import}");
+            assert_eq!(in_place.text(), of_import.text(), "{word} in {source}");
+        }
+    }
+    assert!(found_words.iter().any(|word| word == "anthropic"));
+}
+
+/// What needs no match is the same, whether the file was converted or not.
+#[test]
+fn grep_of_a_file_without_the_word_answers_as_for_the_imported_session() {
+    let s = Sandbox::with(&["claude/plain.jsonl"]);
+    s.run("import -q ./plain.jsonl -o ./imported.jsonl");
+    for options in [
+        "", "-c", "-L", "-l", "--json", "-cw", "-i", "--raw", "-v -c", "--last 2",
+    ] {
+        let search = |session: &str| {
+            let done = s
+                .pisess(&format!("grep {options} zebrafish {session}"))
+                .done();
+            done.to_string().replace(session, "SESSION")
+        };
+        assert_eq!(
+            search("./plain.jsonl"),
+            search("./imported.jsonl"),
+            "{options}"
+        );
+    }
+}

@@ -142,12 +142,7 @@ pub fn write_in_place(
     out: &mut dyn Write,
 ) -> io::Result<InPlaceSession> {
     let id = head.derive_session_id(Dialect::Pi, 0);
-    let target = ImportTarget {
-        agent: Dialect::Pi,
-        id: &id,
-        source_path: &head.path,
-        earlier: &EarlierImports::default(),
-    };
+    let target = in_place_target(head, &id);
     let cwd = head.cwd.clone().unwrap_or_default();
     let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
 
@@ -182,6 +177,35 @@ pub fn write_in_place(
         lines: WrittenLines { head_len, offsets },
         source_line_starts: extent.line_starts.unwrap_or_default(),
     })
+}
+
+/// Writes the session without its entries: the lines before them, as [`write_in_place`] does.
+pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result<InPlaceSession> {
+    let id = head.derive_session_id(Dialect::Pi, 0);
+    let cwd = head.cwd.clone().unwrap_or_default();
+    let target = in_place_target(head, &id);
+    let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
+    Ok(InPlaceSession {
+        lines: WrittenLines {
+            head_len,
+            offsets: vec![0; head_len],
+        },
+        ..InPlaceSession::default()
+    })
+}
+
+/// Returns the session with this id that is made for a command that only reads it.
+fn in_place_target<'a>(head: &'a SourceHead, id: &'a str) -> ImportTarget<'a> {
+    static NONE: EarlierImports = EarlierImports {
+        ends: Vec::new(),
+        merged_from: 0,
+    };
+    ImportTarget {
+        agent: Dialect::Pi,
+        id,
+        source_path: &head.path,
+        earlier: &NONE,
+    }
 }
 
 /// Drafts the record of the last of these imports, each of which had read so many bytes. `sha256` is

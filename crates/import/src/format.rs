@@ -165,6 +165,13 @@ pub trait SourceFormat: Sync {
         false
     }
 
+    /// Returns the texts that the reader adds to those of the source, as far as a search finds them.
+    /// `None` if a search may find other words that are not in the source, for example because the
+    /// reader joins texts without a space.
+    fn added_texts(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// Makes the reader for the lines of a source. `earlier` are the imports of the source so far.
     fn new_reader<'o>(
         &self,

@@ -29,6 +29,7 @@ mod lines;
 mod native;
 mod opencode;
 mod parts;
+mod prefilter;
 pub mod record;
 mod returned;
 mod survey;
@@ -36,7 +37,7 @@ mod writer;
 
 pub use convert::{
     EarlierImports, ImportTarget, InPlaceSession, WrittenLines, emit_new_entries,
-    write_converted_session, write_in_place,
+    write_converted_session, write_head_in_place, write_in_place,
 };
 pub use detect::{
     has_id_in_file_name, id_in_file_name, is_document_name, is_internal_log, read_document,
@@ -46,6 +47,7 @@ pub use format::{AgentFacts, StoreLayout};
 pub use identity::{SourceHead, SubAgent};
 pub use joined::{HistoryBase, JoinedSource, RolloutName};
 pub use native::{NativeFormat, NativeTarget, TitleList, write_native_session};
+pub use prefilter::may_contain;
 pub use record::ImportRecord;
 pub use survey::{Survey, sha256_hex, survey_source};
 

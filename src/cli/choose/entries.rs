@@ -46,7 +46,7 @@ pub fn choose_entry(
         ..row_options(ui)
     };
     // Standard output is no concern here; the command itself will report problems of the file.
-    let input = Input::open_path_to_read(&path, &Rollouts::default(), &|_| false)?;
+    let input = Input::open_path_to_read(&path, &Rollouts::default(), None, &|_| false)?;
     let open = OpenSession::load(input, options)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());

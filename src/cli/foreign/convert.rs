@@ -4,9 +4,11 @@ use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, open_source};
 use crate::import::{
-    self, InPlaceSession, JoinedSource, Origin, SourceHead, Survey, WrittenLines, write_in_place,
+    self, InPlaceSession, JoinedSource, Origin, SourceHead, Survey, WrittenLines,
+    write_head_in_place, write_in_place,
 };
 use crate::load::{LoadError, WrongFile};
+use crate::session::prefilter::Prefilter;
 use pisess_json::text::Text;
 use pisess_store::{self as store, ReadAt, Spooled};
 use std::io::{self, Write};
@@ -78,11 +80,15 @@ pub struct ConvertedFile {
 
 /// Converts a file into a session of pi whose lines keep the line numbers of the file. `None` if no
 /// supported agent wrote the file.
+///
+/// With `words`, which is a prefilter for converted text, only the header is converted if no entry
+/// can contain a word.
 pub fn convert_file_with_lines(
     path: &Path,
     rollouts: &Rollouts,
+    words: Option<&Prefilter>,
 ) -> Result<Option<ConvertedFile>, Failure> {
-    let Some(conversion) = convert(path, rollouts)? else {
+    let Some(conversion) = convert(path, rollouts, words)? else {
         return Ok(None);
     };
     let numbers = conversion
@@ -95,7 +101,7 @@ pub fn convert_file_with_lines(
 
 /// Converts a file as [`convert_file_with_lines`] does, but without line numbers.
 pub fn convert_file(path: &Path, rollouts: &Rollouts) -> Result<Option<ConvertedFile>, Failure> {
-    let conversion = convert(path, rollouts)?;
+    let conversion = convert(path, rollouts, None)?;
     Ok(conversion.map(|conversion| conversion.file))
 }
 
@@ -108,11 +114,20 @@ struct Conversion {
     source_line_starts: Vec<u64>,
 }
 
-/// Converts a file into a session of pi. `None` if no supported agent wrote the file.
-fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failure> {
+/// Converts a file into a session of pi as [`convert_file_with_lines`] does.
+fn convert(
+    path: &Path,
+    rollouts: &Rollouts,
+    words: Option<&Prefilter>,
+) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
     let Some(head) = read_opened_head(&source, path)? else {
         return Ok(None);
+    };
+    let has_words = match words {
+        Some(words) => import::may_contain(&source, head.origin, words)
+            .map_err(|error| unreadable_source(path, error))?,
+        None => true,
     };
     let mut converted = Ok(InPlaceSession::default());
     let session = store::spool_written(&mut |out| {
@@ -120,7 +135,11 @@ fn convert(path: &Path, rollouts: &Rollouts) -> Result<Option<Conversion>, Failu
             out,
             has_failed: false,
         };
-        converted = write_in_place(&source, &head, &mut watched);
+        converted = if has_words {
+            write_in_place(&source, &head, &mut watched)
+        } else {
+            write_head_in_place(&head, &mut watched)
+        };
         match &converted {
             // The error is that of the copy, and is reported as such.
             Err(error) if watched.has_failed => Err(io::Error::from(error.kind())),

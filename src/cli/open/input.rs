@@ -10,6 +10,7 @@ use crate::cli::output::{Failure, Progress, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
 use crate::import::SourceHead;
 use crate::load::{LoadError, LoadOptions, WrongFile, has_header, load, read_header};
+use crate::session::prefilter::Prefilter;
 use crate::session::{Header, Session};
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
 use std::fmt::Display;
@@ -78,7 +79,7 @@ impl Input {
             return Input::open_stdin(ui);
         }
         let found = resolve_argument_to_read(path, ui)?;
-        let input = Input::open_path_to_read(&found, rollouts, ui.stdout_predicate())?;
+        let input = Input::open_path_to_read(&found, rollouts, None, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
 
@@ -131,9 +132,13 @@ impl Input {
     /// Opens a path as [`Input::open_path`] does, for a command that only reads it. A session of
     /// another agent is accepted and converted. The converted session is read like a stream, and
     /// cannot be changed.
+    ///
+    /// If only entries with one of some words are needed, `words` is the prefilter for them, as
+    /// [`convert_file_with_lines`] takes it.
     pub fn open_path_to_read(
         path: &Path,
         rollouts: &Rollouts,
+        words: Option<&Prefilter>,
         is_stdout: &dyn Fn(&File) -> bool,
     ) -> Result<Input, Failure> {
         let input = Input::open_path(path, is_stdout)?;
@@ -144,7 +149,7 @@ impl Input {
         if !is_foreign {
             return Ok(input);
         }
-        let Some(converted) = convert_file_with_lines(path, rollouts)? else {
+        let Some(converted) = convert_file_with_lines(path, rollouts, words)? else {
             return Ok(input);
         };
         Ok(Input {

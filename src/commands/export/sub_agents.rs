@@ -55,7 +55,7 @@ pub fn open_sub_agents(
 
 /// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
 pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
-    let input = Input::open_path_to_read(path, &Rollouts::default(), ui.stdout_predicate())?;
+    let input = Input::open_path_to_read(path, &Rollouts::default(), None, ui.stdout_predicate())?;
     input.read_header()?;
     Ok(input)
 }

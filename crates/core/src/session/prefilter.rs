@@ -54,13 +54,30 @@ impl Prefilter {
     /// Builds the prefilter of a pattern. `None` if there are no literals of which every match
     /// contains one: then raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
-        let mut needles: BTreeSet<Vec<char>> = BTreeSet::new();
-        for literal in required_literals(hir)? {
-            // If one literal has no usable part, there is no prefilter: it would reject lines with
-            // that literal.
-            needles.insert(longest_part(&literal)?);
+        let needles = required_needles(hir)?;
+        Prefilter::of_needles(&needles, |needle| is_literal(hir, needle))
+    }
+
+    /// Builds the prefilter for text that is converted before it is searched: its bytes are those
+    /// from which it is made. `None` if such bytes cannot rule out a match.
+    ///
+    /// The needles are words of letters and digits. Any other character may be spelled otherwise
+    /// before the conversion, or may be added by it. So may numbers: they are no needles.
+    pub fn for_converted_text(hir: &Hir) -> Option<Prefilter> {
+        let mut words: BTreeSet<Vec<char>> = BTreeSet::new();
+        for needle in required_needles(hir)? {
+            words.insert(longest_word(&needle)?);
         }
-        let escapes = escape_prefixes(&needles);
+        Prefilter::of_needles(&words, |_| false)
+    }
+
+    /// Builds the prefilter of these needles. `is_pattern` is whether a needle is the pattern and
+    /// nothing else.
+    fn of_needles(
+        needles: &BTreeSet<Vec<char>>,
+        is_pattern: impl Fn(&[char]) -> bool,
+    ) -> Option<Prefilter> {
+        let escapes = escape_prefixes(needles);
 
         // The usual case: one literal of ASCII characters. Two substring searches find it: one for
         // the literal, one for `\u00`, with which the escapes of these characters begin. The digit
@@ -75,12 +92,12 @@ impl Prefilter {
                 literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
                 escape_start: Box::new(Finder::new(r"\u00")),
                 escape_digits,
-                is_whole_pattern: is_literal(hir, needle),
+                is_whole_pattern: is_pattern(needle),
             });
         }
 
         let mut alternatives = Vec::new();
-        for needle in &needles {
+        for needle in needles {
             alternatives.push(regex_syntax::escape(&json_spelling(needle)));
         }
         for digits in &escapes {
@@ -178,6 +195,26 @@ impl Prefilter {
         }
         None
     }
+}
+
+/// Returns the needles of a pattern: every match contains one of them. `None` if there are no such
+/// needles.
+fn required_needles(hir: &Hir) -> Option<BTreeSet<Vec<char>>> {
+    let mut needles = BTreeSet::new();
+    for literal in required_literals(hir)? {
+        // If one literal has no usable part, there is no prefilter: it would reject lines with that
+        // literal.
+        needles.insert(longest_part(&literal)?);
+    }
+    Some(needles)
+}
+
+/// Returns the longest word in a needle; `None` if it has no word. A word is a sequence of letters
+/// and digits with at least one letter.
+fn longest_word(needle: &[char]) -> Option<Vec<char>> {
+    let words = needle.split(|c| !c.is_alphanumeric());
+    let words = words.filter(|word| word.iter().any(|c| c.is_alphabetic()));
+    words.max_by_key(|word| word.len()).map(<[char]>::to_vec)
 }
 
 /// Whether a position in a JSON string is certainly not within an escape such as `\u0065`. `before`
@@ -531,6 +568,23 @@ mod tests {
             &["taſ\u{212a}", r"ta\u017fk", r"TAS\u212a", "tASK"],
             &["tas"],
         );
+    }
+
+    /// A text of Codex may be in a string that is JSON itself, whose escapes are escaped.
+    #[test]
+    fn words_are_found_before_a_conversion() {
+        let may_match = |source: &str, bytes: &str| {
+            let pattern = compiled(source, false);
+            let prefilter = pattern.prefilter_before_conversion();
+            prefilter.is_none_or(|prefilter| prefilter.may_match(bytes.as_bytes()))
+        };
+        for bytes in [r#"{\"a\":\"say x\"}"#, r"s\u0061y", r"s\u0061y", "say: x"] {
+            assert!(may_match(r#""say "x"#, bytes), "{bytes}");
+        }
+        assert!(!may_match(r#""say "x"#, "sa y x"));
+        for without_word in ["12", "- 3 -", ".*"] {
+            assert!(may_match(without_word, ""), "{without_word}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use pisess_json::text::Text;
 use pisess_json::write::array;
 
 /// A file that the user mentioned, with its content.
-const FILE: InjectedKind = InjectedKind {
+pub const FILE: InjectedKind = InjectedKind {
     kind: "file",
     is_shown: false,
 };

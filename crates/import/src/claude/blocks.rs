@@ -119,6 +119,9 @@ fn convert_result_content(content: Outlined) -> Vec<u8> {
     }
 }
 
+/// The text of thinking of which only an encrypted form exists.
+pub const REDACTED_PLACEHOLDER: &str = "[Reasoning redacted]";
+
 /// A block of a response that has a counterpart in pi. Strings are the bytes between their quotes.
 pub enum ResponseBlock<'a> {
     Text(&'a [u8]),
@@ -187,7 +190,7 @@ impl<'a> ResponseBlock<'a> {
                 .finish(),
             ResponseBlock::RedactedThinking { encrypted } => Object::new()
                 .str("type", "thinking")
-                .str("thinking", "[Reasoning redacted]")
+                .str("thinking", REDACTED_PLACEHOLDER)
                 .stored_text("thinkingSignature", encrypted)
                 .bool("redacted", true)
                 .finish(),

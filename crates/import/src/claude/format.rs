@@ -1,5 +1,9 @@
 //! What is known of Claude Code before its lines are read.
 
+use super::attachments::FILE;
+use super::blocks::REDACTED_PLACEHOLDER;
+use super::injected::{COMMAND, INTERRUPTION, META_MESSAGE, NOTIFICATION, OUTPUT, REMINDER};
+use super::kept::CLEARED_PLACEHOLDER;
 use super::write::ClaudeNative;
 use super::{ClaudeReader, SourceReader};
 use crate::EarlierImports;
@@ -17,6 +21,26 @@ use std::path::{Path, PathBuf};
 
 /// Claude Code.
 pub struct ClaudeFormat;
+
+/// The texts that the reader adds to the texts of a session: the parts of names of custom entries,
+/// the names of the provider and of what is unknown, and placeholders.
+const ADDED_TEXTS: [&str; 15] = [
+    "claude",
+    "line",
+    "malformed",
+    "foreign_session_import",
+    "anthropic",
+    "unknown",
+    REDACTED_PLACEHOLDER,
+    CLEARED_PLACEHOLDER,
+    META_MESSAGE.kind,
+    FILE.kind,
+    COMMAND.kind,
+    OUTPUT.kind,
+    INTERRUPTION.kind,
+    NOTIFICATION.kind,
+    REMINDER.kind,
+];
 
 const FACTS: AgentFacts = AgentFacts {
     name: "claude",
@@ -87,6 +111,10 @@ impl SourceFormat for ClaudeFormat {
         INTERNAL_AGENTS
             .iter()
             .any(|prefix| agent_id.starts_with(prefix))
+    }
+
+    fn added_texts(&self) -> Option<&'static [&'static str]> {
+        Some(&ADDED_TEXTS)
     }
 
     fn new_reader<'o>(

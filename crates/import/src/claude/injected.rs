@@ -24,7 +24,7 @@ pub const META_MESSAGE: InjectedKind = InjectedKind {
 };
 
 /// A command that the user ran without the model.
-const COMMAND: InjectedKind = InjectedKind {
+pub const COMMAND: InjectedKind = InjectedKind {
     kind: "command",
     is_shown: true,
 };
@@ -35,17 +35,17 @@ pub const OUTPUT: InjectedKind = InjectedKind {
     is_shown: true,
 };
 
-const INTERRUPTION: InjectedKind = InjectedKind {
+pub const INTERRUPTION: InjectedKind = InjectedKind {
     kind: "interruption",
     is_shown: true,
 };
 
-const NOTIFICATION: InjectedKind = InjectedKind {
+pub const NOTIFICATION: InjectedKind = InjectedKind {
     kind: "notification",
     is_shown: true,
 };
 
-const REMINDER: InjectedKind = InjectedKind {
+pub const REMINDER: InjectedKind = InjectedKind {
     kind: "reminder",
     is_shown: false,
 };

@@ -11,7 +11,7 @@ use pisess_json::write::Object;
 use std::io;
 
 /// What the model sees of a result that a micro-compaction cleared.
-const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
+pub const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 impl ClaudeReader<'_> {
     /// Keeps a line without a counterpart as a custom entry at `attach_point`. If the line clears

@@ -26,6 +26,8 @@ pub struct PatternOptions {
 pub struct Pattern {
     regex: Regex,
     prefilter: Option<Prefilter>,
+    /// See [`Pattern::prefilter_before_conversion`].
+    prefilter_before_conversion: Option<Prefilter>,
 }
 
 impl Pattern {
@@ -69,6 +71,7 @@ impl Pattern {
         Ok(Pattern {
             regex,
             prefilter: Prefilter::new(&hir),
+            prefilter_before_conversion: Prefilter::for_converted_text(&hir),
         })
     }
 
@@ -81,6 +84,12 @@ impl Pattern {
     pub fn find_all(&self, text: &[u8]) -> Vec<Range<usize>> {
         let matches = self.regex.find_iter(text);
         matches.map(|found| found.range()).collect()
+    }
+
+    /// Returns the prefilter for files that are converted before they are searched; `None` if every
+    /// file has to be converted.
+    pub fn prefilter_before_conversion(&self) -> Option<&Prefilter> {
+        self.prefilter_before_conversion.as_ref()
     }
 
     /// Returns the prefilter, which finds lines that may match; `None` if every line has to be

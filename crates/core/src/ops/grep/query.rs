@@ -6,6 +6,7 @@ use super::trail::EntryContinuation;
 use crate::session::entry::{Kind, LineNo, Role};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
+use crate::session::prefilter::Prefilter;
 use crate::session::search::{Hit, SnippetSize};
 use pisess_json::text::Text;
 
@@ -77,6 +78,17 @@ pub struct ToolOptions {
 }
 
 impl Query {
+    /// Returns the prefilter for files that are converted before they are searched. If it rules a
+    /// file out, no entry of the file can match. `None` if every file has to be converted.
+    pub fn prefilter_before_conversion(&self) -> Option<&Prefilter> {
+        // An inverted search looks for what the prefilter would leave out. Beyond the meaningful
+        // fields, a conversion adds ids and names of its own.
+        if self.inverted || self.scope == FieldScope::Everything {
+            return None;
+        }
+        self.pattern.prefilter_before_conversion()
+    }
+
     /// Whether the line number of each match is needed: to return it, or to find the entry in a
     /// loaded session.
     pub(super) fn needs_lines(&self) -> bool {
