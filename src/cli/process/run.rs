@@ -53,8 +53,7 @@ impl ShellCommand {
         hint: &'static str,
         ui: &Ui,
     ) -> Option<ShellCommand> {
-        // `option` is the name of what gave the command, for messages.
-        let (option, command) = match given {
+        let (given_by, command) = match given {
             Some(command) => (option_name, command.clone()),
             None => (variable, ui.env_var(variable)?),
         };
@@ -64,7 +63,7 @@ impl ShellCommand {
         }
         Some(ShellCommand {
             session: session.to_owned(),
-            option,
+            option: given_by,
             command,
             timeout,
             failure_outcome: NOTHING_WRITTEN,
