@@ -64,7 +64,7 @@ impl PruneOutcome {
     }
 
     /// Returns the sizes of the session before and after a prune, for people.
-    pub fn describe_sizes(&self) -> String {
+    pub fn describe_session_sizes(&self) -> String {
         let before = format_bytes(self.session_bytes);
         let after = format_bytes(self.session_bytes.saturating_sub(self.bytes));
         if before == after {
@@ -116,7 +116,11 @@ impl PruneJob<'_> {
             let size = format_bytes(outcome.session_bytes);
             format!("{}; session {size}", self.nothing_message())
         } else {
-            format!("{}; {}", outcome.describe(), outcome.describe_sizes())
+            format!(
+                "{}; {}",
+                outcome.describe(),
+                outcome.describe_session_sizes()
+            )
         };
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&plan, ui)?;
@@ -313,7 +317,7 @@ impl PruneReport {
             return Ok(());
         }
         let bytes = format_bytes(self.outcome.bytes);
-        let sizes = self.outcome.describe_sizes();
+        let sizes = self.outcome.describe_session_sizes();
         ui.print_status(&format!("{name}: {what} pruned, {bytes}; {sizes}"));
         if self.is_purged {
             return Ok(());
