@@ -8,6 +8,7 @@ use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
+use crate::cli::rollouts::Rollouts;
 use crate::cli::session_report::report_session;
 use crate::import::SourceHead;
 use crate::load::LoadOptions;
@@ -66,8 +67,9 @@ pub struct Args {
 /// Prints the command that continues each session in its agent, or with `--exec` runs it. A session
 /// that fails does not stop the others; the exit code is the worst one.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let rollouts = Rollouts::default();
     if let [session] = &args.sessions[..] {
-        return resume_session(session, args, ui);
+        return resume_session(session, &rollouts, args, ui);
     }
     if args.exec {
         return Err(Failure::usage_error("--exec continues one session")
@@ -75,7 +77,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut worst_exit = Exit::Done;
     for session in &args.sessions {
-        match resume_session(session, args, ui) {
+        match resume_session(session, &rollouts, args, ui) {
             Ok(exit) => worst_exit = worst_exit.max(exit),
             Err(failure) => worst_exit = worst_exit.max(ui.report_failure(&failure)),
         }
@@ -84,9 +86,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Prints the command that continues a session, or with `--exec` runs it. If the session's directory
-/// is missing, printing only warns, because the command still shows where the session was.
-fn resume_session(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_read(session, LoadOptions::default(), ui)?;
+/// is missing, printing only warns, because the command still shows where the session was. All
+/// sessions share `rollouts`.
+fn resume_session(
+    session: &Path,
+    rollouts: &Rollouts,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let input = Input::open_one_to_read(session, rollouts, ui)?;
+    let open = OpenSession::from_input(input, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
     if let Some(source) = &open.input.foreign
         && source.sub_agent.is_some()
