@@ -12,7 +12,8 @@ use crate::session::dialect::Dialect;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 pub use convert::{
-    convert_file, convert_file_with_lines, is_foreign_session, load_failure, read_head, survey_file,
+    convert_file_to_list, convert_file_with_lines, is_foreign_session, load_failure, read_head,
+    survey_file,
 };
 use foldhash::HashSet;
 use names::find_by_name_or_title;

@@ -24,6 +24,7 @@ pub mod write;
 
 use super::ahead::for_each_object_ahead;
 use super::joined::{Junction, SourceLayout};
+use super::lines::ReadExtent;
 use super::parts::{kept_line_members, non_empty_text, parse_time_ms};
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{EarlierImports, Origin, SourceReader};
@@ -139,7 +140,8 @@ impl<'o> CodexReader<'o> {
 /// Reads the whole source, and returns the offset of the first item with each fingerprint.
 fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
     let mut first_offsets = HashMap::default();
-    for_each_object_ahead(source, source.len(), |line, value| {
+    let mut extent = ReadExtent::default();
+    for_each_object_ahead(source, source.len(), &mut extent, |line, value| {
         let Some(value) = value else { return Ok(()) };
         let line = CodexLine::new(line.span.start, value);
         if line.kind == LineKind::Item {

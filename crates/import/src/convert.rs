@@ -10,7 +10,9 @@ use crate::survey::Survey;
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
 use pisess_core::ops::fork::{ForkOptions, build_head_for};
 use pisess_core::session::dialect::Dialect;
+use pisess_core::session::read::line_chunks::Line;
 use pisess_json::Raw;
+use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -127,8 +129,19 @@ pub struct InPlaceSession {
     pub message_count: usize,
     /// The lines that were written.
     pub lines: WrittenLines,
-    /// The offset of each line of the source, in order.
+    /// The offset of each line of the source, in order; none for [`InPlaceUse::List`].
     pub source_line_starts: Vec<u64>,
+}
+
+/// What a command does with a session that it reads in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlaceUse {
+    /// It reads entries, whose line numbers may be shown, and the record, which has the hash of the
+    /// source.
+    ReadEntries,
+    /// It lists the session. Neither line numbers nor the hash are needed: the hash in the record
+    /// is empty. To compute it takes 8 % of the time.
+    List,
 }
 
 /// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
@@ -139,6 +152,7 @@ pub struct InPlaceSession {
 pub fn write_in_place(
     source: &JoinedSource,
     head: &SourceHead,
+    used_for: InPlaceUse,
     out: &mut dyn Write,
 ) -> io::Result<InPlaceSession> {
     let id = head.derive_session_id(Dialect::Pi, 0);
@@ -161,10 +175,21 @@ pub fn write_in_place(
     let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
-    let mut extent = ReadExtent::with_line_starts();
-    let sha256 = for_each_object_hashed(source, &mut extent, |line, object| {
+    let read_object = |line: Line, object: Option<Outlined>| {
         read_line(reader.as_mut(), head.origin, &line, object)
-    })?;
+    };
+    let (extent, sha256) = match used_for {
+        InPlaceUse::ReadEntries => {
+            let mut extent = ReadExtent::with_line_starts();
+            let sha256 = for_each_object_hashed(source, &mut extent, read_object)?;
+            (extent, sha256)
+        }
+        InPlaceUse::List => {
+            let mut extent = ReadExtent::default();
+            for_each_object_ahead(source, source.len(), &mut extent, read_object)?;
+            (extent, String::new())
+        }
+    };
 
     let read_by_import = [extent.bytes_read];
     let record = draft_record(head, &sha256, &read_by_import, &target);
@@ -261,7 +286,8 @@ pub fn emit_new_entries(
         import_ends,
         added_count: 0,
     };
-    for_each_object_ahead(source, survey.bytes_read, |line, object| {
+    let mut extent = ReadExtent::default();
+    for_each_object_ahead(source, survey.bytes_read, &mut extent, |line, object| {
         records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.head.origin, &line, object)
     })?;

@@ -36,7 +36,7 @@ mod survey;
 mod writer;
 
 pub use convert::{
-    EarlierImports, ImportTarget, InPlaceSession, WrittenLines, emit_new_entries,
+    EarlierImports, ImportTarget, InPlaceSession, InPlaceUse, WrittenLines, emit_new_entries,
     write_converted_session, write_head_in_place, write_in_place,
 };
 pub use detect::{

@@ -4,7 +4,7 @@ use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, open_source};
 use crate::import::{
-    self, InPlaceSession, JoinedSource, Origin, SourceHead, Survey, WrittenLines,
+    self, InPlaceSession, InPlaceUse, JoinedSource, Origin, SourceHead, Survey, WrittenLines,
     write_head_in_place, write_in_place,
 };
 use crate::load::{LoadError, WrongFile};
@@ -88,7 +88,7 @@ pub fn convert_file_with_lines(
     rollouts: &Rollouts,
     words: Option<&Prefilter>,
 ) -> Result<Option<ConvertedFile>, Failure> {
-    let Some(conversion) = convert(path, rollouts, words)? else {
+    let Some(conversion) = convert(path, rollouts, InPlaceUse::ReadEntries, words)? else {
         return Ok(None);
     };
     let numbers = conversion
@@ -99,9 +99,12 @@ pub fn convert_file_with_lines(
     Ok(Some(file))
 }
 
-/// Converts a file as [`convert_file_with_lines`] does, but without line numbers.
-pub fn convert_file(path: &Path, rollouts: &Rollouts) -> Result<Option<ConvertedFile>, Failure> {
-    let conversion = convert(path, rollouts, None)?;
+/// Converts a file as [`convert_file_with_lines`] does, to list the session: without line numbers.
+pub fn convert_file_to_list(
+    path: &Path,
+    rollouts: &Rollouts,
+) -> Result<Option<ConvertedFile>, Failure> {
+    let conversion = convert(path, rollouts, InPlaceUse::List, None)?;
     Ok(conversion.map(|conversion| conversion.file))
 }
 
@@ -118,6 +121,7 @@ struct Conversion {
 fn convert(
     path: &Path,
     rollouts: &Rollouts,
+    used_for: InPlaceUse,
     words: Option<&Prefilter>,
 ) -> Result<Option<Conversion>, Failure> {
     let source = rollouts.open(path)?;
@@ -136,7 +140,7 @@ fn convert(
             has_failed: false,
         };
         converted = if has_words {
-            write_in_place(&source, &head, &mut watched)
+            write_in_place(&source, &head, used_for, &mut watched)
         } else {
             write_head_in_place(&head, &mut watched)
         };

@@ -1,6 +1,6 @@
 //! Finds a session of another agent by its id, its name, or words of its title.
 
-use super::convert::{convert_file, survey_file};
+use super::convert::{convert_file_to_list, survey_file};
 use super::find_all_foreign_sessions;
 use crate::cli::named::{self, name_argument};
 use crate::cli::opencode;
@@ -241,7 +241,7 @@ pub fn resolve_foreign_title(
 /// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is
 /// the session of a sub-agent.
 fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
-    let file = convert_file(path, rollouts).ok()??;
+    let file = convert_file_to_list(path, rollouts).ok()??;
     if file.head.sub_agent.is_some() {
         return None;
     }

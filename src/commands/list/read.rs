@@ -1,7 +1,7 @@
 //! Reads the sessions to list.
 
 use super::Args;
-use crate::cli::foreign::{self, convert_file};
+use crate::cli::foreign::{self, convert_file_to_list};
 use crate::cli::ids::Ids;
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -254,7 +254,7 @@ fn read_foreign_file(
     options: &LoadOptions,
     rollouts: &Rollouts,
 ) -> Result<Option<SessionOfFile>, Failure> {
-    let Some(converted) = convert_file(&file.path, rollouts)? else {
+    let Some(converted) = convert_file_to_list(&file.path, rollouts)? else {
         return Ok(None);
     };
     let head = converted.head;
