@@ -240,9 +240,9 @@ fn marks_discarded_branch(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Returns a message if the first kept entry of a compaction is not named, not in the file, or not
-/// an ancestor. A native snapshot of oh-my-pi names the last entry that it covers instead; this may
-/// be omitted.
+/// Returns a message if the entry that a compaction names is not in the file, or not an ancestor.
+/// This is the first kept entry, which must be named. A compaction with a native snapshot of
+/// oh-my-pi names the last entry that the snapshot covers instead, or no entry.
 fn kept_entry_defect(
     session: &Session,
     ix: EntryIx,
@@ -301,7 +301,9 @@ struct OpenCall {
 /// Reports tool results on the active path without a call above, and calls without a result below.
 /// Calls of failed and aborted messages need no result.
 fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
+    // The calls without a result so far, by id. A later call replaces one with the same id.
     let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
+    // The ids of all calls so far.
     let mut called_ids: HashSet<Text> = HashSet::default();
     // The map covers the whole session, so it is computed only for a result without a call.
     let messages_by_call = LazyCell::new(|| messages_by_call(session));
@@ -316,6 +318,8 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
             }
         }
 
+        // The agents omit such a message from the context. Its calls may have results, but need
+        // none.
         let flags = session.entry(ix).flags;
         let is_omitted = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
         for call in session.collected.tool_calls_of(ix) {

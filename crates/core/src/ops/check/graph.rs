@@ -219,9 +219,11 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Gives an entry a new id, which neither an entry nor a missing parent has, and returns the
-    /// id.
+    /// id. It is derived from the number of the entry's record, so that each repair of the same
+    /// file gives the same id.
     fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
+        // Borrowed apart from `links`, for the closure.
         let dangling_ids = &self.dangling_ids;
         let id = self.links.free_id(self.session, record, |id| {
             dangling_ids.contains(id.as_bytes())
@@ -437,8 +439,10 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Returns the finding for an entry whose parent is missing, with the number of entries that
-    /// are cut off. A `replacement` exists if the parent was on a line that is not an entry.
-    /// `tree_sizes`: see [`count_cut_off`](Self::count_cut_off).
+    /// are cut off.
+    ///
+    /// `replacement` is the new parent if the parent was on a line that is not an entry; `None` if
+    /// the file has no such line. For `tree_sizes`, see [`count_cut_off`](Self::count_cut_off).
     fn missing_parent_finding(
         &self,
         ix: EntryIx,

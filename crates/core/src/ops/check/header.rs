@@ -122,11 +122,11 @@ pub(super) fn find_header(
         return Ok(None);
     };
     let mut file = HeaderlessFile::default();
-    let mut number = LineNo(0);
+    let mut line_count = 0;
     // The whole file is read, because a header may be on any line.
     for_each_line(source, 0..source.len(), |line| {
-        number.0 += 1;
-        file.add_line(number, &line);
+        line_count += 1;
+        file.add_line(LineNo(line_count), &line);
         Ok::<(), io::Error>(())
     })?;
     if !file.is_session() {

@@ -297,6 +297,7 @@ impl LineRepair {
         let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
         // If lines end with carriage returns only, the whole file is one line: the first.
         let ends_with_returns = located.number.0 == 1 && located.bytes.contains(&b'\r');
+        // With one value, there are other bytes: the line would not be broken without them.
         let message = if count == 1 {
             format!("an entry and {junk_len} other bytes are on one line")
         } else if junk_len > 0 {
@@ -433,8 +434,10 @@ impl LineRepair {
         self.keep_as_utf8(located, record);
     }
 
-    /// Reports a value that is not an entry, and removes it. In version 1, where an entry's number
-    /// is its position in the file, a value stays unless it is falsy in JavaScript, such as `null`.
+    /// Reports a value that is not an entry, and removes it.
+    ///
+    /// In version 1, entries refer to each other by their numbers. The agents count every value
+    /// that is not falsy in JavaScript (as `null` is), so such a value stays.
     fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, FindingKind::NullLine, "the line is null")
@@ -445,7 +448,8 @@ impl LineRepair {
                 "the line is a value that is not an entry",
             )
         };
-        if self.refers_by_number && value.is_truthy() {
+        let is_numbered = self.refers_by_number && value.is_truthy();
+        if is_numbered {
             self.findings.push(finding);
             self.keep_value(located);
             return;

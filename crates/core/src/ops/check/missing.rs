@@ -91,35 +91,32 @@ fn find_missing_in_message(
     message: &MessageFacts,
     blocks: &[Block],
 ) -> Option<String> {
-    find_first_missing(
-        fields,
-        |name| has_member(message.members, name),
-        |field_type| match field_type {
-            FieldType::Usage => find_missing_in_usage(message.get(Member::Usage)?),
-            FieldType::Content | FieldType::Blocks => {
-                find_missing_in_blocks(dialect, message, blocks)
-            }
-            _ => None,
-        },
-    )
+    let has_field = |name: &str| has_member(message.members, name);
+    // Called only for a field that exists. `None`: nothing is missing inside it.
+    let find_inside = |field_type| match field_type {
+        FieldType::Usage => find_missing_in_usage(message.get(Member::Usage)?),
+        FieldType::Content | FieldType::Blocks => find_missing_in_blocks(dialect, message, blocks),
+        _ => None,
+    };
+    find_first_missing(fields, has_field, find_inside)
 }
 
-/// Returns the first missing field of an entry that is not a message, in the order of `fields`.
+/// Returns the first missing field of an entry that is not a message, or of an object in it.
+/// `fields` are the fields of the entry's type, in whose order they are checked.
 fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
-    find_first_missing(
-        fields,
-        |name| entry.get(name).is_some(),
-        |field_type| match field_type {
-            FieldType::Usage => find_missing_in_usage(entry.get("usage")?),
-            FieldType::Content => find_missing_in_blocks_of(dialect, entry),
-            FieldType::Replacement => {
-                let replacement = entry.get("replacement")?;
-                let what = find_missing_in_blocks_of(dialect, replacement)?;
-                Some(format!("`content`: {what}"))
-            }
-            _ => None,
-        },
-    )
+    let has_field = |name: &str| entry.get(name).is_some();
+    // Called only for a field that exists. `None`: nothing is missing inside it.
+    let find_inside = |field_type| match field_type {
+        FieldType::Usage => find_missing_in_usage(entry.get("usage")?),
+        FieldType::Content => find_missing_in_blocks_of(dialect, entry),
+        FieldType::Replacement => {
+            let replacement = entry.get("replacement")?;
+            let what = find_missing_in_blocks_of(dialect, replacement)?;
+            Some(format!("`content`: {what}"))
+        }
+        _ => None,
+    };
+    find_first_missing(fields, has_field, find_inside)
 }
 
 /// Returns the first missing field in the blocks of an object's `content`. The scan of the line

@@ -148,8 +148,9 @@ impl MessageTree {
     }
 }
 
-/// Whether an entry is sent as a message of the user or of the model, which must not be between a
-/// call and its result. A system message may be there, because pi sends it elsewhere.
+/// Whether an entry is sent to the model as a message that must not be between a call and its
+/// result: one of the user, of the model, or of an extension. Tool results do not count, and a
+/// system message may be there, because pi sends it elsewhere.
 fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = reader.session().entry(ix);
     match entry.kind {
