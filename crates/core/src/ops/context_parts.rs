@@ -113,8 +113,8 @@ struct MessageReading<'a> {
 }
 
 impl MessageReading<'_> {
-    /// Estimates a message, and finds the names to which its tokens belong. If the names are tools
-    /// or files, only replies and tool results have any.
+    /// Estimates a message, and finds the names to which its tokens belong: its role or, depending
+    /// on `by`, the tools or files of its calls. Only replies and tool results have these.
     fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
         if self.by == PartKey::Role {
@@ -152,8 +152,8 @@ impl MessageReading<'_> {
         calls
     }
 
-    /// Measures a tool result. It contains the name of its tool, but not the file: that is known
-    /// only from its call.
+    /// Measures a tool result. The result contains the name of its tool. The file on which the tool
+    /// worked is known only from the call.
     fn measure_result(&self, result: Raw, tokens: u64) -> MeasuredMessage {
         let [tool, call_id] = find_members(result, ["toolName", "toolCallId"]);
         if self.by == PartKey::Tool
@@ -180,8 +180,8 @@ impl MessageReading<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
-    /// Returns the tool of a call, or the first file that the call names, depending on the key.
-    /// `None` if there is none.
+    /// Returns the name to which the tokens of a call belong: its tool or, depending on `by`, the
+    /// path of the first file that the call names. `None` if there is none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
         let [name, arguments] = find_members(call, ["name", "arguments"]);
         if self.by == PartKey::Tool {

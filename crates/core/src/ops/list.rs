@@ -285,8 +285,9 @@ impl CountedEntries {
         }
     }
 
-    /// Collects the facts of a session as it was before `prune`. Marks the keys of entries that the
-    /// session no longer contains.
+    /// Loads a session as it was before `prune`, and returns its facts. `pruned` has the content
+    /// that was moved out, with its places in `source`. The keys of entries that the session no
+    /// longer contains are marked.
     fn before_pruning(
         source: &dyn ReadAt,
         pruned: &Restoration,
@@ -347,7 +348,12 @@ impl ListedSession {
     /// Returns the first question if the title of the session is taken from it. `None` if the
     /// session has a name, or if the first question is a command such as `/mode`.
     fn titling_question(&self) -> Option<&Question> {
-        if self.name.is_some() || !matches!(self.opening, Some(Opening::Words(_))) {
+        if self.name.is_some() {
+            return None;
+        }
+        // Any other title is the name of a command, or that of a message of someone else.
+        let opens_with_words = matches!(self.opening, Some(Opening::Words(_)));
+        if !opens_with_words {
             return None;
         }
         let question = self.first_question.as_ref()?;

@@ -48,14 +48,16 @@ struct Word {
 /// Returns, for each text, the start to drop because enough other texts share it.
 ///
 /// Texts are grouped by their first word. In each group that is large enough, the longest start is
-/// searched for that most texts of the group share.
+/// searched for that most texts of the group share. A group is large enough if it has at least
+/// `LEAST_TEXTS` texts, and at least one in `LEAST_SHARE` of all texts.
 pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
     let all_texts: Vec<usize> = (0..texts.len()).collect();
     let least_size = LEAST_TEXTS.max(texts.len().div_ceil(LEAST_SHARE));
 
     let mut starts = vec![SharedStart::default(); texts.len()];
-    for group in group_by_word(&all_texts, 0, &words) {
+    let first_word = 0;
+    for group in group_by_word(&all_texts, first_word, &words) {
         if group.len() >= least_size {
             set_shared_starts(group, &words, &mut starts);
         }

@@ -76,7 +76,8 @@ enum Billing {
 }
 
 impl Billing {
-    /// Returns the billing of an entry that records `request`. For `agents`, see [`collect_stats`].
+    /// Returns the billing of an entry that records `request`. With `agents`, the usage of a
+    /// request may be counted with the sessions of sub-agents: see [`collect_stats`].
     fn of_request(request: Option<BilledRequest>, agents: Option<(&Path, &SubAgents)>) -> Billing {
         let Some(request) = request else {
             return Billing::NotBilled;
@@ -90,8 +91,8 @@ impl Billing {
     }
 }
 
-/// Returns the number of lines below the header that are not JSON, and the first of these lines;
-/// `None` if there are none.
+/// Returns the number of lines below the header that are not JSON, or not exactly one value, and
+/// the first of these lines; `None` if there are none.
 ///
 /// If `session` was restored with `pruned`, its line numbers differ from those in the file. The
 /// number of the first line is converted to that in the file.

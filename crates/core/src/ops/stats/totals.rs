@@ -80,9 +80,9 @@ fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     }
 }
 
-/// Returns a key that identifies an entry across files. For an entry without a stored key, because
-/// it has no id, this is a hash of its session, line and time. `None` if the session was loaded
-/// without keys.
+/// Returns a key that identifies an entry across files: the key that was collected when the session
+/// was loaded. `None` if it was loaded without keys. An entry without an id has no such key. Its
+/// key is a hash of its session, line and time.
 fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let key = session
         .collected
@@ -96,9 +96,10 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(identity)))
 }
 
-/// Returns the path of the file that a call wrote or edited; `None` if the call failed. Calls are
-/// included that the agents do not count in the file lists of a compaction: without them, an
-/// imported session would have changed no files.
+/// Returns the path of the file that a call wrote or edited; `None` if it only read, or failed.
+///
+/// In the file lists of a compaction, the agents count only calls of their own tools. Here, the
+/// tools of other agents count, too: otherwise, an imported session would have changed no files.
 pub fn changed_file(call: &CountedCall) -> Option<Slice> {
     let file = call.file?;
     let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);
@@ -217,6 +218,7 @@ impl Totals {
         if entry.role.is_some() {
             self.messages += 1;
         }
+        // Only a tool result can have failed.
         if entry.has_failed {
             self.tool_failures += 1;
         }

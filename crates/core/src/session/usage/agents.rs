@@ -25,8 +25,9 @@ pub struct SubAgents {
 }
 
 impl SubAgents {
-    /// Returns the sub-agents among these files. Advisors of oh-my-pi are left out, because no tool
-    /// result reports their usage.
+    /// Returns the sub-agents among these session files, each by the end of its path
+    /// ([`session_end`]), by which tool results name it. Advisors of oh-my-pi are left out, because
+    /// no tool result reports their usage.
     pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {

@@ -219,7 +219,8 @@ impl BilledRequest {
         Some(request)
     }
 
-    /// Returns the request that an entry records, without an estimate.
+    /// Returns the request that an entry records; `None` if it records none. A missing cost is not
+    /// estimated. See [`BilledRequest::priced_from_entry`] for which entries record one.
     fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         let message = match parsed.kind {
             Kind::Message => parsed.record.message.as_ref(),
@@ -232,6 +233,7 @@ impl BilledRequest {
         let mut reported_ends = None;
         let usage = match parsed.role {
             Role::Assistant => {
+                // A reply without usage is a request without tokens.
                 let usage = message.get(Member::Usage).and_then(Usage::parse);
                 usage.unwrap_or_default()
             }
@@ -280,13 +282,18 @@ impl BilledRequest {
     }
 }
 
-/// Returns the provider and the model whose usage an entry records. `None` if it records no usage,
-/// or no model: a tool result may sum up requests to several models.
+/// Returns the provider and the model that answered the request whose usage an entry records, as
+/// far as the entry names them. `None` if the entry records no usage, or that of several models, as
+/// a tool result may.
 fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
     match (parsed.kind, parsed.role, &parsed.record.message) {
         (Kind::Message, Role::Assistant, Some(message)) => {
             let has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
-            has_usage.then(|| message.respondent())
+            if has_usage {
+                Some(message.respondent())
+            } else {
+                None
+            }
         }
         (Kind::Usage | Kind::ModelUsage, ..) => Some(Respondent {
             provider: parsed.record.get(Member::Provider).and_then(Raw::text),

@@ -46,6 +46,7 @@ pub fn candidate_names(provider: &str, model: &str) -> Vec<String> {
         .find_map(|region| model.strip_prefix(region))
         .unwrap_or(model);
     let mut variants = vec![model, without_region];
+    // The first suffix is the whole name.
     variants.extend(name_suffixes(model).skip(1));
 
     let mut names = Vec::new();

@@ -16,11 +16,13 @@ pub struct Rates {
     cache_write_1h: f64,
 }
 
-/// Returns the cost of a request in dollars. `model_rates` are the rates of its model, in ascending
-/// order of length: which of them apply depends on the length of the prompt, in which cached tokens
-/// count, too.
+/// Returns the cost of a request in dollars; `None` if the model has no rates.
+///
+/// `model_rates` are the rates of its model, in ascending order of the length of prompts. The last
+/// whose length the prompt exceeds apply. Cached tokens are a part of the prompt.
 pub fn estimate_cost(model_rates: &[Rates], usage: &Usage) -> Option<f64> {
     let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
+    // The usual rates come first: any prompt exceeds their length.
     let rates = model_rates
         .iter()
         .rfind(|rates| prompt_tokens > rates.above_tokens)?;
@@ -107,8 +109,9 @@ pub fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     Some(all)
 }
 
-/// Returns the rates for longer prompts in the keys of a row that name a length, in the order of
-/// the keys.
+/// Returns the rates for longer prompts, of which a row has one set for each length. A length is
+/// part of the keys of its set, as in `input_cost_per_token_above_200k_tokens`. In the order of the
+/// keys.
 fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
     let mut longer = Vec::new();
     for (key, _) in row.members() {
