@@ -204,11 +204,13 @@ pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<
 /// absolute, that have a part such as `..` or a backslash, or that end with a slash, are not plain.
 fn restore_path_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
-    let is_below = path
+    let has_only_names = path
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    let is_plain = is_below && !name.ends_with('/') && !name.contains('\\');
-    if !is_plain || path.file_name().is_none() {
+    // An empty path has no parts, and no name.
+    let is_empty = path.file_name().is_none();
+    let is_plain = has_only_names && !is_empty && !name.ends_with('/') && !name.contains('\\');
+    if !is_plain {
         return None;
     }
     Some(session_folder(session)?.join(path))

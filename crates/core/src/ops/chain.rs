@@ -35,8 +35,9 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         )
     }
 
-    /// Returns an empty chain. Its first entry will be a child of the entry with this id, which may
-    /// be a new entry of another change.
+    /// Returns an empty chain. Its first entry will be a child of the entry with the id `parent`;
+    /// `None` makes it a root. The session need not contain that entry yet: it may be one that
+    /// another change adds.
     pub fn with_parent_id(
         session: &'s Session,
         parent: Option<Text<'static>>,

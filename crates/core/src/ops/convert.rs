@@ -82,8 +82,9 @@ pub fn convert_session(
 
 /// Returns the new session with its entries listed one by one, so that each can be converted.
 ///
-/// If the file has an older format, or contains leaf or head records, the whole tree is forked as a
-/// subtree. Such a fork migrates entries, also head records, and leaves leaf records out.
+/// If they are listed already, `new` is returned unchanged. If the file has an older format, or
+/// contains leaf or head records, the whole tree is forked, as the subtree below the root: such a
+/// fork migrates entries, also head records, and leaves leaf records out.
 fn list_entries(
     reader: &EntryReader,
     new: NewSession,
@@ -96,7 +97,8 @@ fn list_entries(
     }
     let is_position_record =
         |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    if session.format != Format::V3 || session.entry_indexes().any(is_position_record) {
+    let has_position_record = session.entry_indexes().any(is_position_record);
+    if session.format != Format::V3 || has_position_record {
         return fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source);
     }
     let copies = session.entry_indexes().map(NewSessionEntry::copy_of);

@@ -231,8 +231,9 @@ fn copy_without_labels(
     Ok(copies)
 }
 
-/// Returns the link from the copy of an entry to its parent, the copy of `new_parent`; `None` makes
-/// the copy a root.
+/// Returns the parent of the copy of `ix`. `new_parent` is the entry of the source whose copy it
+/// is, the nearest copied ancestor of `ix`; without one, the copy is a root. Copies have the ids of
+/// their originals.
 fn link_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> CopyParent {
     let Some(new_parent) = new_parent else {
         // Written as `null`, because the stored parent of a root may be `""`, or missing in the
@@ -288,8 +289,8 @@ fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<
     // The title line takes precedence over the header, even if its title is empty.
     let (stored_title, stored_source) = match &session.title_slot {
         Some(slot) => {
-            let slot = Raw::from_checked(slot.trim_ascii());
-            (slot.get("title"), slot.get("source"))
+            let title_line = Raw::from_checked(slot.trim_ascii());
+            (title_line.get("title"), title_line.get("source"))
         }
         None => (source_header.get("title"), source_header.get("titleSource")),
     };
@@ -297,7 +298,7 @@ fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<
     let title = stored_title.filter(|title| title.is_truthy());
     let mut title_source = None;
     if title.is_some() {
-        // The agent rejects a title line with any other source.
+        // The agent knows only these two sources, and rejects a title line with another.
         title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
     }
     build_head_for(

@@ -125,12 +125,13 @@ impl Change {
         if self.is_empty() {
             return Action::Nothing;
         }
-        // A new title line at the start of the file, and a migration, need a rewrite of the whole
-        // file.
-        if session.format == Format::V3 && self.title_line.is_none() {
-            Action::Append
-        } else {
+        // A migration changes lines of the file, and a new title line is at its start.
+        let needs_migration = session.format != Format::V3;
+        let changes_title_line = self.title_line.is_some();
+        if needs_migration || changes_title_line {
             Action::Rewrite
+        } else {
+            Action::Append
         }
     }
 
@@ -335,14 +336,15 @@ impl NewSessionEntry {
     }
 }
 
-/// Sets the parent and the first kept entry in a line. If neither changes, returns the line itself;
-/// the `\r` of a line that ended with `\r\n` is removed.
+/// Sets the parent and the first kept entry in a line. If neither changes, returns the line itself.
+/// The `\r` of a line that ended with `\r\n` is removed.
 fn relink_line<'l>(
     line: &'l [u8],
     parent: &CopyParent,
     first_kept: Option<&Text<'static>>,
 ) -> io::Result<Cow<'l, [u8]>> {
-    if *parent == CopyParent::Unchanged && first_kept.is_none() {
+    let is_unchanged = *parent == CopyParent::Unchanged && first_kept.is_none();
+    if is_unchanged {
         return Ok(Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)));
     }
     let mut edit = LineEdit::new(line)?;
@@ -407,7 +409,7 @@ pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u6
         if let Some(newline) = memchr::memchr(b'\n', &bytes) {
             return Ok(searched_to + newline as u64 + 1);
         }
-        searched_to += bytes.len() as u64;
+        searched_to = end;
     }
     Ok(searched_to)
 }

@@ -361,15 +361,18 @@ fn entry_record(
     if !has_newline {
         members = members.bool("newline", false);
     }
+    // The anchor is above the entry in the file.
     let distance = entry.line.0 - anchor.line.0;
     members
         .text_or_null("after", anchor.id.as_ref())
         .number("distance", f64::from(distance))
 }
 
-/// Returns the members of the record of an appended mark, without the payload. If the session did
-/// not end with a newline, one is added before the mark; the record then has `"newline":false`, so
-/// that a restore removes that newline.
+/// Returns the members of the record of an appended mark, without the payload, which is the line of
+/// the mark. That line comes after the last one of the session.
+///
+/// If the session did not end with a newline, one is added before the mark. The record then has
+/// `"newline":false`, so that a restore removes that newline.
 fn mark_record(session: &Session, mark: &NewEntry) -> Object {
     let members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
         .str("kind", side::MARK_KIND)

@@ -293,6 +293,7 @@ impl PayloadFinder<'_> {
                 text_placeholder(writer, content)
             });
         }
+        // A string has no items.
         for (index, block) in content.items().enumerate() {
             // A short block has no part that exceeds the threshold.
             if block.bytes().len() as u64 > self.filter.threshold {
@@ -302,7 +303,8 @@ impl PayloadFinder<'_> {
     }
 
     /// Adds an image block as a whole. Of a text block that a tool or command wrote, adds only the
-    /// text. `path` is the path of the block in the line.
+    /// text. `path` is the path of the block in the line. `writer` is the name of the tool or
+    /// command; `None` if the message is of someone else, whose texts are not payloads.
     fn add_block(&mut self, block: Raw, path: String, writer: Option<&str>) {
         if let Some(placeholder) = image_placeholder(block) {
             self.try_add(ValueKind::Image, path, block, || placeholder);
@@ -321,8 +323,8 @@ impl PayloadFinder<'_> {
         }
     }
 
-    /// Adds a value if the filter accepts it, and if it is long enough compared with its
-    /// placeholder.
+    /// Adds a value if the filter accepts it, and if it is more than `MIN_LENGTH_RATIO` times as
+    /// long as its placeholder: a shorter one is not worth pruning.
     fn try_add(
         &mut self,
         kind: ValueKind,
@@ -331,20 +333,23 @@ impl PayloadFinder<'_> {
         make_placeholder: impl FnOnce() -> Vec<u8>,
     ) {
         let span = locate_part(value.bytes(), self.stored_line, self.line_span);
-        if !self.filter.kinds.contains(&kind) || span.len <= self.filter.threshold {
+        let is_accepted = self.filter.kinds.contains(&kind) && span.len > self.filter.threshold;
+        if !is_accepted {
             return;
         }
         // The placeholder is built only now, because most values are excluded above.
         let placeholder = make_placeholder();
-        if span.len > (MIN_LENGTH_RATIO * placeholder.len()) as u64 {
-            self.values.push(PrunableValue {
-                entry: self.entry,
-                field,
-                kind,
-                span,
-                placeholder,
-            });
+        let least_len = MIN_LENGTH_RATIO * placeholder.len();
+        if span.len <= least_len as u64 {
+            return;
         }
+        self.values.push(PrunableValue {
+            entry: self.entry,
+            field,
+            kind,
+            span,
+            placeholder,
+        });
     }
 }
 

@@ -36,8 +36,11 @@ pub enum PruneBlocker {
 }
 
 impl PruneBlocker {
-    /// Checks that entries can be removed from a session. This requires unique ids, because
-    /// children, labels and compactions refer to an entry by its id.
+    /// Checks that entries can be removed from a session. This requires:
+    ///
+    /// - version 3 of the format, in which entries have ids
+    /// - unique ids, because children, labels and compactions refer to an entry by its id
+    /// - parents without a cycle, so that each entry has a place in the tree
     pub fn check(session: &Session) -> Result<(), PruneBlocker> {
         if session.format != Format::V3 {
             return Err(PruneBlocker::OldFormat);
@@ -114,13 +117,14 @@ impl PrunePlan {
     }
 }
 
-/// Returns the entries that set a label of a removed entry, in file order.
+/// Returns the entries that set a label of a removed entry, in file order. In a pruned session,
+/// such a label would name a missing entry, so it has to be replaced.
 fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx> {
     let mut label_entries = Vec::new();
     for change in &session.collected.labels {
         let target = session.find_entry(&session.text(change.target));
         let is_target_removed = target.is_some_and(|target| is_removed[target.index()]);
-        // A change with an empty name clears a label, so it need not be replaced.
+        // A change with an empty name clears a label, and may stay.
         if is_target_removed && !change.name.is_empty() {
             label_entries.push(change.entry);
         }
@@ -158,8 +162,8 @@ fn nearest_remaining(
         .find(|ix| !is_removed[ix.index()])
 }
 
-/// Returns the replacement of the member `field` of an entry by `new_value`, which is JSON. The
-/// member is a reference to an entry, or a label.
+/// Plans the replacement of the member `field` of an entry by `new_value`, which is JSON and
+/// becomes the placeholder. The member is a reference to an entry, or a label.
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
@@ -189,7 +193,7 @@ fn replace_link(
 /// keeps the remaining entries of those that it kept.
 ///
 /// `None` for any other entry, if the first kept entry stays, and if it is not above the
-/// compaction.
+/// compaction. [`first_remaining_kept`] does the search.
 fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
@@ -210,7 +214,8 @@ fn replacement_for_first_kept(
 }
 
 /// Returns the entry that an agent would take for the leaf after the removal. This is the last
-/// entry with an id or, if that is a leaf record, its target. `None` if the target is removed.
+/// entry with an id that is not removed or, if that is a leaf record, its target. `None` if there
+/// is no such entry, or if the target is removed.
 fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     let last = session

@@ -186,26 +186,27 @@ fn parse_operations(
     line: &[u8],
     session_id: &Text,
 ) -> Result<Option<Vec<Operation>>, PrunedFileError> {
-    let bytes = line.trim_ascii();
-    let Ok(line) = Raw::parse(bytes) else {
+    let line_bytes = line.trim_ascii();
+    let Ok(object) = Raw::parse(line_bytes) else {
         return Ok(None);
     };
-    let Some(operations) = line.get("operations") else {
+    let Some(operations) = object.get("operations") else {
         return Ok(None);
     };
 
-    let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
-    let is_damaged = match checksum::strip_checksum(beginning) {
+    // The checksum is the last member, so it is at the end, before the brace.
+    let members = line_bytes.strip_suffix(b"}").unwrap_or(line_bytes);
+    let is_damaged = match checksum::strip_checksum(members) {
         Ok(checked) if checked.had_checksum => false,
         // An earlier version wrote only the members `session` and `operations`. If there are
         // others, the name of the checksum is damaged.
-        Ok(_) => line.members().count() != 2,
+        Ok(_) => object.members().count() != 2,
         Err(checksum::ChecksumMismatch) => true,
     };
     if is_damaged {
         return Err(PrunedFileError::Damaged { line: LineNo(1) });
     }
-    let id = line.get_text("session").unwrap_or_default();
+    let id = object.get_text("session").unwrap_or_default();
     if id != *session_id {
         return Err(PrunedFileError::OtherSession {
             id: id.into_string_lossy(),
