@@ -174,6 +174,7 @@ impl<'t> Blame<'t> {
     fn attribute_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
+        // The ranges are indexes of lines of the file.
         for unchanged in unchanged_ranges(&changes, self.lines.len()) {
             if !has_distinctive_line(&self.lines[unchanged.clone()]) {
                 continue;

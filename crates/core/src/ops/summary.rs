@@ -122,11 +122,12 @@ pub fn append_branch_summary(
         .text("summary", &summary.text)
         .json("details", &summary.details);
     chain.add_entry(add_origin(entry, session.agent(), summary));
-    // The chain now ends with the summary, so `parent` is its id.
+    // The chain now ends with the summary: `chain.parent` is its id.
     if let Some(label) = label
         && let Some(summary_id) = chain.parent.clone()
     {
-        chain.add_label(&summary_id, Some(label), None);
+        let current_time = None;
+        chain.add_label(&summary_id, Some(label), current_time);
     }
     chain.change
 }

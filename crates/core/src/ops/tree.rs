@@ -251,8 +251,9 @@ pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> T
     }
 }
 
-/// Returns an empty view, from which the other functions build theirs by setting the fields that
-/// they need.
+/// Returns a view without rows, from which the other functions build theirs by setting the fields
+/// that they need. The lists by entry (`is_active`, `is_visible`) are empty, too: they must be set
+/// before rows are added.
 fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx>) -> TreeView<'a> {
     TreeView {
         session,
@@ -351,12 +352,14 @@ impl<'a> TreeView<'a> {
             .find(|ix| self.is_visible[ix.index()])
     }
 
-    /// Returns the id of the entry that a label entry labels. `None` if the view is not live,
-    /// because a label is then shown on the row of the labelled entry.
+    /// Returns the id of the entry that a label entry labels, for the row of the label entry. Only
+    /// a live view, which follows a session as it grows, has such rows. Any other view shows a
+    /// label on the row of the labelled entry, so the result is `None`.
     pub fn label_target(&self, ix: EntryIx) -> Option<Text<'a>> {
         if !self.is_live() {
             return None;
         }
+        // Label changes are in file order.
         let changes = &self.session.collected.labels;
         let index = changes
             .binary_search_by_key(&ix, |change| change.entry)
@@ -412,15 +415,13 @@ pub fn filter_shows(
     ix: EntryIx,
 ) -> bool {
     let entry = session.entry(ix);
-    if filter == Filter::All {
-        return true;
-    }
-    // Both agents hide these entries in every mode. pisess shows them in the mode `all`, which is
-    // handled above.
     let visibility = entry.kind.tree_visibility(session.dialect);
-    let is_hidden_reply = entry.flags.contains(Flags::SILENT) && leaf != Some(ix);
-    if is_hidden_reply || visibility == TreeVisibility::Never {
-        return false;
+    let is_reply_without_text = entry.flags.contains(Flags::SILENT);
+    // Both agents hide these entries in every mode. pisess shows them in the mode `all`.
+    let is_silent_reply = is_reply_without_text && leaf != Some(ix);
+    let is_always_hidden = is_silent_reply || visibility == TreeVisibility::Never;
+    if is_always_hidden {
+        return filter == Filter::All;
     }
     match filter {
         Filter::Default => visibility == TreeVisibility::Shown,
@@ -443,7 +444,8 @@ struct RowSearch<'s> {
 }
 
 impl<'s> RowSearch<'s> {
-    /// Parses a query as the session's agent does.
+    /// Parses a query as the session's agent does: into words and, for an agent with a fuzzy
+    /// search, also into the words of that search. [`is_match`](Self::is_match) tries both.
     fn new(session: &'s Session, query: &str) -> Self {
         let fuzzy = if session.agent().has_fuzzy_search() {
             Some(parse_query(query))
@@ -492,7 +494,7 @@ impl<'s> RowSearch<'s> {
 
 /// Returns, for each tool result in file order, the index of the call that it answers; `None` if
 /// there is none. If several calls have the same id, the last one in drawing order counts, as in
-/// the agents.
+/// the agents. In this order, the path to the leaf comes first.
 fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>> {
     let results = &session.collected.tool_results;
     if results.is_empty() {
@@ -514,6 +516,7 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
     }
     let mut answered_calls = Vec::with_capacity(results.len());
     for result in results {
+        // The text that was collected with a result is the id of its call.
         let call_id = session.bytes(result.text);
         answered_calls.push(call_by_id.get(call_id).copied());
     }

@@ -128,6 +128,7 @@ impl Contexts<'_> {
     /// Returns the hunk for changes that are near each other. It has the changed lines, the lines
     /// between them, and up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
+        // The last element is the number of all lines: see `line_starts`.
         let line_count = *self.left_starts.last().unwrap_or(&0);
         let ChangedRanges {
             removed: left,
@@ -220,6 +221,7 @@ fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::R
     let context = agent.build_context(&side.path, side.reader)?;
     let mut index = 0;
     agent.convert_for_model(&context.messages, side.reader, &mut |json| {
+        // The agent has written this JSON, or checked it when the session was loaded.
         visit(index, Raw::from_checked(json));
         index += 1;
         Ok(())

@@ -154,7 +154,7 @@ fn find_partners(
 }
 
 /// Returns, for each entry of the left path, the index of the entry with the same id on the right
-/// path. An entry of the right path is returned only once.
+/// path. An entry of the right path is returned only once; of several with the same id, the last.
 fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<usize>> {
     let mut right_by_id: HashMap<&[u8], usize> = HashMap::default();
     for (index, &ix) in right.path.iter().enumerate() {
@@ -177,6 +177,8 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
 /// Removes the partners of entries whose order differs between the sides: such entries are not the
 /// same. The longest increasing subsequence of partners is kept, so that as few as possible are
 /// removed. Notes keep their partners, because a fork moves labels to the end.
+///
+/// `partners` has, for each index of the left path, the index of the partner on the right path.
 fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
     let mut compared = Vec::new();

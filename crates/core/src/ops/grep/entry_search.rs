@@ -364,8 +364,9 @@ impl FileSearch<'_> {
         texts
     }
 
-    /// Adds the text of a field to the texts that the query requests: to the whole text, on
-    /// separate lines, and its matches that are not empty to the list of all matches.
+    /// Adds the text of a field to the texts that the query requests. If it requests the whole
+    /// text, the field is added to it, beginning on a new line. If it requests every match, those
+    /// in this field are added, except empty ones.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.details.texts.whole && !shown.is_empty() {

@@ -45,6 +45,7 @@ impl Pattern {
             options.ignore_case |= !has_any_upper_case;
         }
 
+        // Each pattern is a group of its own, which is an alternative of the whole expression.
         let mut groups = Vec::new();
         for pattern in patterns {
             let source = if options.fixed {
@@ -59,9 +60,12 @@ impl Pattern {
         }
         let mut source = groups.join("|");
         if options.words {
+            // A match begins and ends where no letter, digit or underscore is beside it.
             source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
         }
 
+        // The parsed expression is needed for the prefilter. `parse` has the same settings as the
+        // builder below.
         let hir = parse(&source, options)?;
         let regex = RegexBuilder::new(&source)
             .multi_line(true)
@@ -108,8 +112,8 @@ fn one_line_message(error: &regex_syntax::Error, pattern: &str) -> String {
     }
 }
 
-/// Parses a regular expression with the same settings with which it is compiled. As in
-/// `regex::bytes`, it may match bytes that are not UTF-8.
+/// Parses a regular expression with the same settings with which [`Pattern::new`] compiles it. As
+/// in `regex::bytes`, it may match bytes that are not UTF-8. `^` and `$` match at line breaks.
 fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     let mut parser = ParserBuilder::new()
         .utf8(false)

@@ -116,6 +116,8 @@ pub fn searchable_roles() -> Vec<&'static str> {
     names.push(TOOL_CALL_ROLE);
     names.push(TITLE_ROLE);
     for kind in Kind::NAMED {
+        // A message has its role instead. The type `custom` has the name of a role, which is in the
+        // list already.
         if !matches!(kind, Kind::Message | Kind::Custom) {
             names.extend(kind.name());
         }

@@ -27,8 +27,8 @@ pub fn compaction_facts(reader: &EntryReader, compaction: EntryIx) -> io::Result
     Ok(facts)
 }
 
-/// Returns the size, in tokens, of the first request after an entry for which the provider counted
-/// it; `None` if there is none.
+/// Returns the size, in tokens, of the prompt of the next request after an entry. Requests whose
+/// prompts the provider did not count are skipped. `None` if no other request follows.
 fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f64>> {
     let session = reader.session();
     let conversation = Conversation::new(session);
@@ -51,7 +51,8 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
     Ok(None)
 }
 
-/// Returns the user messages above a compaction that are no longer in the context.
+/// Returns the user messages above a compaction that are no longer in the context, because the
+/// compaction has replaced them, or one before it.
 fn replaced_questions(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let mut path = session.path(Some(compaction));

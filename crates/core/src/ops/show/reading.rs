@@ -69,6 +69,7 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
     };
     for (key, value) in super::decoded_members(line) {
         let name = key.as_bytes();
+        // The heading shows these.
         if matches!(name, b"type" | b"id" | b"parentId" | b"timestamp") {
             continue;
         }
@@ -99,8 +100,8 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
 }
 
 impl ShownEntry {
-    /// Adds the members of a message. The role decides which belong to the heading, the body, or
-    /// the other fields.
+    /// Arranges a message: sets the name and the subject of the heading, and adds the members of
+    /// the message to the body or to the other fields, as its role requires.
     fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
@@ -114,6 +115,7 @@ impl ShownEntry {
             self.subject = describe_execution(message, surroundings.folders);
         }
 
+        // The heading is complete: members that it shows are left out.
         for (key, value) in super::decoded_members(message) {
             self.push_message_member(key, value, role);
         }
@@ -278,8 +280,10 @@ impl ShownEntry {
             self.facts.push(model.to_string());
         }
         if let Some(mut usage) = usage.and_then(Usage::parse) {
+            // A missing cost is estimated from the prices that pisess contains.
             let respondent = Respondent::of_message(message);
-            CostEstimator::default().estimate(&mut usage, respondent, None);
+            let own_prices = None;
+            CostEstimator::default().estimate(&mut usage, respondent, own_prices);
             self.add_usage(&usage);
         }
         if let Some(reason) = reason.and_then(Raw::text)
