@@ -107,7 +107,8 @@ fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Re
     Ok(())
 }
 
-/// Refuses targets that a compaction replaced in the context: no model would see the edit.
+/// Refuses targets that are not in the context: no model would see the edit. The targets are on the
+/// path to the leaf and of a kind that reaches a model, so a compaction has replaced them.
 fn check_in_context(
     session: &Session,
     context: &[EntryIx],

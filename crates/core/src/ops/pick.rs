@@ -268,10 +268,12 @@ fn results_by_call(
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
+            // A result without an id answers a call whose id is empty, if there is one.
             let call_id = reader.with_message(ix, |message| {
                 message.get_text("toolCallId").map(Text::into_owned)
             })?;
-            if let Some(results) = results_by_id.get_mut(&call_id.unwrap_or_default()) {
+            let call_id = call_id.unwrap_or_default();
+            if let Some(results) = results_by_id.get_mut(&call_id) {
                 results.push(ix);
             }
         }

@@ -230,8 +230,9 @@ fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Validates an object against these fields. If the object has several members with the same name,
-/// the last counts, as for `JSON.parse`.
+/// Validates a new object against these fields: each must have a value of its type, and may be
+/// missing only if it is never required. If the object has several members with the same name, the
+/// last counts, as for `JSON.parse`.
 fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // The members are collected once, because an object may contain much text.
     let members: Vec<_> = object.members().collect();

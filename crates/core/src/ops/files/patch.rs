@@ -67,6 +67,8 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
             return None;
         }
         lines.splice(start..end, hunk.new_lines.iter().cloned());
+        // Only a hunk at the end of the file can say that a newline is missing. A newline at the
+        // end of the text is an empty last line here.
         if hunk.old_lacks_newline && !hunk.new_lacks_newline {
             lines.push(String::new());
         } else if hunk.new_lacks_newline && !hunk.old_lacks_newline {
@@ -80,22 +82,24 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
 /// there are no hunks, if the diff has another form, or if a hunk has other numbers of lines than
 /// its heading states.
 pub fn recorded_hunks(patch: &str) -> Option<String> {
-    let start = if patch.starts_with("@@ -") {
+    let first_heading = if patch.starts_with("@@ -") {
         0
     } else {
         patch.find("\n@@ -")? + 1
     };
-    if !parse_hunks(patch)?.iter().all(Hunk::is_complete) {
+    let are_complete = parse_hunks(patch)?.iter().all(Hunk::is_complete);
+    if !are_complete {
         return None;
     }
-    let mut hunks = patch[start..].to_owned();
+    let mut hunks = patch[first_heading..].to_owned();
     if !hunks.ends_with('\n') {
         hunks.push('\n');
     }
     Some(hunks)
 }
 
-/// Parses the hunks of a diff of one file; `None` if the diff has another form.
+/// Parses the hunks of a diff of one file; `None` if the diff has another form. In a hunk, an empty
+/// line counts as a common line without text, whose sign (a space) was trimmed.
 fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut last_sign = ' ';

@@ -52,7 +52,8 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
 }
 
 /// Applies a recorded diff to the whole content of a file; `None` if the diff does not fit. The
-/// diff contains neither the byte order mark nor carriage returns.
+/// diff contains neither the byte order mark nor carriage returns. The text keeps its own. New
+/// lines get the line end of the line where the change starts.
 pub fn apply_diff_to_whole(text: &str, diff: &str) -> Option<String> {
     let (mark, unmarked) = split_byte_order_mark(text);
     let with_feeds = normalize_line_ends(unmarked);
@@ -136,9 +137,9 @@ pub struct RangeReplacement {
     pub new: String,
 }
 
-/// Finds the old text of each replacement in a text with line feeds only. Returns the replacements
-/// with their ranges, in the order of the text. `None` if an old text does not occur, or if two
-/// ranges overlap.
+/// Finds the old text of each replacement in a text with line feeds only: its first occurrence.
+/// Returns the replacements with their ranges, in the order of the text. `None` if an old text is
+/// empty or does not occur, or if two ranges overlap.
 fn find_replacements(
     text: &str,
     replacements: &[TextReplacement],
