@@ -135,9 +135,9 @@ pub fn join_text_borrowed<'a>(content: Option<Raw<'a>>, separator: &str) -> Text
     join_text_blocks(content, separator, |text| text?.text())
 }
 
-/// Returns the text of content: a string unchanged, or the texts of its text blocks, joined.
-/// `to_text` converts the member `text` of a block; a block for which it returns `None` is left
-/// out.
+/// Returns the text of content: a string unchanged, or the texts of its text blocks, joined by
+/// `separator`. `to_text` converts the member `text` of a block; a block for which it returns
+/// `None` is left out.
 fn join_text_blocks<'a>(
     content: Option<Raw<'a>>,
     separator: &str,
@@ -149,8 +149,9 @@ fn join_text_blocks<'a>(
     }
     let mut texts = Vec::new();
     for_each_item(content, ["type", "text"], |[kind, text]| {
-        if kind.is_some_and(|kind| kind.is("text")) {
-            texts.extend(to_text(text));
+        let is_text_block = kind.is_some_and(|kind| kind.is("text"));
+        if is_text_block && let Some(text) = to_text(text) {
+            texts.push(text);
         }
     });
     if texts.len() == 1 {

@@ -89,9 +89,9 @@ pub fn typed_command(message: &str) -> Option<String> {
     typed_in_elements(message)
 }
 
-/// Returns the command that the user typed, given the start of the message. Unlike
-/// [`typed_command`], returns a skill without its arguments if the start ends within the
-/// instructions.
+/// Returns the command that the user typed, given only the start of the message. The arguments of a
+/// skill come after its instructions. If the start ends before them, the skill is returned without
+/// arguments, unlike by [`typed_command`].
 pub fn typed_command_of_start(start: &str) -> Option<String> {
     if let Some(call) = read_skill_call(start) {
         return Some(format_skill_call(

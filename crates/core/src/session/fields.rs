@@ -68,7 +68,7 @@ impl<'a> Field<'a, '_> {
     }
 
     /// Returns the index, in `message.content`, of the tool call that the field belongs to. `None`
-    /// if the field is not the name or an argument of a call.
+    /// if the field is not the name, the intent or an argument of a call.
     pub fn call_index(&self) -> Option<u32> {
         use Step::{Index, Key};
         match self.path {
@@ -335,8 +335,8 @@ fn item_region(array: Region) -> Region {
     }
 }
 
-/// Returns the region of a member of an entry. The table of types lists the members that are
-/// searched. How the values below such a member are treated depends on its key.
+/// Returns the region of a member of an entry. The schema of the entry's type lists the members
+/// that are searched: any other has no fields. The region of such a member depends on its key.
 fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.

@@ -62,19 +62,18 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
     };
     let arguments = arguments?;
 
-    // The tools of the agents have names in lower case, those of Claude Code do not.
-    let mut is_unlisted = !name.as_bytes()[0].is_ascii_lowercase();
-    let mut path = nonempty_text(arguments, "path");
-    if path.is_none() {
-        is_unlisted = true;
-        path = nonempty_text(arguments, "file_path")
-            .or_else(|| nonempty_text(arguments, "filePath"))
-            .or_else(|| nonempty_text(arguments, "notebook_path"));
-    }
+    // The tools of the agents have names in lower case, and the argument `path`. Those of Claude
+    // Code and of other agents differ in one or both.
+    let has_name_of_agents = name.as_bytes()[0].is_ascii_lowercase();
+    let path_of_agents = nonempty_text(arguments, "path");
     let tool = FileTool {
         action,
-        is_unlisted,
+        is_unlisted: !has_name_of_agents || path_of_agents.is_none(),
     };
+    let path = path_of_agents
+        .or_else(|| nonempty_text(arguments, "file_path"))
+        .or_else(|| nonempty_text(arguments, "filePath"))
+        .or_else(|| nonempty_text(arguments, "notebook_path"));
     Some(CalledFile { tool, path: path? })
 }
 

@@ -37,7 +37,7 @@ impl IdIndex {
             return None;
         }
         let hash = self.hasher.hash_one(id);
-        // The table stores no ids: when it grows, it hashes those of its entries again.
+        // The table stores no ids, only entries. When it grows, it asks for the hash of each.
         let hash_of = |&other: &EntryIx| self.hasher.hash_one(id_of(other));
         match self.table.entry(hash, |&other| id_of(other) == id, hash_of) {
             Entry::Occupied(mut occupied) => {

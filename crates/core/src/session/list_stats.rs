@@ -124,13 +124,15 @@ impl ListStats {
         };
         self.is_in_period |= next.is_in_period;
 
-        // The first question of the file counts, and the earlier of two equally good openings.
+        // The first question of the file counts. Its entry is counted from the start of the part.
         if self.question.is_none()
             && let Some(mut question) = next.question
         {
             question.entry = question.entry.offset_by(first);
             self.question = Some(question);
         }
+        // Of two equally good openings, the earlier one counts. An opening is only a text, without
+        // an entry.
         if let Some(opening) = next.opening
             && opening.is_better_than(self.opening.as_ref())
         {

@@ -112,8 +112,8 @@ impl Session {
     }
 
     /// In a compaction, replaces the number of the first kept entry by the entry's id, which
-    /// `id_of` returns as JSON. A number that does not name an entry before the compaction, or the
-    /// compaction itself, is only removed.
+    /// `id_of` returns as JSON. The number must name the compaction itself or an entry before it.
+    /// Any other number is removed, and no id is set.
     fn set_kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
         let index = edit.get("firstKeptEntryIndex");
         let is_compaction = self.entry(ix).kind == Kind::Compaction;

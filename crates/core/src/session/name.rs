@@ -10,11 +10,13 @@ use crate::session::dialect::Dialect;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
-/// Returns the name that an agent shows, from the first source that the file has: the title line,
-/// for pi the last `session_info`, the header. `info_name` is the name in the last `session_info`;
-/// empty if that has no name.
+/// Returns the name that an agent shows. It is taken from the first of these that the file has:
 ///
-/// `None` if that source has no name, even if a later one has.
+/// 1. oh-my-pi's title line
+/// 2. in pi, the last `session_info` entry; `info_name` is the name in it, empty if it has none
+/// 3. the header
+///
+/// `None` if the first of these has no name, even if a later one has.
 pub fn display_name(
     title_slot: Option<&[u8]>,
     header: &[u8],

@@ -24,7 +24,8 @@ fn is_slash(byte: u8) -> bool {
 
 /// Returns the absolute path of a file that a call names, which may be relative to `cwd`. A leading
 /// `./` is removed, and an absolute Windows path gets `/` between its parts. A path that begins
-/// with `~` stays relative, and so does a relative path if there is no `cwd`.
+/// with `~` is returned as it is, because the home directory is not known here. A relative path
+/// stays relative if there is no `cwd`.
 pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     let is_relative = !named.starts_with(b"~") && !is_absolute(named);
     let mut absolute = Vec::new();

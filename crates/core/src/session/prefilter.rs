@@ -110,9 +110,9 @@ impl Prefilter {
         Some(Prefilter::Alternatives(regex))
     }
 
-    /// Whether the raw bytes of a string, without its quotes, certainly match. Only a pattern that
-    /// is a literal and nothing else can be certain: anchors and word boundaries depend on what is
-    /// around it.
+    /// Whether the raw bytes of a string, without its quotes, certainly match. If false, they may
+    /// match nevertheless. Only a pattern that is a literal and nothing else can be certain:
+    /// anchors and word boundaries depend on what is around it.
     pub fn must_match(&self, string: &[u8]) -> bool {
         let Prefilter::SingleLiteral {
             literal,
@@ -122,6 +122,8 @@ impl Prefilter {
         else {
             return false;
         };
+        // `literal` is a finder: it is searched for in the string. Only its first occurrence is
+        // looked at, because a false answer is allowed.
         match literal.find(string) {
             Some(start) => is_outside_escape(&string[..start]),
             None => false,
@@ -339,7 +341,8 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Shortens literals until there are at most [`MOST_LITERALS`], if possible: the shorter they are,
-/// the more of them are equal. The end of each literal with which a match begins or ends is kept.
+/// the more of them are equal. Of a literal with which a match begins (`is_prefix`), the first
+/// bytes are kept. Of one with which a match ends, the last.
 fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
     let mut kept_bytes = KEPT_OF_SEVERAL;
     while literals.len().is_some_and(|len| len > MOST_LITERALS) && kept_bytes > 1 {
@@ -369,8 +372,9 @@ fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
     (length, fewness)
 }
 
-/// Returns the longest part of a literal that has only one spelling in a JSON string, apart from
-/// `\u` escapes; `None` if it has no such part.
+/// Returns the longest part of a literal that has only one spelling in a JSON string; `None` if it
+/// has no such part. Escapes such as `\u0061` do not count as spellings, because the prefilter
+/// searches for these separately.
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
     let text = String::from_utf8_lossy(literal);

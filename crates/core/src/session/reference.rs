@@ -159,8 +159,9 @@ struct AppliedSuffix<'r> {
     suffix: Suffix<'r>,
 }
 
-/// Removes suffixes from the right, one by one, until what remains names a position. So the longest
-/// base counts: an id that ends like a suffix is found.
+/// Splits a reference into a base, which names a position, and the suffixes after it. The longest
+/// possible base counts, so that an id that ends like a suffix is found: suffixes are removed from
+/// the right, one by one, until what remains names a position.
 ///
 /// # Errors
 /// If nothing is left to remove, and what remains names no position.
@@ -421,8 +422,8 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above `from`. If there is none, the error names
-/// `reference`, the part of the reference before the suffix.
+/// Returns the nearest entry of a kind at or above `from`, as for `REF^user`. `reference`, for the
+/// error if there is none, is the part before the suffix, which names `from`.
 fn find_nearest(
     session: &Session,
     from: Option<EntryIx>,

@@ -411,7 +411,8 @@ fn unchanged_len(text: &[u8], is_after_space: bool) -> usize {
     }
     let printable = &text[..printable_len(text)];
     match memmem::find(printable, b"  ") {
-        Some(spaces) => spaces + 1,
+        // The first of the two spaces is copied.
+        Some(two_spaces) => two_spaces + 1,
         None => printable.len(),
     }
 }

@@ -72,8 +72,8 @@ fn entries_off_path(session: &Session) -> impl Iterator<Item = EntryIx> {
     newest_first.filter(move |ix| !is_on_path[ix.index()])
 }
 
-/// Returns the first of the entries in which the phrase was said. If there is none, returns the
-/// first that contains the phrase elsewhere.
+/// Returns the first of the entries in which the user or the model said the phrase. If there is
+/// none, returns the first that contains it elsewhere: see [`Occurrence::Unsaid`].
 fn find_first_with_text(
     reader: &EntryReader,
     phrase: &SearchWords,
