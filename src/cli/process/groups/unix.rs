@@ -30,8 +30,13 @@ pub struct ProcessGroup {
     watcher: Option<Child>,
 }
 
-/// Starts the watcher of a process group, as a member of the group. `read` fails if the input ends.
-/// To `kill`, process 0 means the whole group.
+/// Starts the watcher of a process group, as a member of the group.
+///
+/// The watcher waits for a line. Dropping the [`ProcessGroup`] writes it, and the watcher exits. If
+/// pisess ends before, in whatever way, its end of the pipe is closed: `read` fails, and the
+/// watcher kills the group. To `kill`, process 0 means the whole group of the caller.
+///
+/// `None` if the watcher cannot be started.
 fn start_watcher(group_id: i32) -> Option<Child> {
     let mut watcher = Command::new("sh");
     watcher
@@ -51,8 +56,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl ProcessGroup {
     /// Returns the group of a child, and lets its command start. The child must be from
-    /// [`shell_command`], with a pipe as its input. If no watcher can be started, the command may
-    /// outlive a pisess that is killed.
+    /// [`shell_command`], with a pipe as its input: its shell waits for a line before it runs the
+    /// command. Until then, the watcher is started, so that the command never runs without one.
+    ///
+    /// If no watcher can be started, the command may outlive a pisess that is killed.
     pub fn from_child(child: &mut Child) -> ProcessGroup {
         let id = i32::try_from(child.id()).ok();
         let watcher = id.and_then(start_watcher);
@@ -67,8 +74,8 @@ impl ProcessGroup {
         }
     }
 
-    /// Kills the command and its descendants. If pisess received a signal, forwards it first, so
-    /// that they can clean up.
+    /// Kills the command and its descendants, and waits for the command. If pisess received
+    /// `signal`, forwards it first, so that they can clean up: they have [`GRACE_PERIOD`] for that.
     pub fn kill(&mut self, child: &mut Child, signal: Option<i32>) {
         if let Some(group) = self.id {
             // Errors are ignored: a process that has already exited needs no signal.
@@ -78,19 +85,23 @@ impl ProcessGroup {
             }
             let _ = kill_process_group(group, Signal::KILL);
         }
+        // The child itself is usually dead already. Without a group id, only it can be killed.
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// Waits until the process group is empty, or until the grace period is over.
+    /// Waits until the process group is empty, or until the grace period is over. The caller then
+    /// kills what is left of the group.
     fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
         let end = Instant::now() + GRACE_PERIOD;
         while Instant::now() < end {
-            // `try_wait` is necessary: a child that has exited remains in its group until it is
-            // waited for. Once the group is empty, its id may be reused.
+            // A child that has exited remains in its group until it is waited for, which `try_wait`
+            // does. These are the children of pisess in the group.
             let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
-            let is_unwatched = self.watcher.as_mut().is_none_or(has_ended);
-            if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
+            let watcher_has_ended = self.watcher.as_mut().is_none_or(has_ended);
+            let command_has_ended = has_ended(child);
+            // Their descendants may still run. The test fails if the group has no process.
+            if watcher_has_ended && command_has_ended && test_kill_process_group(group).is_err() {
                 return;
             }
             std::thread::sleep(POLL_INTERVAL);

@@ -14,12 +14,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The state that the signal handlers share.
 struct Signals {
-    /// Whether no guard exists: then a signal has its default action.
+    /// Whether no guard exists: then a signal has its default action. The handlers read it.
     is_idle: Arc<AtomicBool>,
+    /// The number of existing guards. Its lock is held until `is_idle` is set accordingly:
+    /// otherwise, another thread could set `is_idle` by an older number.
     guard_count: Mutex<usize>,
     /// The number of the signal that arrived; 0 if none has.
     pending: Arc<AtomicUsize>,
@@ -31,35 +33,33 @@ static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
 /// Keeps signals from ending the process while it exists. If a signal arrived, dropping the guard
 /// ends the process.
-pub struct SignalGuard(Option<&'static Signals>);
+pub struct SignalGuard {
+    /// The state shared by all guards; `None` if handlers could not be set.
+    signals: Option<&'static Signals>,
+}
 
 impl SignalGuard {
-    /// Keeps signals from ending the process until all guards are dropped. If handlers cannot be
-    /// set, signals keep their default actions.
+    /// Returns a new guard. While any guard exists, signals do not end the process.
+    ///
+    /// The first call sets the signal handlers; they are never removed. If they cannot be set,
+    /// guards have no effect: signals keep their default actions.
     pub fn install() -> SignalGuard {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
-            // The lock is held until `is_idle` matches the number of guards.
-            let mut guard_count = signals
-                .guard_count
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            *guard_count += 1;
-            signals.is_idle.store(false, Ordering::SeqCst);
+            signals.count_new_guard();
         }
-        SignalGuard(signals)
+        SignalGuard { signals }
     }
 
     /// Returns the number of the signal that arrived; `None` if none has.
     pub fn pending_signal(&self) -> Option<i32> {
-        let number = self.0?.pending.load(Ordering::SeqCst);
-        i32::try_from(number).ok().filter(|&number| number > 0)
+        self.signals?.pending_signal()
     }
 
     /// Returns a descriptor that becomes readable when a signal arrives. `None` if handlers could
     /// not be set.
     pub fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.0.map(|signals| signals.wake_reader.as_fd())
+        self.signals.map(|signals| signals.wake_reader.as_fd())
     }
 
     /// Calls `action` before a signal ends the process, in a thread that owns this guard. If no
@@ -86,25 +86,27 @@ pub fn shell_exit_code(status: ExitStatus) -> i32 {
 }
 
 impl Drop for SignalGuard {
+    /// Removes the guard. If a signal arrived while any guard existed, ends the process as that
+    /// signal would have done.
     fn drop(&mut self) {
-        let Some(signals) = self.0 else { return };
-        let mut guard_count = signals
-            .guard_count
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *guard_count -= 1;
-        signals.is_idle.store(*guard_count == 0, Ordering::SeqCst);
-        if let Some(signal) = self.pending_signal() {
-            // The process is ended by the signal itself, so that a shell sees the reason. The shell
-            // then reports 128 plus the number, as the fallback does.
-            let _ = low_level::emulate_default_handler(signal);
-            std::process::exit(128 + signal);
-        }
+        let Some(signals) = self.signals else { return };
+        // First the default actions are enabled again, and then the pending signal is read. So a
+        // signal that arrives in between ends the process by itself. In the other order, it would
+        // be recorded after the check, and have no effect.
+        signals.count_dropped_guard();
+        let Some(signal) = signals.pending_signal() else {
+            return;
+        };
+
+        // The process is ended by the signal itself, so that a shell sees the reason, and reports
+        // 128 plus the number. If that fails, the process exits with the same number.
+        let _ = low_level::emulate_default_handler(signal);
+        std::process::exit(128 + signal);
     }
 }
 
 impl Signals {
-    /// Installs handlers for the signals that end the process. While `is_idle` is set, a signal has
+    /// Sets handlers for the signals that end the process. While `is_idle` is set, a signal has
     /// its default action. Otherwise its number is stored, and a byte is written to a pipe, which
     /// wakes up the waiting thread.
     fn register() -> io::Result<Signals> {
@@ -116,11 +118,14 @@ impl Signals {
             // Ignored signals stay ignored: nohup, and a shell that starts a background job, set
             // this on purpose.
             let is_ignored = ignored & (1 << (signal - 1)) != 0;
-            if !is_ignored {
-                flag::register_conditional_default(signal, Arc::clone(&is_idle))?;
-                flag::register_usize(signal, Arc::clone(&pending), signal as usize)?;
-                low_level::pipe::register(signal, wake_writer.try_clone()?)?;
+            if is_ignored {
+                continue;
             }
+            // The handlers of a signal run in the order of their registration. The number is
+            // stored before the waiting thread is woken up, because that thread reads it.
+            flag::register_conditional_default(signal, Arc::clone(&is_idle))?;
+            flag::register_usize(signal, Arc::clone(&pending), signal as usize)?;
+            low_level::pipe::register(signal, wake_writer.try_clone()?)?;
         }
         Ok(Signals {
             is_idle,
@@ -128,6 +133,35 @@ impl Signals {
             pending,
             wake_reader,
         })
+    }
+
+    /// Counts a new guard, and disables the default actions of signals.
+    fn count_new_guard(&self) {
+        let mut guard_count = self.lock_guard_count();
+        *guard_count += 1;
+        self.is_idle.store(false, Ordering::SeqCst);
+    }
+
+    /// Counts a guard less. Enables the default actions of signals if it was the last guard.
+    fn count_dropped_guard(&self) {
+        let mut guard_count = self.lock_guard_count();
+        *guard_count -= 1;
+        self.is_idle.store(*guard_count == 0, Ordering::SeqCst);
+    }
+
+    fn lock_guard_count(&self) -> MutexGuard<'_, usize> {
+        self.guard_count
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of the signal that arrived; `None` if none has.
+    fn pending_signal(&self) -> Option<i32> {
+        let number = self.pending.load(Ordering::SeqCst);
+        if number == 0 {
+            return None;
+        }
+        i32::try_from(number).ok()
     }
 }
 
