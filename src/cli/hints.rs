@@ -92,6 +92,7 @@ fn own_tip(
     tip_for_former_name(error, subcommand)
         .or_else(|| tip_for_one_branch(error, subcommand))
         .or_else(|| tip_for_summarize(error, args, subcommand))
+        .or_else(|| tip_for_repairing_all(error))
         .or_else(|| tip_for_sessions_with_all(error, subcommand))
         .or_else(|| tip_for_last_with_file(error))
         .or_else(|| tip_for_missing_argument(error, args, subcommand))
@@ -292,16 +293,18 @@ const HABITS: [Habit; 36] = [
     },
 ];
 
-/// Returns the hint for an option or a value that other tools have; `None` if it is none of these.
+/// Returns the hint for an option or a value that users type because other tools have it. `None` if
+/// the refused option or value is not in [`HABITS`].
 fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<&'static str> {
-    let typed_value = match (error.kind(), error.get(ContextKind::InvalidValue)) {
-        (ErrorKind::InvalidValue, Some(ContextValue::String(value))) => value,
-        _ => unknown_option(error)?,
+    let invalid_value = match error.kind() {
+        ErrorKind::InvalidValue => context_text(error, ContextKind::InvalidValue),
+        _ => None,
     };
+    let refused = invalid_value.or_else(|| unknown_option(error))?;
     // `-20` means the same as `-n 20`, as for `head`.
-    let number = typed_value.strip_prefix('-');
+    let number = refused.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
-    let typed = if is_count { "-n" } else { typed_value };
+    let typed = if is_count { "-n" } else { refused };
     let name = subcommand.map_or("", clap::Command::get_name);
     for habit in &HABITS {
         let is_for_command = habit.command == name || habit.command == "*";
@@ -350,21 +353,25 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns a tip for an unknown option. It may be a path that begins with `-`, as pi's directories
-/// do; or the value of one of the command's options. An argument too many has a tip, too, because
-/// clap reports it in the same way.
-fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<String> {
-    if !option.starts_with('-') || option == "-" {
-        return tip_for_surplus_argument(verb?);
+/// Returns a tip for an unknown option. It may be a path that begins with `-`, such as one of pi's
+/// directories, `--home-u-project--`; or the value of one of the command's options, such as
+/// `--markdown` for `--as markdown`.
+///
+/// clap reports an argument too many in the same way. Such an argument has its own tip.
+fn tip_for_unknown_option(option: &str, subcommand: Option<&clap::Command>) -> Option<String> {
+    let is_option = option.starts_with('-') && option != "-";
+    if !is_option {
+        return tip_for_surplus_argument(subcommand?);
     }
-    if option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--") {
+    let may_be_path = option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--");
+    if may_be_path {
         return Some(format!(
             "put ./ before a path that begins with -, as in ./{option}"
         ));
     }
 
     let value = option.strip_prefix("--")?;
-    for arg in verb?.get_arguments() {
+    for arg in subcommand?.get_arguments() {
         let Some(long) = arg.get_long() else { continue };
         let values = arg.get_possible_values();
         if values.iter().any(|known| known.matches(value, false)) {
@@ -375,49 +382,68 @@ fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<
 }
 
 /// Returns the tip for an argument too many. For `append`, this is usually the text of a message.
-fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
-    if verb.get_name() == "append" {
+fn tip_for_surplus_argument(subcommand: &clap::Command) -> Option<String> {
+    if subcommand.get_name() == "append" {
         return Some("give the text of a message with --user or --assistant".to_owned());
     }
-    let arguments: Vec<_> = verb.get_positionals().map(ToString::to_string).collect();
+    let arguments: Vec<_> = subcommand
+        .get_positionals()
+        .map(ToString::to_string)
+        .collect();
     Some(format!(
         "the arguments of {} are {}",
-        verb.get_name(),
+        subcommand.get_name(),
         arguments.join(" ")
     ))
 }
 
-/// Returns a tip for `--all` or `--archived` together with sessions. In `grep`, these may be
-/// further words of the pattern.
-fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    if error.kind() != ErrorKind::ArgumentConflict {
-        return None;
-    }
-    let message = error.to_string();
-    if option == "--all" && message.contains("'--repair'") {
-        let hint = "`pisess check --all` reports what there is to repair; `pisess check -r --repair --backup DIR` repairs a directory";
-        return Some(hint.to_owned());
-    }
-    let is_conflict = message.contains("[SESSION]");
-    if !is_conflict || !matches!(&**option, "--all" | "--archived") {
+/// Whether clap refuses the option `refused` because another argument is also given.
+///
+/// clap's error has the refused option as a value of its own. The other argument is only in its
+/// message, in the form of the usage, as in `the argument '--all' cannot be used with
+/// '[SESSION]...'`. `other` is a part of that message.
+fn is_conflict(error: &clap::Error, refused: &str, other: &str) -> bool {
+    error.kind() == ErrorKind::ArgumentConflict
+        && context_text(error, ContextKind::InvalidArg) == Some(refused)
+        && error.to_string().contains(other)
+}
+
+/// Returns a tip for `check --all --repair`, which conflict: what is repaired must be named.
+fn tip_for_repairing_all(error: &clap::Error) -> Option<String> {
+    if !is_conflict(error, "--all", "'--repair'") {
         return None;
     }
-    Some(match verb?.get_name() {
-        "grep" => "put a pattern of several words in quotes, and give no SESSION".to_owned(),
-        _ => format!("omit {option} or SESSION; a name is looked up in all projects"),
-    })
+    Some("`pisess check --all` reports what there is to repair; `pisess check -r --repair --backup DIR` repairs a directory".to_owned())
+}
+
+/// Returns a tip for `--all` or `--archived` together with SESSION. In `grep foo bar --all`, `bar`
+/// is read as SESSION, but is probably a further word of the pattern.
+fn tip_for_sessions_with_all(
+    error: &clap::Error,
+    subcommand: Option<&clap::Command>,
+) -> Option<String> {
+    for option in ["--all", "--archived"] {
+        if !is_conflict(error, option, "[SESSION]") {
+            continue;
+        }
+        return Some(match subcommand?.get_name() {
+            "grep" => "put a pattern of several words in quotes, and give no SESSION".to_owned(),
+            _ => format!("omit {option} or SESSION; a name is looked up in all projects"),
+        });
+    }
+    None
 }
 
 /// Returns a tip for `show --file FILE --last N`, which conflict: `--file` prints the file as of
 /// one entry.
 fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::ArgumentConflict {
+        return None;
+    }
+    // Either option may be the refused one, as in `the argument '--last <N>' cannot be used with
+    // '--file <PATH>'`.
     let message = error.to_string();
-    let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
-    let has_both = message.contains("'--last") && message.contains("'--file");
-    if !is_conflict || !has_both {
+    if !message.contains("'--last") || !message.contains("'--file") {
         return None;
     }
     Some("give the entry up to which calls count as REF, such as '@~3'".to_owned())
@@ -428,33 +454,30 @@ fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
 fn tip_for_missing_argument(
     error: &clap::Error,
     args: &[OsString],
-    verb: Option<&clap::Command>,
+    subcommand: Option<&clap::Command>,
 ) -> Option<String> {
-    let verb = verb?;
+    let subcommand = subcommand?;
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;
     }
 
-    let name = verb.get_name();
-    let message = error.to_string();
+    let name = subcommand.get_name();
     if let Some(tip) = tip_for_lost_session(name, args) {
         return Some(tip);
     }
-    let lacks = |argument: &str| {
-        let mut lines = message.lines();
-        lines.any(|line| line.trim_end_matches("...").trim() == argument)
-    };
-    if lacks("<SESSION>") {
-        return Some(tip_for_missing_session(verb));
+    if is_missing(error, "<SESSION>") {
+        return Some(tip_for_missing_session(subcommand));
     }
-    if lacks("<SESSION|REF>") {
+    // Only `diff` has this argument.
+    if is_missing(error, "<SESSION|REF>") {
         return Some(
             "give another session, or two entries, as in `pisess diff last @~3 @`".to_owned(),
         );
     }
-    if !lacks("<REF>") {
+    if !is_missing(error, "<REF>") {
         return None;
     }
+    // If a reference is given, it was read as SESSION, so that REF is missing.
     let mut words = args.iter().filter_map(|arg| arg.to_str());
     Some(match words.find(|word| is_reference_form(word)) {
         Some(reference) => {
@@ -462,6 +485,23 @@ fn tip_for_missing_argument(
         }
         None => "`pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' names the newest entry that contains TEXT".to_owned(),
     })
+}
+
+/// Whether clap reports that a required argument is missing. `argument` has the form of the usage,
+/// such as `<SESSION>`.
+///
+/// clap's message has each missing argument on a line of its own. `...` follows an argument that
+/// may be repeated:
+///
+/// ```text
+/// error: the following required arguments were not provided:
+///   <SESSION>...
+///   <REF>
+/// ```
+fn is_missing(error: &clap::Error, argument: &str) -> bool {
+    let message = error.to_string();
+    let mut lines = message.lines();
+    lines.any(|line| line.trim_end_matches("...").trim() == argument)
 }
 
 /// Returns a tip for an option of `show` that has taken the session as its value.
@@ -480,9 +520,9 @@ fn tip_for_lost_session(name: &str, args: &[OsString]) -> Option<String> {
 }
 
 /// Returns a tip for `fork --branch 2`. clap reads that as `--branches`, which takes no REF.
-fn tip_for_one_branch(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
-    let verb = verb?;
-    if verb.get_name() != "fork" || error.kind() != ErrorKind::ArgumentConflict {
+fn tip_for_one_branch(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<String> {
+    let subcommand = subcommand?;
+    if subcommand.get_name() != "fork" || error.kind() != ErrorKind::ArgumentConflict {
         return None;
     }
     let message = error.to_string();
@@ -498,9 +538,9 @@ fn tip_for_one_branch(error: &clap::Error, verb: Option<&clap::Command>) -> Opti
 
 /// Returns the tip for a command without SESSION. If the command can read all sessions, the tip is
 /// how; otherwise it is an example with `last`.
-fn tip_for_missing_session(verb: &clap::Command) -> String {
-    let name = verb.get_name();
-    let has = |option: &str| verb.get_arguments().any(|arg| arg.get_id() == option);
+fn tip_for_missing_session(subcommand: &clap::Command) -> String {
+    let name = subcommand.get_name();
+    let has = |option: &str| subcommand.get_arguments().any(|arg| arg.get_id() == option);
     if has("all") {
         // A command in a hint must change nothing.
         let only_read = if has("check") {
@@ -514,7 +554,9 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
     }
 
     let mut example = format!("pisess {name} last");
-    let required = verb.get_positionals().filter(|arg| arg.is_required_set());
+    let required = subcommand
+        .get_positionals()
+        .filter(|arg| arg.is_required_set());
     // The first one is SESSION, for which the example has `last`.
     for argument in required.skip(1) {
         example += &format!(" {argument}");
@@ -525,25 +567,28 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
 }
 
 /// Returns a tip for `--summarize` with a command that always writes a summary. Only `switch` has
-/// this option; clap reads it as an abbreviation of `--summarizer`.
+/// the option `--summarize`. For other commands, clap takes it for an abbreviation of
+/// `--summarizer`, and reports that its value is missing.
 fn tip_for_summarize(
     error: &clap::Error,
     args: &[OsString],
-    verb: Option<&clap::Command>,
+    subcommand: Option<&clap::Command>,
 ) -> Option<String> {
-    let is_valueless =
+    // clap's message quotes the option as its usage prints it, with its value.
+    let lacks_value =
         error.kind() == ErrorKind::InvalidValue && error.to_string().contains("'--summarizer");
-    if !is_valueless || !args.iter().any(|arg| arg == "--summarize") {
+    let is_typed = args.iter().any(|arg| arg == "--summarize");
+    if !lacks_value || !is_typed {
         return None;
     }
-    let name = verb?.get_name();
+    let name = subcommand?.get_name();
     Some(format!(
         "omit --summarize: `pisess {name}` always writes a summary, by default the built-in one"
     ))
 }
 
 /// If clap suggests a former name of an option, returns a tip with the current name.
-fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+fn tip_for_former_name(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<String> {
     let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else {
         return None;
     };
@@ -551,7 +596,7 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
         return None;
     }
     let former = suggested.trim_start_matches('-');
-    let arg = verb?.get_arguments().find(|arg| {
+    let arg = subcommand?.get_arguments().find(|arg| {
         let aliases = arg.get_all_aliases();
         aliases.is_some_and(|names| names.contains(&former))
     })?;
@@ -565,9 +610,9 @@ const SEVERAL_WORDS: &str = "several words need quotes";
 /// missing file and a name that is suggested.
 const MOST_FILE_EDITS: usize = 2;
 
-/// Returns the path of the file beside a missing one whose name is most similar: of equals the first
-/// by name. `None` if no name is similar, or if the missing path has no extension, and may be the
-/// name of a session.
+/// Returns the path of the file beside a missing one whose name is most similar: of equals the
+/// first by name. `None` if no name is similar, or if the missing path has no extension, and may be
+/// the name of a session.
 fn find_similar_file(missing: &Path) -> Option<String> {
     missing.extension()?;
     let wanted = missing.file_name()?.to_str()?;
@@ -602,13 +647,14 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         .iter()
         .skip(1)
         .filter(|arg| !arg.to_string_lossy().starts_with('-'));
-    let Some(verb) = words.next() else {
+    let Some(name) = words.next() else {
         return failure;
     };
     let Some(first) = words.next() else {
         return failure;
     };
-    let verb = verb.to_string_lossy();
+    // The name of the command, and its first argument.
+    let name = name.to_string_lossy();
     let first = first.to_string_lossy();
     let mut others = words.peekable();
     let is_alone = others.peek().is_none();
@@ -617,7 +663,7 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
     if let Some(session) = session {
         let session = session.to_string_lossy();
         return failure.with_hint(format!(
-            "the session comes first: pisess {verb} {session} {first}"
+            "the session comes first: pisess {name} {session} {first}"
         ));
     }
 
@@ -627,9 +673,9 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         return failure.with_hint(format!("did you mean {similar}?"));
     }
 
-    let takes_entry = command
-        .find_subcommand(&*verb)
-        .is_some_and(|verb| takes_reference(verb) && verb.get_positionals().count() > 1);
+    let takes_entry = command.find_subcommand(&*name).is_some_and(|subcommand| {
+        takes_reference(subcommand) && subcommand.get_positionals().count() > 1
+    });
     let may_be_entry = !first.contains(['/', '.', ' ']);
     let has_usual_hint = failure
         .hint
@@ -637,7 +683,7 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         .is_some_and(|hint| hint.ends_with(SEVERAL_WORDS));
     if is_alone && takes_entry && may_be_entry && has_usual_hint {
         return failure.with_hint(format!(
-            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {verb} last {first}"
+            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {name} last {first}"
         ));
     }
     failure
