@@ -27,7 +27,8 @@ const WEEKDAYS: [&str; 7] = [
     "sunday",
 ];
 
-/// The units of ages as words. [`AGE_UNITS`] has their abbreviations.
+/// The units of ages as words, in the order of [`AGE_UNITS`], which has their abbreviations and
+/// lengths.
 const UNIT_WORDS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
 
 /// The period to read.
@@ -130,13 +131,13 @@ fn parse_age_ms(text: &str) -> Option<i64> {
     Some(i64::from(count) * unit_seconds * 1000)
 }
 
-/// Returns the length of a unit in seconds, given its abbreviation, its word, or the plural of its
-/// word: `d`, `day` and `days`. Each abbreviation is the start of its word.
+/// Returns the length of a unit in seconds. A unit is given by its abbreviation, its word, or the
+/// plural of its word: `d`, `day` or `days`. `None` if there is no such unit.
 fn parse_unit_seconds(unit: &str) -> Option<i64> {
     let singular = unit.strip_suffix('s').unwrap_or(unit);
-    let is_word = UNIT_WORDS.contains(&singular);
-    for (abbreviation, seconds) in AGE_UNITS {
-        if unit == abbreviation || is_word && singular.starts_with(abbreviation) {
+    // Both tables have the same units in the same order.
+    for ((abbreviation, seconds), word) in AGE_UNITS.into_iter().zip(UNIT_WORDS) {
+        if unit == abbreviation || singular == word {
             return Some(seconds);
         }
     }

@@ -136,7 +136,11 @@ impl Chooser {
         })
     }
 
-    /// Offers a row to the user. Returns whether more rows are wanted.
+    /// Offers a row to the user: its name, which a program prints if the user chooses the row, and
+    /// a text. Returns whether more rows are wanted.
+    ///
+    /// The name is made unique, so that the row can be found by it. If the user chooses by a
+    /// number, the name is not shown.
     pub fn offer(&mut self, name: &OsStr, text: &str) -> bool {
         let index = self.count;
         self.count += 1;
@@ -144,8 +148,8 @@ impl Chooser {
             Some(name) if !name.contains(char::is_control) && !self.offered.contains_key(name) => {
                 name.to_owned()
             }
-            // A program would not print this name unchanged, or another row has it. The number
-            // makes it unique.
+            // A program would not print this name unchanged, or another row has it. The number of
+            // the row makes it unique.
             _ => format!("{index}:{}", to_visible(&name.to_string_lossy())),
         };
         let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");

@@ -215,6 +215,9 @@ struct Slots {
 
 impl Slots {
     /// Finds the places in a command line; `None` if its command takes no session.
+    ///
+    /// The words are given in the order of the command's arguments, so that the session follows the
+    /// words of the arguments before SESSION.
     fn find(partial: &PartialLine) -> Option<Slots> {
         let words = given_words(partial);
         let arguments: Vec<&Arg> = partial.command.get_positionals().collect();
@@ -236,11 +239,14 @@ impl Slots {
         };
         let takes_archives = command == "archive"
             && (partial.matches.get_flag("restore") || partial.matches.get_flag("delete"));
+        let session_argument = arguments[session_index];
         Some(Slots {
-            takes_several: matches!(arguments[session_index].get_action(), ArgAction::Append),
+            // clap appends each value of an argument that may be repeated.
+            takes_several: matches!(session_argument.get_action(), ArgAction::Append),
             command,
             takes_archives,
             takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
+            // If words before the session are missing, too, it follows those that are given.
             session_place: words_before.min(words.len()),
             session,
             word_count: words.len(),
@@ -251,24 +257,37 @@ impl Slots {
         self.session.is_some()
     }
 
-    /// Returns the words in place of the session, if they limit the sessions among which the user
-    /// chooses. `None` if no title has them. Also `None` if they already name a session: by its id
-    /// or name, or because it is the only one and the user is to choose an entry in it.
+    /// Returns the given SESSION as words of titles, if the user is to choose among the sessions
+    /// whose titles have these words. For example, `show --choose 'login bug'` lists the sessions
+    /// with both words in their titles.
+    ///
+    /// Returns `None` in these cases:
+    /// - SESSION is missing, a path, or the id or name of a session;
+    /// - no title has these words;
+    /// - only one title has them, and the command reads one entry. Then the words name that
+    ///   session, and the user chooses the entry in it.
     fn words_of_titles(&self, only_reads: bool, ui: &Ui) -> Option<TitleWords> {
         let argument = Path::new(self.session.as_ref()?);
         let words = name_argument(argument)?;
-        if resolve_name(argument, ui).is_ok() {
+        let is_id_or_name = resolve_name(argument, ui).is_ok();
+        if is_id_or_name {
             return None;
         }
         let match_count = find_by_title(words, ui).len();
-        let names_session = match_count == 1 && only_reads && self.takes_entry;
-        if match_count == 0 || names_session {
+        if match_count == 0 {
+            return None;
+        }
+        let reads_one_entry = only_reads && self.takes_entry;
+        if match_count == 1 && reads_one_entry {
             return None;
         }
         TitleWords::parse(words)
     }
 
-    /// Returns the places of the entry, once there is a session.
+    /// Returns where to insert the chosen entry.
+    ///
+    /// That follows from the number of given words: `show SESSION` lacks the entry, and `show
+    /// SESSION REF` has it already. A session that is still to be chosen counts as given.
     ///
     /// # Errors
     /// If the command takes no entry, or if an entry is given already.
@@ -280,46 +299,51 @@ impl Slots {
             ));
             return Err(failure.with_hint("omit SESSION to choose it"));
         }
-        // A session that is still to be chosen will be the only word.
+        // An entry follows its session, so without a session there are no other words.
         let word_count = if self.has_session() {
             self.word_count
         } else {
             1
         };
-        let places = match (&*self.command, word_count) {
-            // `diff` compares two entries: the chosen one with the leaf, or with the given one.
-            ("diff", 1) => EntryPlaces {
+        match (&*self.command, word_count) {
+            // `diff SESSION` becomes `diff SESSION CHOSEN @`: the chosen entry is compared with the
+            // leaf.
+            ("diff", 1) => Ok(EntryPlaces {
                 chosen: 1,
                 leaf: Some(2),
-            },
-            ("diff", 2) => EntryPlaces {
+            }),
+            // `diff SESSION REF` becomes `diff SESSION REF CHOSEN`.
+            ("diff", 2) => Ok(EntryPlaces {
                 chosen: 2,
                 leaf: None,
-            },
-            // For `label`, a second word is the name of the label.
-            (_, 1) | ("label", 2) => EntryPlaces {
+            }),
+            // `SESSION` becomes `SESSION CHOSEN`. For `label`, the second word is the name of the
+            // label: `SESSION NAME` becomes `SESSION CHOSEN NAME`.
+            (_, 1) | ("label", 2) => Ok(EntryPlaces {
                 chosen: 1,
                 leaf: None,
-            },
+            }),
             _ => {
                 let failure = Failure::usage_error("--choose: SESSION and REF are given");
-                return Err(failure.with_hint("omit REF, or both, to choose"));
+                Err(failure.with_hint("omit REF, or both, to choose"))
             }
-        };
-        Ok(places)
+        }
     }
 }
 
-/// The places at which references to entries are inserted: for each, the number of words before it.
+/// The places at which references to entries are inserted. A place is the number of words before
+/// the reference.
 struct EntryPlaces {
     /// The place of the chosen entry.
     chosen: usize,
-    /// The place of the leaf; `None` if it is not inserted.
+    /// The place of the leaf; `None` if it is not inserted. It counts the chosen entry, which is
+    /// inserted first.
     leaf: Option<usize>,
 }
 
 impl EntryPlaces {
-    /// Inserts the chosen reference and, for the leaf, `@`. Returns the resulting arguments.
+    /// Inserts the reference of the chosen entry and then, for the leaf, `@`. Returns the resulting
+    /// arguments.
     fn fill(
         &self,
         args: &[OsString],
@@ -363,13 +387,15 @@ fn remove_word(
     place: usize,
     parser: &LineParser,
 ) -> Result<Vec<OsString>, Failure> {
-    let mut wanted = match (parser.parse_partly)(args) {
+    let given = match (parser.parse_partly)(args) {
         Some(partial) => given_words(&partial),
         None => Vec::new(),
     };
-    if place >= wanted.len() {
+    if place >= given.len() {
         return Err(cannot_complete());
     }
+    // The words that the resulting line must have.
+    let mut wanted = given;
     let word = wanted.remove(place);
     // The first argument is the program.
     for index in (1..args.len()).rev() {

@@ -110,10 +110,11 @@ impl<'w> RowPainter<'w> {
     /// read, or if the title lacks the words.
     fn read_row(&self, path: PathBuf) -> Option<SessionRow> {
         let session = read_for_list(&path)?;
-        if let Some(words) = self.title_words
-            && !words.describe(&session)
-        {
-            return None;
+        if let Some(words) = self.title_words {
+            let has_words = words.describe(&session);
+            if !has_words {
+                return None;
+            }
         }
         let text = self.format_row(&session);
         Some(SessionRow { path, text })
