@@ -26,6 +26,7 @@ impl PlanTable {
     /// Returns an empty plan with these columns after the size. There must be at least two, because
     /// the row of the total uses them.
     pub fn new(columns: &[Column], noun: RowNoun) -> PlanTable {
+        debug_assert!(columns.len() >= 2);
         let size_column = Column::number("size");
         PlanTable {
             table: Table::new([&[size_column], columns].concat()),

@@ -333,7 +333,7 @@ impl<'w> Ui<'w> {
         self.print_notes();
     }
 
-    /// Prints the pending notes.
+    /// Prints the pending notes. On a terminal, each is shortened to one line.
     pub fn print_notes(&mut self) {
         let width = if self.world.terminals.stderr {
             self.world.terminals.width
@@ -343,6 +343,7 @@ impl<'w> Ui<'w> {
         for note in std::mem::take(&mut self.pending_notes) {
             let mut line = abbreviate_home_in(&note, self.home().as_deref());
             if let Some(width) = width {
+                // `print_error` adds `pisess: `.
                 let room = width.saturating_sub(display_width("pisess: note: "));
                 line = fit_note(&line, room);
             }

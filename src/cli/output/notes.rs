@@ -90,8 +90,10 @@ fn truncate_at_word(text: &str, columns: usize) -> String {
 }
 
 /// Truncates the first path in a note in its middle, so that the note fits into `columns`. The path
-/// keeps at least [`LEAST_PATH_COLUMNS`]. A note without a path before the hint is returned
-/// unchanged.
+/// keeps at least [`LEAST_PATH_COLUMNS`].
+///
+/// A word with a slash counts as a path. A word with a backtick belongs to a command, and paths in
+/// the hint are to be copied: these are kept, so a note without another path is returned unchanged.
 fn shorten_path_in(note: &str, columns: usize) -> String {
     let excess = display_width(note).saturating_sub(columns);
     if excess == 0 {
@@ -101,7 +103,8 @@ fn shorten_path_in(note: &str, columns: usize) -> String {
     let mut start = 0;
     for word in note[..hint_start].split_inclusive(' ') {
         let path = word.trim_end_matches([' ', ':', ',', ';']);
-        if path.contains('/') && !path.contains('`') {
+        let is_in_command = path.contains('`');
+        if path.contains('/') && !is_in_command {
             let room = display_width(path)
                 .saturating_sub(excess)
                 .max(LEAST_PATH_COLUMNS);

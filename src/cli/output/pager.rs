@@ -86,6 +86,8 @@ impl Pager {
         let child = Arc::new(Mutex::new(child));
         let running = Arc::clone(&child);
         // A signal ends pisess only after the pager has exited, even if there is more to print.
+        // This guard belongs to the thread that waits for the signal; `waiting` belongs to the
+        // pager.
         SignalGuard::install().run_before_exit(move || wait_for_exit(&running));
         Some(Pager {
             stdin,
@@ -98,17 +100,19 @@ impl Pager {
         &mut self.stdin
     }
 
-    /// Closes the input of the pager, and waits until the user quits.
-    pub fn finish(self) {
-        let Pager {
-            mut stdin,
-            child,
-            waiting: _waiting,
-        } = self;
-        // A failure to write was reported before, unless the pager has exited.
-        let _ = stdin.flush();
-        drop(stdin.into_parts().0);
-        wait_for_exit(&child);
+    /// Closes the input of the pager, and waits until the user quits. Until then, Ctrl-C does not
+    /// end pisess.
+    pub fn finish(mut self) {
+        // Other failures to write were reported before. If the user has quit the pager before the
+        // end of the text, that is no error.
+        let _ = self.stdin.flush();
+        // The pipe is closed, so that the pager sees the end of the text. Dropping the
+        // `BufWriter` itself would write again what could not be written.
+        let (pipe, _unwritten) = self.stdin.into_parts();
+        drop(pipe);
+        wait_for_exit(&self.child);
+        // Not earlier: from now on, Ctrl-C ends pisess.
+        drop(self.waiting);
     }
 }
 

@@ -90,7 +90,8 @@ impl Ui<'_> {
 
 /// The sizes of the files of a job.
 struct FileSizes {
-    /// The sums of the sizes of the first 0, 1, 2, … files, in bytes.
+    /// At index `n`, the sum of the sizes of the first `n` files, in bytes. So the first sum is 0,
+    /// and there is one more sum than there are files.
     sums: Vec<u64>,
 }
 
@@ -117,6 +118,8 @@ impl FileSizes {
         let done_count = done_count.min(file_count);
         let done_bytes = self.sums[done_count];
         let all_bytes = self.sums[file_count];
+        // If no size is known, each file counts the same. Without files, this is not a number, and
+        // the bar is empty.
         let fraction = if all_bytes > 0 {
             done_bytes as f64 / all_bytes as f64
         } else {
@@ -198,16 +201,19 @@ impl Progress {
         };
         let Some(may_draw) = may_draw else { return job };
 
-        let done = Arc::clone(&job.done_count);
-        let drawing = Arc::clone(&job.draw_thread);
+        // The thread draws as long as it is in its slot. `stop_drawing` takes it out, and wakes it
+        // up: then it clears the line, and ends. A short job shows nothing.
+        let done_count = Arc::clone(&job.done_count);
+        let thread_slot = Arc::clone(&job.draw_thread);
         let start = Instant::now();
-        let draw_until_cleared = move || {
+        let draw_until_stopped = move || {
             let mut is_shown = false;
             park_timeout(SHOW_DELAY);
-            while lock_thread(&drawing).is_some() {
+            while lock_slot(&thread_slot).is_some() {
                 is_shown = may_draw();
                 if is_shown {
-                    replace_line(&format_line(done.load(Ordering::Relaxed), start.elapsed()));
+                    let done = done_count.load(Ordering::Relaxed);
+                    replace_line(&format_line(done, start.elapsed()));
                 }
                 park_timeout(REDRAW_INTERVAL);
             }
@@ -215,17 +221,18 @@ impl Progress {
                 replace_line("");
             }
         };
-        // The place is locked until the thread is in it: a thread that finds it empty ends. If no
-        // thread can be started, nothing is shown.
-        let mut thread_slot = lock_thread(&job.draw_thread);
-        *thread_slot = Builder::new().spawn(draw_until_cleared).ok();
-        drop(thread_slot);
+
+        // The slot stays locked until the thread is in it. Otherwise, the thread might find it
+        // empty, and end at once. If no thread can be started, nothing is shown.
+        let mut slot = lock_slot(&job.draw_thread);
+        *slot = Builder::new().spawn(draw_until_stopped).ok();
+        drop(slot);
         job
     }
 
     /// Ends drawing, and clears the line if it shows something.
     pub fn stop_drawing(&self) {
-        let thread = lock_thread(&self.draw_thread).take();
+        let thread = lock_slot(&self.draw_thread).take();
         if let Some(thread) = thread {
             thread.thread().unpark();
             let _ = thread.join();
@@ -233,9 +240,9 @@ impl Progress {
     }
 }
 
-/// Locks the place of the drawing thread, even after a panic of another thread.
-fn lock_thread(drawing: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-    drawing.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the slot of the drawing thread, even after a panic of another thread.
+fn lock_slot(slot: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Replaces the line of the terminal on which the cursor is.

@@ -185,12 +185,14 @@ impl RowBuffer {
     }
 
     /// Appends a time to the current part. Its date is replaced by spaces if the previous row has
-    /// the same date.
+    /// the same date. Appends nothing if the buffer has no clock.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
+        // The minute in UTC. It is also one minute of local time, so that both times of the same
+        // minute have the same text. Before 1973, it may be parts of two local minutes.
         let minute = Some(time_ms.div_euclid(60_000));
-        // Before 1973, a minute in UTC may begin within a local minute, so nothing is reused.
-        if self.cached_minute != minute || time_ms < WHOLE_MINUTES_SINCE_MS {
+        let is_one_local_minute = time_ms >= WHOLE_MINUTES_SINCE_MS;
+        if self.cached_minute != minute || !is_one_local_minute {
             (self.cached_date, self.cached_time) = clock.format_date_and_time(time_ms);
             self.cached_minute = minute;
         }
@@ -253,6 +255,7 @@ impl RowBuffer {
 
     /// Ends the current part: applies its style, and truncates it if it does not fit.
     pub fn finish_part(&mut self, style: Style) {
+        // Without a style and without truncation, the part stays as it was appended.
         if self.columns_left.is_some() || style != Style::default() {
             let part = self.text.split_off(self.part_start);
             return self.push_part(&String::from_utf8_lossy(&part), style);
@@ -267,21 +270,24 @@ impl RowBuffer {
     }
 
     /// Appends a complete part as [`Self::push_part`] does. With an address, the part is a link.
+    /// Lowers [`RowBuffer::columns_left`] by the width of the part.
     pub fn push_linked_part(&mut self, text: &str, style: Style, address: Option<&str>) {
         debug_assert_eq!(
             self.part_start,
             self.text.len(),
-            "the part before is put first"
+            "the previous part is not finished"
         );
-        let mut cut = None;
+        let mut truncated = None;
         if let Some(left) = self.columns_left {
             let width = display_width(text);
             if width > left {
-                cut = Some(truncate_end(text, left, self.ellipsis));
+                truncated = Some(truncate_end(text, left, self.ellipsis));
             }
             self.columns_left = Some(left.saturating_sub(width));
         }
-        let shown = cut.as_deref().unwrap_or(text);
+
+        // Escape sequences of styles and links take no columns, so they are added only now.
+        let shown = truncated.as_deref().unwrap_or(text);
         match address {
             Some(address) => self.push_str(&link_text(&apply_style(shown, style), address)),
             None => push_styled(shown, style, &mut self.text),

@@ -154,24 +154,26 @@ impl Table {
         // column, rows are not fitted.
         let can_shrink = self.columns.iter().any(|column| column.can_shrink);
         let width = if can_shrink { ui.row_width() } else { None };
-        let mut pen = RowBuffer::new(width, ELLIPSIS, None);
-        if !self.is_arranged {
+        let mut drawn_rows = RowBuffer::new(width, ELLIPSIS, None);
+        let is_first_flush = !self.is_arranged;
+        if is_first_flush {
             self.arrange_columns(width);
             let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
             if has_titles {
+                // A pager keeps the titles on the screen.
                 ui.keep_heading();
                 let mut titles = Vec::new();
                 for column in &self.columns {
                     titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
                 }
-                self.draw_row(&titles, None, &mut pen);
+                self.draw_row(&titles, None, &mut drawn_rows);
             }
         }
         for row in &rows {
-            self.draw_row(&row.cells, row.address.as_deref(), &mut pen);
+            self.draw_row(&row.cells, row.address.as_deref(), &mut drawn_rows);
         }
         ui.stdout()
-            .write_all(&pen.text)
+            .write_all(&drawn_rows.text)
             .map_err(Failure::from_stdout_error)
     }
 

@@ -57,8 +57,11 @@ fn push_row(out: &mut String, indent: usize, text: &str, style: Style) {
     out.push('\n');
 }
 
-/// Returns the length in bytes of the first row of a text; at least one character. Reads no further
-/// than that row, because a line of megabytes has many rows.
+/// Returns the length in bytes of the first row of a text that is wrapped to `room` columns. A row
+/// ends after a space if possible, and has at least one character. Only an empty text has an empty
+/// row.
+///
+/// Reads no further than that row, because a line of megabytes has many rows.
 fn find_row_end(text: &str, room: usize) -> usize {
     let mut fitting = 0;
     let mut columns_left = room;
@@ -82,6 +85,7 @@ fn find_row_end(text: &str, room: usize) -> usize {
     if breaks_before_space {
         return fitting;
     }
+    // The spaces at the start of the text are not a place to break: the row would be blank.
     let indentation = text.len() - text.trim_start().len();
     match text[..fitting].rfind(' ') {
         Some(space) if space >= indentation => space + 1,

@@ -11,11 +11,14 @@ pub const BATCH_ROWS: usize = 1024;
 /// The maximum number of threads. More would be useless, because only one prints at a time.
 const MOST_THREADS: usize = 8;
 
-/// Draws `count` rows in batches, on several threads, and prints them in order. Copies of `pen` are
-/// reused for other batches: so if the rows have times, `draw` must begin with
-/// [`RowBuffer::set_previous_time`].
+/// Draws `count` rows in batches, on several threads, and prints them in order. `draw` appends the
+/// rows of a range to a buffer, which is a copy of `empty`.
+///
+/// A buffer is reused for later batches, which need not be adjacent: its text is cleared, but it
+/// still has the date of the row that was drawn last. So if the rows have times, `draw` must begin
+/// with [`RowBuffer::set_previous_time`].
 pub fn draw_batches(
-    pen: &RowBuffer,
+    empty: &RowBuffer,
     count: usize,
     draw: impl Fn(&mut RowBuffer, Range<usize>) + Sync,
     ui: &mut Ui,
@@ -29,18 +32,18 @@ pub fn draw_batches(
     let batches = (0..count)
         .step_by(BATCH_ROWS)
         .map(|start| start..count.min(start + BATCH_ROWS));
-    let pens = Pool::new(|| pen.clone());
-    let draw_one = |batch| {
-        let mut pen = pens.get();
-        pen.text.clear();
-        draw(&mut pen, batch);
-        pen
+    let buffers = Pool::new(|| empty.clone());
+    let draw_batch = |batch| {
+        let mut rows = buffers.get();
+        rows.text.clear();
+        draw(&mut rows, batch);
+        rows
     };
     let out = ui.stdout();
-    in_order(batches, workers, draw_one, |pen| {
-        out.write_all(&pen.text)?;
-        pens.put(pen);
+    let print_batch = |rows: RowBuffer| {
+        out.write_all(&rows.text)?;
+        buffers.put(rows);
         Ok::<(), io::Error>(())
-    })
-    .map_err(Failure::from_stdout_error)
+    };
+    in_order(batches, workers, draw_batch, print_batch).map_err(Failure::from_stdout_error)
 }

@@ -84,22 +84,23 @@ fn ending_mark(ending: Ending) -> &'static str {
     }
 }
 
-/// The maximum width of the text of an entry in a message.
-const MAX_TEXT_WIDTH: usize = 60;
+/// The maximum width, in columns, of an entry's row in a message to the user.
+const MAX_DESCRIPTION_WIDTH: usize = 60;
 
-/// Returns the id and the text of an entry, for a message.
+/// Describes an entry in a message to the user: its id, and the beginning of its row, as in
+/// `1f2e3d4c  user: Fix the tests`.
+///
+/// Rows are not read when a session is loaded, so the row is read first, and added to the session.
 pub fn describe_entry(open: &mut OpenSession, ix: EntryIx, ui: &Ui) -> Result<String, Failure> {
     open.add_rows(&[ix], row_options(ui))?;
     let view = view_without_layout(&open.session, Some(ix));
-    let mut text = String::new();
-    for (part, _) in row_cell(&view.row(ix), &ui.styles) {
-        text.push_str(&part);
+    let mut row_text = String::new();
+    for (part, _style) in row_cell(&view.row(ix), &ui.styles) {
+        row_text.push_str(&part);
     }
     let id = to_visible(&open.session.id(ix).to_string_lossy());
-    Ok(format!(
-        "{id}  {}",
-        truncate_end(&text, MAX_TEXT_WIDTH, "…")
-    ))
+    let beginning = truncate_end(&row_text, MAX_DESCRIPTION_WIDTH, "…");
+    Ok(format!("{id}  {beginning}"))
 }
 
 /// Returns the mark of an entry that was edited or omitted.
@@ -239,8 +240,9 @@ pub struct EntryPainter<'a> {
 }
 
 impl EntryPainter<'_> {
-    /// Draws the label, the role, the marks and the body of an entry into the rest of its row. With
-    /// `is_dim`, everything but the label is dimmed.
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row, as
+    /// in `[label] user: [edited] [image] Fix the tests`. With `is_dim`, everything but the label
+    /// is dimmed.
     pub fn draw_entry(&self, rows: &mut RowBuffer, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.push_str("[");
@@ -249,10 +251,12 @@ impl EntryPainter<'_> {
             rows.finish_part(self.styles.label);
         }
         let row = self.drawing.row(ix);
-        let edited = self.edits.get(&ix);
+        let edit = self.edits.get(&ix).copied();
+        let marks = self.marks(ix, &row, edit);
+
         rows.push_text(&row.role);
-        let has_image = self.drawing.session.entry(ix).flags.contains(Flags::IMAGES);
-        if !row.body.is_empty() || row.ending.is_some() || edited.is_some() || has_image {
+        let is_role_alone = marks.iter().all(Option::is_none) && row.body.is_empty();
+        if !is_role_alone {
             rows.push_str(": ");
         }
         rows.finish_part(if is_dim {
@@ -260,18 +264,14 @@ impl EntryPainter<'_> {
         } else {
             tone_style(row.tone, &self.styles)
         });
-        let ending = row
-            .ending
-            .map(|ending| (ending_mark(ending), self.styles.error));
-        let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
-        let image = has_image.then_some(("[image]", self.styles.dim));
-        for (mark, style) in [ending, edit, image].into_iter().flatten() {
+        for (mark, style) in marks.into_iter().flatten() {
             rows.push_part(mark, if is_dim { self.styles.dim } else { style });
             rows.push_part(" ", Style::new());
         }
 
-        let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&ContextEdit::Omit);
-        let body_style = if is_body_dim {
+        // A model sees neither the settings and labels that are notes, nor an omitted entry.
+        let is_omitted = edit == Some(ContextEdit::Omit);
+        let body_style = if is_dim || row.tone == Tone::Note || is_omitted {
             self.styles.dim
         } else {
             Style::new()
@@ -279,45 +279,70 @@ impl EntryPainter<'_> {
         self.draw_body(rows, ix, &row, body_style);
     }
 
+    /// Returns the marks between the role and the body of an entry, with their styles: whether it
+    /// failed or was aborted, whether it was edited or omitted, and whether it has an image.
+    fn marks(
+        &self,
+        ix: EntryIx,
+        row: &EntryRow,
+        edit: Option<ContextEdit>,
+    ) -> [Option<(&'static str, Style)>; 3] {
+        let ending = row
+            .ending
+            .map(|ending| (ending_mark(ending), self.styles.error));
+        let edit = edit.map(|edit| (edit_mark(edit), self.styles.summary));
+        let has_image = self.drawing.session.entry(ix).flags.contains(Flags::IMAGES);
+        let image = has_image.then_some(("[image]", self.styles.dim));
+        [ending, edit, image]
+    }
+
     /// Draws the body of an entry as far as it fits. In a search, the match is kept visible.
-    /// Otherwise, a path in the body is truncated in its middle.
+    /// Otherwise, a path in the body is truncated in its middle, and is a link if links are
+    /// enabled.
     fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &EntryRow, style: Style) {
         let is_search = !self.drawing.words.is_empty();
-        let address = self.path_address(row);
-        let keeps_path = !row.path.is_empty() && rows.columns_left.is_some();
-        if !is_search && !keeps_path && address.is_none() {
+        let link_address = self.path_address(row);
+        let may_cut_path = !row.path.is_empty() && rows.columns_left.is_some();
+        // Most bodies need no care, and are written to the row directly.
+        if !is_search && !may_cut_path && link_address.is_none() {
             push_squeezed(&mut rows.text, &row.body);
             return rows.finish_part(style);
         }
+
         let mut body_bytes = Vec::new();
         push_squeezed(&mut body_bytes, &row.body);
         let body = String::from_utf8_lossy(&body_bytes);
         if is_search {
             return self.draw_match(rows, ix, row, &body, style);
         }
-        // `push_squeezed` may have changed the body: then the range of the path no longer applies.
+        // `push_squeezed` may have changed the body, for example several spaces to one. Then the
+        // range of the path no longer applies, so the body is drawn as if it had none.
         if body != row.body.to_string_lossy() {
             return rows.push_part(&body, style);
         }
+
         let room = rows.columns_left.unwrap_or(usize::MAX);
         let shown = truncate_path(&body, row.path.clone(), room, self.glyphs.ellipsis);
+        // The path, or what is left of it, may be a link, so it is a part of its own.
         let path_range = find_shown_path(&shown, &body, &row.path);
         let before = &shown[..path_range.start];
         let after = &shown[path_range.end..];
         rows.push_part(before, style);
-        rows.push_linked_part(&shown[path_range], style, address.as_deref());
+        rows.push_linked_part(&shown[path_range], style, link_address.as_deref());
         rows.push_part(after, style);
     }
 
-    /// Returns the address of the path in a row; `None` if there is no path, or no link.
+    /// Returns the address of the link on the path in a row; `None` if the row has no path, or if
+    /// links are disabled.
     fn path_address(&self, row: &EntryRow) -> Option<String> {
         let links = self.links?;
         let body = row.body.to_string_lossy();
         links.address_of(body.get(row.path.clone())?)
     }
 
-    /// Draws the body of a row, in which the matches are highlighted. If its visible part has none,
-    /// the text around the match that was found follows the beginning of the body.
+    /// Draws the body of a row, in which the searched words are highlighted. If the visible part of
+    /// the body has none of them, draws the text around the match instead, see
+    /// [`Self::draw_snippet`].
     fn draw_match(
         &self,
         rows: &mut RowBuffer,
@@ -339,17 +364,23 @@ impl EntryPainter<'_> {
             return self.draw_highlighted(rows, shown, style);
         }
 
-        // Labels were drawn before the body, except that the label of a label entry is in its body.
+        // The label of an entry was drawn before its body, so the match is visible already. A label
+        // entry, which sets the label of another entry, has that label in its body.
         let is_label_entry = self.drawing.session.entry(ix).kind == Kind::Label;
-        if hit.field == "label" && !is_label_entry {
+        let is_in_drawn_label = hit.field == "label" && !is_label_entry;
+        if is_in_drawn_label {
             rows.push_part(shown, style);
         } else {
             self.draw_snippet(rows, row, body, &hit, style);
         }
     }
 
-    /// Draws the text around a match. If the match is in another text than the body, the beginning
-    /// of the body precedes it.
+    /// Draws the text around a match that the visible part of the body lacks. `body` is the whole
+    /// body.
+    ///
+    /// The match may be in a text that is not in the body: in a field with a name, such as
+    /// `thinking`, or in the arguments or the result of a tool, of which the body has only a part.
+    /// Then the beginning of the body precedes the text, to show which entry this is.
     fn draw_snippet(
         &self,
         rows: &mut RowBuffer,
@@ -360,17 +391,12 @@ impl EntryPainter<'_> {
     ) {
         let field = field_name(&hit.field);
         if field.is_some() || row.tone == Tone::Tool {
-            let room = rows
-                .columns_left
-                .map_or(MOST_HEAD_COLUMNS, |left| left / 3)
-                .min(MOST_HEAD_COLUMNS);
-            rows.push_part(&truncate_end(body, room, self.glyphs.ellipsis), style);
-            let before = field.map(|name| format!("{name}: ")).unwrap_or_default();
-            rows.push_part(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
+            self.draw_head(rows, body, field, style);
         }
         let text = to_visible(&hit.snippet);
         let matches = self.drawing.words.find_all(&text);
         let first_match = matches.first().cloned().unwrap_or(0..0);
+        // The columns that the beginning of the body, if it was drawn, has left.
         let room = rows.columns_left.unwrap_or(usize::MAX);
         if display_width(&text[..first_match.end]) < room {
             return self.draw_highlighted(rows, &text, style);
@@ -383,6 +409,22 @@ impl EntryPainter<'_> {
         let kept_start = first_match.start - kept_bytes;
         rows.push_part(self.glyphs.ellipsis, style);
         self.draw_highlighted(rows, text[kept_start..].trim_start(), style);
+    }
+
+    /// Draws the beginning of the body, in at most a third of the columns that are left, and the
+    /// name of the field whose text follows.
+    fn draw_head(&self, rows: &mut RowBuffer, body: &str, field: Option<&str>, style: Style) {
+        let room = match rows.columns_left {
+            Some(left) => MOST_HEAD_COLUMNS.min(left / 3),
+            None => MOST_HEAD_COLUMNS,
+        };
+        rows.push_part(&truncate_end(body, room, self.glyphs.ellipsis), style);
+
+        let separator = match field {
+            Some(name) => format!(" {}{name}: ", self.glyphs.fold),
+            None => format!(" {}", self.glyphs.fold),
+        };
+        rows.push_part(&separator, self.styles.dim);
     }
 
     /// Draws a text in which each occurrence of the searched words is highlighted.

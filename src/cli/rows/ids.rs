@@ -35,17 +35,19 @@ impl<'a> IdPainter<'a> {
     pub fn draw_id(&self, rows: &mut RowBuffer, ix: EntryIx, width: usize) {
         let id = self.session.id(ix);
         let Some(prefixes) = &self.prefixes else {
+            // Without colours, the id and the spaces are a single part.
             rows.push_text(&id);
             rows.pad_part(width);
             rows.push_str("  ");
             return rows.finish_part(Style::new());
         };
-        let mut columns_left = width;
+
+        let mut padding = width;
         for (text, style) in split_id(&id, prefixes, &self.styles) {
             rows.push_part(&text, style);
-            columns_left = columns_left.saturating_sub(display_width(&text));
+            padding = padding.saturating_sub(display_width(&text));
         }
-        rows.push_part(&" ".repeat(columns_left + 2), Style::new());
+        rows.push_part(&" ".repeat(padding + 2), Style::new());
     }
 
     /// Returns the id of an entry as a cell.
