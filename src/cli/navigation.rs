@@ -113,9 +113,17 @@ impl<'a> PlannedMove<'a> {
         Ok(None)
     }
 
-    /// Makes the move. If a summary is requested and there is something to summarize, appends the
-    /// summary, otherwise a mark. If the abandoned branch contains only the summary of an earlier
-    /// such move, appends nothing. With `--prepare` or `--prompt`, only prints.
+    /// Makes the move: appends a summary of the abandoned branch, or a mark. With `--prepare` or
+    /// `--prompt`, only prints.
+    ///
+    /// The first of these rules that applies decides:
+    /// 1. No summary is requested: a mark.
+    /// 2. The user gives the text of the summary: a summary, even if the branch has nothing to
+    ///    summarize, or already has one.
+    /// 3. The branch consists of the summary of an earlier such move: nothing. So a command that is
+    ///    repeated does not summarize a summary.
+    /// 4. The branch has something to summarize: a summary.
+    /// 5. Otherwise, a mark.
     pub fn execute(self, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
@@ -194,15 +202,15 @@ impl<'a> PlannedMove<'a> {
         self.append_leaf_mark(&mark, None, ui)
     }
 
-    /// Makes the move without a summary. If a label is given, labels the target. The root cannot be
-    /// labelled, because it is not an entry.
+    /// Makes the move without a summary. If a label is given, by an option or in the reply of the
+    /// hook, labels the target. The root cannot be labelled, because it is not an entry.
     fn move_without_summary(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
         let new_leaf = self.new_leaf_id()?;
-        // An invalid label is refused before the hook is asked.
-        self.parse_label()?;
         let target = position_id(&self.open.session, self.navigation.target);
-        let labels_root = target.is_none() && self.options.label.is_some();
-        if labels_root {
+        let is_root = target.is_none();
+        // A label that cannot be set is refused before the hook is asked.
+        self.parse_label()?;
+        if is_root && self.options.label.is_some() {
             let failure = Failure::invalid("--label: root is not an entry");
             return Err(failure.with_hint("give another entry, or add a summary with --summarize"));
         }
@@ -215,9 +223,10 @@ impl<'a> PlannedMove<'a> {
         } else {
             self.hook_command(ui)
         };
+        // The reply may set `self.options.label`. A summary in it is not used.
         self.ask_hook(hook.as_ref(), ui)?;
         if let Some(hook) = &hook
-            && target.is_none()
+            && is_root
             && self.options.label.is_some()
         {
             return Err(hook.failure("its `label` is for root, which is not an entry"));
@@ -230,14 +239,15 @@ impl<'a> PlannedMove<'a> {
         self.append_leaf_mark(&mark, hook, ui)
     }
 
-    /// Moves the leaf as `mark` says, and labels an entry if a label is given.
+    /// Moves the leaf as `mark` says, and labels an entry if a label is given. `hook` is notified
+    /// of the move.
     fn append_leaf_mark(
         &self,
         mark: &LeafMark,
         hook: Option<ShellCommand>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        let draft = self.editor_text()?;
+        let editor_text = self.editor_text()?;
         let label = self.parse_label()?;
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
@@ -258,13 +268,15 @@ impl<'a> PlannedMove<'a> {
                     label_of_entry,
                     id_source,
                 ))?;
+                // A move without a summary.
+                let summary = None;
                 let notification = hook.clone().map(|hook| {
-                    session_tree_event(hook, current, &change, old_leaf.as_ref(), None)
+                    session_tree_event(hook, current, &change, old_leaf.as_ref(), summary)
                 });
                 Ok(Decision {
                     change,
                     reported_count: 1,
-                    editor_text: draft.clone(),
+                    editor_text: editor_text.clone(),
                     notification,
                 })
             })
@@ -381,11 +393,12 @@ impl<'a> PlannedMove<'a> {
         resolve_summary(given, from_hook, details(&files), make_text)
     }
 
-    /// Makes the text of a new summary, with the summarizer if there is one. Appends the lists of
+    /// Makes the text of a new summary: the agent's preamble, the summary itself, and lists of the
     /// files that the branch read and changed.
     ///
-    /// The built-in summary gets a shorter list than those of the agents. Deleted files are left
-    /// out of it, because the model would look for them in vain.
+    /// If there is a summarizer, it writes the summary, and the lists are those of the agents.
+    /// Otherwise the summary is the built-in one, and its list is shorter. Deleted files are left
+    /// out of that list, because the model would look for them in vain.
     fn make_summary_text(
         &self,
         file_ops: &FileOps,
@@ -435,9 +448,6 @@ impl<'a> PlannedMove<'a> {
     fn abandoned_messages(&self, reader: &EntryReader) -> Result<Vec<ContextMessage>, Failure> {
         let session = &self.open.session;
         let navigation = &self.navigation;
-        let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
-        // They are in the order of the abandoned entries. Some entries have none.
-        let mut rest = prepared.into_iter().peekable();
         let edits = self.open.find_edits(navigation.old_leaf.entry())?;
 
         let mut messages = Vec::new();
@@ -445,15 +455,25 @@ impl<'a> PlannedMove<'a> {
             let context = session.agent().build_context(&[request], reader);
             messages = self.open.input.map_read_error(context)?.messages;
         }
+
+        // An entry has one prepared message or none, and they are in the order of the entries.
+        let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
+        let mut prepared = prepared.into_iter().peekable();
         for &ix in &navigation.abandoned {
-            let message = rest.next_if(|message| message.entry == ix);
+            // The message of a compaction is taken, too: otherwise, it would remain the next one,
+            // and all later entries would seem to have none.
+            let message = prepared.next_if(|message| message.entry == ix);
             if session.entry(ix).kind == Kind::Compaction {
                 continue;
             }
-            let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             if let Some(message) = message {
                 messages.push(message);
-            } else if is_result {
+                continue;
+            }
+            // An edited or omitted result is left out: what is stored is not what the model saw.
+            let is_result = session.is_message(ix, Role::ToolResult);
+            let is_edited = edits.contains_key(&ix);
+            if is_result && !is_edited {
                 messages.push(ContextMessage {
                     entry: ix,
                     body: Body::Stored,
@@ -594,17 +614,18 @@ impl ReadySummary {
         }
         current.check_label_is_free(None, self.label.as_ref())?;
 
-        // The summary refers to one of the two ends of the branch; which one depends on the agent.
-        let branch_start = find_by_id(session, &self.new_leaf);
+        // The summary is appended below the new leaf. It also refers to one of the two ends of the
+        // branch, which one depends on the agent: where the branch starts, or its old leaf.
+        let new_leaf = find_by_id(session, &self.new_leaf);
         let referenced_end = if session.agent().constants().from_id_is_branch_start {
-            branch_start
+            new_leaf
         } else {
             find_by_id(session, &self.old_leaf)
         };
         let change = append_branch_summary(
             session,
             referenced_end,
-            branch_start,
+            new_leaf,
             &self.summary,
             self.label.as_ref(),
             id_source,
@@ -615,6 +636,7 @@ impl ReadySummary {
         });
         Ok(Decision {
             change,
+            // The summary. A label on it is not reported.
             reported_count: 1,
             editor_text: self.editor_text.clone(),
             notification,
@@ -629,8 +651,10 @@ struct LeafMark {
     new_leaf: Option<Text<'static>>,
     /// The entry that gets the label, if one is given.
     labelled: Option<Text<'static>>,
-    /// Whether `new_leaf` was already the leaf when the session was read. If it no longer is,
-    /// another process has appended entries, and the move fails.
+    /// Whether the leaf is only labelled, and not moved: `new_leaf` was the leaf when the session
+    /// was read. If it no longer is, another process has appended entries, and this fails.
+    ///
+    /// If `false`, the leaf moves to `new_leaf` wherever it is now.
     is_already_leaf: bool,
 }
 

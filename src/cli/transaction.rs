@@ -155,6 +155,8 @@ impl OpenSession {
         let mut ids = Ids::new(ui)?;
         let options = args.change.write_options(self.session.dialect);
         if args.change.dry_run {
+            // As in the real run, a locked session is refused before the decision. Whether the file
+            // would be rewritten, which may be refused for another reason, is known only after it.
             refuse_in_dry_run(&self.input, Action::Append, &options)?;
             let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
             let report = ChangeReport::in_place(&decision, path, &self.session);
@@ -162,10 +164,13 @@ impl OpenSession {
             return report.print_plan(args, ui);
         }
 
+        // Called again if the file grew before the commit: then the earlier decision and its report
+        // are dropped.
         let mut attempt = |current: &OpenSession, locked: Locked| {
             let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
             let report = ChangeReport::in_place(&decision, path, &current.session);
-            Ok((commit_change(&decision.change, current, locked)?, report))
+            let commit = commit_change(&decision.change, current, locked)?;
+            Ok((commit, report))
         };
         let (committed, report) = self.attempt_under_lock(&options, &mut attempt)?;
 
@@ -187,6 +192,7 @@ impl OpenSession {
         decide: &mut Decide,
     ) -> Result<Exit, Failure> {
         refuse_json_report(path, args)?;
+        // The session is only read, so it is not locked, and `decide` is called once.
         let mut ids = Ids::new(ui)?;
         let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
         let report = ChangeReport::elsewhere(&decision, path, &self.session);
@@ -210,17 +216,24 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Calls the free function [`attempt_under_lock`], with an `attempt` that gets the loaded
-    /// session: this one, or one that was loaded again because the file has grown.
+    /// Locks the session, and calls `attempt` with its current entries, possibly several times: see
+    /// the free function [`attempt_under_lock`].
+    ///
+    /// `attempt` gets this session. If the file has grown since it was read, `attempt` gets the
+    /// session that was loaded again from the grown file.
+    ///
+    /// Returns the commit, `None` if there was nothing to do; and the value of the last attempt.
     pub fn attempt_under_lock<T>(
         &self,
         options: &store::WriteOptions,
         attempt: &mut dyn FnMut(&OpenSession, Locked) -> AttemptResult<T>,
     ) -> Result<(Option<Committed>, T), Failure> {
-        attempt_under_lock(&self.input, options, &mut |grown, locked| {
-            let reloaded = grown.map(|input| self.reload_from(input)).transpose()?;
-            attempt(reloaded.as_ref().unwrap_or(self), locked)
-        })
+        let mut attempt_with_input = |grown_input: Option<Input>, locked: Locked| match grown_input
+        {
+            Some(grown_input) => attempt(&self.reload_from(grown_input)?, locked),
+            None => attempt(self, locked),
+        };
+        attempt_under_lock(&self.input, options, &mut attempt_with_input)
     }
 
     /// Reports on standard error that nothing was to be done, unless the output shows that.
@@ -325,13 +338,19 @@ pub fn commit_change(
     Ok(Some(attempt?))
 }
 
-/// The result of an attempt to change a session: the commit, or `None` if there was nothing to do;
-/// and a value for the command.
+/// The result of one attempt to change a session:
+/// - the outcome of the commit. `None` if the attempt found nothing to do, and has released the
+///   lock;
+/// - a value of the command, such as its report.
 pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
 
-/// Locks the session, and calls `attempt`. If the file has grown since it was read, `attempt` also
-/// gets its current contents. If the file grew before the commit, calls `attempt` again, until the
-/// wait is over.
+/// Locks the session, and calls `attempt`, which commits a change with the lock.
+///
+/// If the file has grown since it was read, `attempt` also gets its current contents. If another
+/// process appends to the file before the commit, nothing is written, and `attempt` is called
+/// again. This ends when `--wait` is over: then the commit itself fails.
+///
+/// Returns the commit, `None` if there was nothing to do; and the value of the last attempt.
 ///
 /// Every change of a session in place uses this function, except those of `migrate`, which are one
 /// batch.
@@ -348,9 +367,12 @@ pub fn attempt_under_lock<T>(
             None
         };
         match attempt(grown_input, locked)? {
+            // There is nothing to do.
             (None, value) => return Ok((None, value)),
             (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
-            (Some(Attempt::Stale(again)), _) => locked = *again,
+            // The file grew before the commit. The value is dropped, because it belongs to the old
+            // contents. The lock is still held.
+            (Some(Attempt::Stale(still_locked)), _) => locked = *still_locked,
         }
     }
 }
@@ -389,9 +411,11 @@ pub fn copy_failure(input: &Input, error: io::Error) -> Failure {
 
 /// The report of a change; with `-n`, of a planned one.
 struct ChangeReport {
+    /// What happens to the file: lines are appended, or it is rewritten or created.
     action: Action,
     /// The file; `-` is standard output.
     path: PathBuf,
+    /// The new and changed lines, in the order of the file.
     lines: Vec<Vec<u8>>,
     /// Whether the first line is the title line.
     has_title_line: bool,
@@ -418,23 +442,30 @@ impl ChangeReport {
         ChangeReport::new(decision, path, action)
     }
 
-    /// Returns the report of a decision that is written to `path`. `action` is how.
+    /// Returns the report of a decision. `path` is the file that is written, and `action` is what
+    /// happens to it.
+    ///
+    /// The reported lines are the title line, if it changes, and the new entries. The reported
+    /// names are the ids of new entries. These leave out labels on other new entries, which come
+    /// last.
     fn new(decision: &Decision, path: &Path, action: Action) -> ChangeReport {
         let change = &decision.change;
-        let title_line = change.title_line.clone().into_iter();
-        let lines = change.entries.iter().map(|entry| entry.line.clone());
-        let names = change
-            .entries
-            .iter()
-            .take(decision.reported_count)
-            .map(|entry| entry.id.to_string());
+        let mut lines = Vec::new();
+        lines.extend(change.title_line.clone());
+        let mut reported_names = Vec::new();
+        for (index, entry) in change.entries.iter().enumerate() {
+            lines.push(entry.line.clone());
+            if index < decision.reported_count {
+                reported_names.push(entry.id.to_string());
+            }
+        }
         ChangeReport {
             action,
             path: path.to_owned(),
-            lines: title_line.chain(lines).collect(),
+            lines,
             has_title_line: change.title_line.is_some(),
             copied_count: 0,
-            reported_names: names.collect(),
+            reported_names,
             editor_text: decision.editor_text.clone(),
             notification: decision.notification.clone(),
         }
@@ -452,7 +483,10 @@ impl ChangeReport {
     }
 
     /// Reports the result to the user, and then to the hook. The hook is notified even if printing
-    /// fails. A failure here does not undo the write (rule 7 of the store).
+    /// fails. If both fail, the failure of the hook is returned.
+    ///
+    /// A failure here does not undo the write: the failure says what was written, so that the user
+    /// does not repeat it.
     fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_file = self.path != Path::new("-");
         let is_written = self.action != Action::Nothing && is_file;

@@ -6,7 +6,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::Decision;
 use crate::load::LoadOptions;
-use crate::ops::navigate::{Navigation, navigate};
+use crate::ops::navigate::navigate_back;
 use crate::ops::summary::{append_branch_summary, find_branch_summary};
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
@@ -48,15 +48,11 @@ pub struct Args {
 /// is always appended.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let from = open.resolve_position(&args.from)?;
+    let branch_tip = open.resolve_position(&args.from)?;
     // The summary is appended below the leaf, even if the leaf is a user message. `navigate` would
-    // go above such a message, so that its text can be edited: this is undone here.
+    // go above such a message, so that its text can be edited.
     let leaf = Position::from(open.session.leaf);
-    let navigation = Navigation {
-        new_leaf: leaf,
-        edits_target: false,
-        ..navigate(&open.session, from, leaf)
-    };
+    let navigation = navigate_back(&open.session, branch_tip, leaf);
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
     let needs_no_content = args.options.summary.prepare || args.options.summary.has_given_text();
     if !needs_no_content && !step.abandons_content() {
@@ -82,33 +78,40 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
         return Ok(exit);
     }
-    append_summary(from, step, ui)
+    append_summary(step, ui)
 }
 
 /// Makes the summary, and appends it below the leaf. If another process has appended to the same
 /// branch meanwhile, the summary follows its entries. If another process has moved the leaf to
 /// another branch, fails: the summary belongs on the branch for which it was requested.
-fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
-    let old_leaf_id = step.new_leaf_id()?;
+fn append_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
+    // The session may be read again before the summary is appended, because making the summary
+    // takes time. So the entries of the move are kept as ids: the leaf, where the summary was
+    // requested, and the tip of the summarized branch.
+    let requested_leaf_id = step.new_leaf_id()?;
+    let branch_tip_id = match step.navigation.old_leaf {
+        Position::Entry(ix) => Some(step.open.session.id(ix).into_owned()),
+        Position::Root => None,
+    };
     let hook = step.hook_command(ui);
     let summary = step.prepare_summary(hook.as_ref(), ui)?;
     let label = step.parse_label()?;
-    let branch_tip = from.entry().map(|ix| step.open.session.id(ix).into_owned());
     step.open
         .apply_change(&step.options.write, ui, |locked_open, id_source| {
-            // The session may have been read again, so its entries are found by their ids.
             let session = &locked_open.session;
-            let old_leaf = old_leaf_id.as_ref().and_then(|id| session.find_entry(id));
-            if let Some(old_leaf) = old_leaf
-                && !session.path(session.leaf).contains(&old_leaf)
+            // Every entry is below the root, so a request at the root needs no check.
+            if let Some(id) = &requested_leaf_id
+                && let Some(requested_leaf) = session.find_entry(id)
+                && !session.path(session.leaf).contains(&requested_leaf)
             {
                 return Err(locked_open
                     .input
                     .busy_failure("another process moved to another branch meanwhile"));
             }
 
+            // `None`: the entry that gets the label is the new summary.
             locked_open.check_label_is_free(None, label.as_ref())?;
-            let branch_tip = branch_tip.as_ref().and_then(|id| session.find_entry(id));
+            let branch_tip = branch_tip_id.as_ref().and_then(|id| session.find_entry(id));
             let change = append_branch_summary(
                 session,
                 branch_tip.into(),
@@ -133,12 +136,12 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
 /// Returns the summary of an earlier merge of the same branch; `None` if there is none.
 fn find_previous_merge(step: &PlannedMove) -> io::Result<Option<EntryIx>> {
     let session = &step.open.session;
-    let Position::Entry(from) = step.navigation.old_leaf else {
+    let Position::Entry(branch_tip) = step.navigation.old_leaf else {
         return Ok(None);
     };
     find_branch_summary(
         &step.open.entry_reader(),
-        &session.id(from),
+        &session.id(branch_tip),
         step.navigation.common_ancestor,
     )
 }

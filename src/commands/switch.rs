@@ -80,13 +80,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let destination = describe_position(&mut open, navigation.new_leaf, ui)?;
     let MoveArgs { summary, write, .. } = &args.options;
     let wants_summary = args.summarize || summary.wants_summary();
-    let is_only_shown =
-        summary.prepare || summary.prompt || write.change.dry_run || write.change.json;
-    // If the session is on standard output, its new leaf is known from there.
-    let to_stdout = match &write.output {
+    let prints_only = summary.prepare || summary.prompt || write.change.dry_run;
+    // Without `-o`, the changed copy of a stream is written to standard output. The new leaf is
+    // then known from there.
+    let writes_to_stdout = match &write.output {
         Some(output) => output == Path::new("-"),
         None => open.input.file().is_none(),
     };
+    let is_reported = !prints_only && !write.change.json && !writes_to_stdout;
     let step = PlannedMove {
         open: &open,
         navigation,
@@ -94,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         wants_summary,
     };
     let exit = step.execute(ui)?;
-    if exit == Exit::Done && !is_only_shown && !to_stdout {
+    if exit == Exit::Done && is_reported {
         ui.print_status(&format!("now at {destination}"));
     }
     Ok(exit)

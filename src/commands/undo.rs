@@ -98,23 +98,24 @@ fn is_count(session: &Path) -> bool {
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
 /// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui).map_err(|failure| {
-        if failure.is_missing_file && is_count(&args.session) {
+    let open = match OpenSession::open(&args.session, LoadOptions::default(), ui) {
+        Ok(open) => open,
+        Err(failure) if failure.is_missing_file && is_count(&args.session) => {
             let count = args.session.display();
-            failure.with_hint(format!(
-                "the number comes last: `pisess undo SESSION {count}`"
-            ))
-        } else {
-            failure
+            let hint = format!("the number comes last: `pisess undo SESSION {count}`");
+            return Err(failure.with_hint(hint));
         }
-    })?;
-    if args.list && args.write.output.is_some() {
-        let failure = Failure::usage_error("--list writes no file");
-        return Err(failure.with_hint("omit -o"));
-    }
+        Err(failure) => return Err(failure),
+    };
     if args.list {
+        if args.write.output.is_some() {
+            let failure = Failure::usage_error("--list writes no file");
+            return Err(failure.with_hint("omit -o"));
+        }
         return list_operations(&open, args, ui);
     }
+
+    // Those of the last call, which is the one that is committed.
     let mut descriptions = Vec::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !args.write.change.force
@@ -216,10 +217,12 @@ fn undo_operation(
 
     // `None` if the operation only annotated the session. Then the leaf does not move.
     let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
-    // Fails if the entries that undo the operation cannot name their parent.
-    open.new_parent_id(leaf_before.unwrap_or(open.session.leaf.into()))?;
-    let description = describe_operation(open, &entries, leaf_before);
-    let description = input.map_read_error(description)?;
+    // The id itself is not needed: this fails if the entries that undo the operation cannot name
+    // their parent, because it has no id.
+    let new_parent = leaf_before.unwrap_or(open.session.leaf.into());
+    open.new_parent_id(new_parent)?;
+
+    let description = input.map_read_error(describe_operation(open, &entries, leaf_before))?;
     let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
     Ok(UndoneOperation {
         change,
@@ -292,7 +295,8 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
 /// newest entry does not belong to the last operation. `None` if an entry was appended later, and
 /// for input without a file.
 ///
-/// Both commands leave a file beside the session. Its modification time shows when they ran.
+/// Both commands leave a file beside the session. Its modification time shows when they ran. If
+/// both files are newer than the last entry, the failure is about `prune`, whichever ran last.
 fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     let path = open.input.file().map(SessionFile::path)?;
     let last_entry_ms = open
@@ -302,7 +306,8 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
         .map(|entry| entry.time_ms)
         .max()
         .unwrap_or(Entry::NO_TIME);
-    // An equal time counts, too: `prune` may have appended a mark in the same millisecond.
+    // An equal time counts, too: `prune` may have appended a mark in the same millisecond. If no
+    // entry has a time, every file is newer, because `NO_TIME` is before all times.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
     let name = &open.input.name;
     if is_newer(&pruned_file(path)) {
