@@ -257,16 +257,21 @@ impl RelocationReport<'_> {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
 
-    /// Reports the parts of the stores that could not be read. A part is reported as a failure if
-    /// it may hold sessions that were to be moved. Otherwise it is a warning: only forks in it may
-    /// still name an old path.
+    /// Reports the parts of the stores that could not be read.
+    ///
+    /// With `--moved-from`, the sessions to move are searched for in the stores. A part that may
+    /// hold such a session is a failure. Any other part is a warning: only forks in it may still
+    /// name an old path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
-        let mut stores = Vec::new();
+        let mut searched_stores = Vec::new();
         if let Some(old) = &self.args.moved_from {
-            stores = stores_for_recorded_project(&resolve_user_folder(old, ui), ui);
+            searched_stores = stores_for_recorded_project(&resolve_user_folder(old, ui), ui);
         }
         for unread in mover.take_unread() {
-            if may_hold_sessions(&OnDisk.resolve_links(&unread.path), &stores) {
+            // Without `--moved-from`, no store was searched, so this is false.
+            let may_hold_moved =
+                may_hold_sessions(&OnDisk.resolve_links(&unread.path), &searched_stores);
+            if may_hold_moved {
                 self.report_failure(&unread.failure, ui);
             } else {
                 let hint = "forks in it are not updated; a later run updates them";
@@ -275,7 +280,8 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Reports the number of updated forks, and the forks that could not be updated.
+    /// Reports the number of forks whose headers name the new paths, and the forks whose headers
+    /// could not be changed. Before that, reports the warnings of all commits.
     fn report_forks(&mut self, mover: &Mover, ui: &mut Ui) {
         for committed in &mover.commits {
             ui.report_commit_warnings(committed);

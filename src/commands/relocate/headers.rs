@@ -4,7 +4,9 @@ use crate::cli::open::Input;
 use crate::cli::output::Failure;
 use crate::cli::transaction::{AttemptResult, attempt_under_lock};
 use crate::ops::relocate::{HeaderChange, apply_header_changes, write_with_header};
-use pisess_store::{Committed, Locked, WriteOptions};
+use crate::session::entry::Span;
+use pisess_store::{Attempt, Committed, Locked, WriteOptions};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -35,28 +37,25 @@ impl ChangedHeaders {
     }
 
     /// Sets members of a session's header, under the session's lock. Writes nothing if they have
-    /// these values already. Lines that are appended meanwhile are kept.
+    /// these values already. Lines that other processes append meanwhile are kept.
     pub fn change_header(
         &mut self,
         input: &Input,
         changes: &[HeaderChange],
     ) -> Result<(), Failure> {
-        let mut old_bytes = Vec::new();
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<()> {
-            let locked_input = grown.as_ref().unwrap_or(input);
+        // Returns the old bytes of the header. It is called again if the header must be read again
+        // from a file that has grown.
+        let mut change = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Vec<u8>> {
+            let locked_input = grown_input.as_ref().unwrap_or(input);
             let header = locked_input.read_header()?;
             let new_bytes = locked_input.map_read_error(apply_header_changes(&header, changes))?;
             if new_bytes == header.bytes {
-                return Ok((None, ()));
+                return Ok((None, header.bytes));
             }
-            old_bytes.clone_from(&header.bytes);
-            let mut write = |out: &mut dyn io::Write| {
-                write_with_header(&header.span, &new_bytes, locked_input.source(), out)
-            };
-            let attempt = locked.carrying_growth().rewrite(None, &mut write)?;
-            Ok((Some(attempt), ()))
+            let commit = replace_header(&header.span, &new_bytes, locked_input, locked)?;
+            Ok((Some(commit), header.bytes))
         };
-        let (committed, ()) = attempt_under_lock(input, &self.options, &mut attempt)?;
+        let (committed, old_bytes) = attempt_under_lock(input, &self.options, &mut change)?;
         if let (Some(committed), Some(path)) = (committed, &input.path) {
             self.changed.push(ChangedHeader {
                 path: path.clone(),
@@ -89,21 +88,20 @@ impl ChangedHeaders {
     /// Writes the old header of a file, even if an agent seems to have the file open: `force` is
     /// set. Lines that were appended meanwhile are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
-        let input = Input::open_path(&changed.path, &|_| false)?;
+        // The file was refused as standard output, if it is, before its header was changed.
+        let is_stdout = |_: &File| false;
+        let input = Input::open_path(&changed.path, &is_stdout)?;
         let options = WriteOptions {
             force: true,
             ..self.options
         };
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<()> {
-            let locked_input = grown.as_ref().unwrap_or(&input);
+        let mut restore = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<()> {
+            let locked_input = grown_input.as_ref().unwrap_or(&input);
             let header = locked_input.read_header()?;
-            let mut write = |out: &mut dyn io::Write| {
-                write_with_header(&header.span, &changed.old_bytes, locked_input.source(), out)
-            };
-            let attempt = locked.carrying_growth().rewrite(None, &mut write)?;
-            Ok((Some(attempt), ()))
+            let commit = replace_header(&header.span, &changed.old_bytes, locked_input, locked)?;
+            Ok((Some(commit), ()))
         };
-        attempt_under_lock(&input, &options, &mut attempt)?;
+        attempt_under_lock(&input, &options, &mut restore)?;
         Ok(())
     }
 
@@ -112,4 +110,18 @@ impl ChangedHeaders {
         let changed = self.changed.into_iter();
         changed.map(|header| header.committed).collect()
     }
+}
+
+/// Rewrites a locked session with `new_header` in place of the header at `header_span`. Lines that
+/// other processes append meanwhile follow the rewritten ones, because no line depends on the
+/// header.
+fn replace_header(
+    header_span: &Span,
+    new_header: &[u8],
+    input: &Input,
+    locked: Locked,
+) -> Result<Attempt, Failure> {
+    let mut write =
+        |out: &mut dyn io::Write| write_with_header(header_span, new_header, input.source(), out);
+    Ok(locked.carrying_growth().rewrite(None, &mut write)?)
 }

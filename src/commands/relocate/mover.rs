@@ -83,7 +83,8 @@ impl Relocation {
             return Ok(vec![folder.to_owned()]);
         }
 
-        // With -n, the files are not moved yet.
+        // With -n, the files are not moved yet, so those that would be moved are not left behind.
+        // After the move, none of them is in the old directory.
         let planned_moves = plan_file_moves(&self.path, &self.to)?;
         let mut leftovers = Vec::new();
         for path in paths {
@@ -184,6 +185,9 @@ impl<'a> Mover<'a> {
     /// Changes the forks, the header and the files of a session, or nothing: if a step fails, the
     /// headers are changed back. This is also done for a session that is where it belongs, because
     /// forks may still name its old path.
+    ///
+    /// The counts, commits and new path are recorded only once all steps have succeeded: what was
+    /// changed back is not reported.
     fn apply_plan(&mut self, plan: &RelocationPlan, ui: &Ui) -> Result<(), Failure> {
         let forks = if plan.is_in_store {
             self.forks_of(&plan.old, ui)
@@ -196,6 +200,7 @@ impl<'a> Mover<'a> {
             Ok(applied) => applied,
             Err(failure) => return Err(undo_headers(headers, failure)),
         };
+        // Nothing can fail from here on, so the headers need not be changed back any more.
         self.commits.extend(applied.file_commits);
         self.commits.extend(headers.keep());
         self.updated_forks += applied.updated_forks;
@@ -308,12 +313,15 @@ impl<'a> Mover<'a> {
         self.move_files(plan)
     }
 
-    /// Moves the session and the files that belong to it. This is done under the session's lock,
-    /// because `prune` may write one of these files at any time. If some files can neither be moved
-    /// nor moved back, the failure says so.
+    /// Moves the session and the files that belong to it. This is done under the lock of the
+    /// session, which also protects those files: `prune` may write one of them at any time.
+    ///
+    /// If a file cannot be moved, the others are moved back. If that fails, too, the failure is one
+    /// after a write, and says so.
     fn move_files(&self, plan: &RelocationPlan) -> Result<Vec<Committed>, Failure> {
         let options = WriteOptions {
-            // The change of the header has already checked that no agent has the session open.
+            // `true` would refuse a session that was just written to, because an agent may have it
+            // open. This command itself has just written the header, and checked that before.
             is_omp: false,
             ..self.write_options()
         };
@@ -342,15 +350,20 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Changes headers back after a failure, and returns that failure, with a note if a header could
-/// not be changed back. But if files were moved and could not be moved back, the headers keep their
-/// changes: repeating the command then moves the other files.
+/// Changes headers back after a failure, and returns that failure. If a header cannot be changed
+/// back, the returned failure says so.
+///
+/// If files were moved and could not be moved back, the headers keep their changes: repeating the
+/// command then moves the other files. `failure` then is one after a write.
 fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
-    if failure.exit() == Exit::FailedAfterWrite {
+    let keeps_changes = failure.exit() == Exit::FailedAfterWrite;
+    if keeps_changes {
         return failure;
     }
     match headers.undo_all() {
         Ok(()) => failure,
+        // The first failure is reported, because it is the reason. Repeating the command completes
+        // the move in both cases.
         Err(_) => failure
             .after_writing("headers, but no file is moved")
             .with_hint("run the same command again"),

@@ -23,7 +23,10 @@ pub struct Unread {
 }
 
 impl StoredSessions {
-    /// Reads the headers of all sessions.
+    /// Reads the headers of all sessions in the stores.
+    ///
+    /// Sessions of sub-agents are left out: their files move with those of the session that owns
+    /// them. What cannot be read is kept for the report, and does not stop the search.
     pub fn read(ui: &Ui) -> StoredSessions {
         let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
         let mut stored = StoredSessions {
@@ -31,6 +34,7 @@ impl StoredSessions {
             unread: Vec::new(),
         };
         for problem in found_files.problems {
+            // A path without an error is unusual, but was read.
             if let Some(error) = problem.error {
                 stored.unread.push(Unread {
                     path: error.path.clone(),
@@ -39,7 +43,8 @@ impl StoredSessions {
             }
         }
         for file in found_files.files {
-            if file.owner.is_none() {
+            let is_sub_agent = file.owner.is_some();
+            if !is_sub_agent {
                 stored.add_session(file.path);
             }
         }
