@@ -157,16 +157,19 @@ pub struct FollowedSession {
     pub path: PathBuf,
     /// The state of the file that was read last; `None` if the session must be loaded again.
     snapshot: Option<Snapshot>,
-    /// If the file was ever replaced, the ids of the entries that were there before; otherwise
-    /// `None`.
+    /// The ids of all entries that were returned so far. `None` as long as the file only grows:
+    /// then new entries are those that follow the ones read before, and ids are not needed.
     known_ids: Option<HashSet<Vec<u8>>>,
     /// The failure that was reported last, so that it is not repeated.
     last_warning: Option<String>,
 }
 
 impl FollowedSession {
-    /// Follows an open session from the point up to which it was read. It must have been opened
-    /// with `whole_lines`, so that an incomplete last line is not part of it.
+    /// Follows an open session from the point up to which it was read.
+    ///
+    /// The session must have been opened with the option `whole_lines`. Otherwise, a last line
+    /// that another program has only begun to write would be read as a malformed line, and its rest
+    /// as another.
     pub fn from_open(open: OpenSession) -> Result<FollowedSession, Failure> {
         let file = open
             .input
@@ -185,23 +188,29 @@ impl FollowedSession {
 
     /// Reads what was written since the last call, and returns the new entries in file order. If
     /// the file was replaced or truncated, the new entries are those with ids that were not there
-    /// before. A file that cannot be read is reported once; later calls try again.
+    /// before.
+    ///
+    /// If the file cannot be read, warns, and returns no entries; later calls try again. The same
+    /// warning is not repeated until the file could be read.
     pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
-        let (entries, warning) = match self.read_new_entries(ui) {
-            Ok(entries) => (entries, None),
-            Err(failure) => (Vec::new(), Some(failure.to_line())),
+        let failure = match self.read_new_entries(ui) {
+            Ok(entries) => {
+                self.last_warning = None;
+                return entries;
+            }
+            Err(failure) => failure,
         };
-        if warning != self.last_warning
-            && let Some(warning) = &warning
-        {
+
+        let warning = failure.to_line();
+        if self.last_warning.as_deref() != Some(&*warning) {
             ui.warn(&format!("{warning}; waiting for it"));
         }
-        self.last_warning = warning;
-        entries
+        self.last_warning = Some(warning);
+        Vec::new()
     }
 
-    /// Reads the new entries for [`FollowedSession::new_entries`]. If the file cannot be read, the
-    /// next call reads all of it again.
+    /// Does the work of [`FollowedSession::new_entries`]. If the file has not changed since the
+    /// last call, returns no entries.
     fn read_new_entries(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
         let changed_file = match &self.snapshot {
             Some(snapshot) => snapshot.look(&self.path)?,
@@ -217,6 +226,8 @@ impl FollowedSession {
         let snapshot = file.snapshot().clone();
         let input = self.open.input.with_file(file);
 
+        // If the file has only grown, the entries read before keep their indexes, and new ones
+        // follow. Otherwise all entries are read again, and any of them may be new.
         let old_count = self.open.session.entries.len();
         let first_new = if has_grown && self.open.append_new_entries(&input)? {
             self.open.input = input;
@@ -225,18 +236,20 @@ impl FollowedSession {
             self.load_again(input, old_count, ui)?;
             0
         };
+        // The file counts as read only now: after a failure above, the next call reads it again.
         self.snapshot = Some(snapshot);
 
         let session = &self.open.session;
         let mut entries: Vec<EntryIx> = session.entry_indexes().skip(first_new).collect();
         if let Some(known_ids) = &mut self.known_ids {
+            // Leaves out what was returned before, and records the rest.
             entries.retain(|&ix| known_ids.insert(session.id(ix).as_bytes().to_vec()));
         }
         Ok(entries)
     }
 
-    /// Loads a file that was replaced or truncated. Remembers the ids of the first `old_count`
-    /// entries, which were reported already. If the file is another session now, all of its entries
+    /// Loads a file that was replaced or truncated. Records the ids of the first `old_count`
+    /// entries, which were returned already. If the file is another session now, all of its entries
     /// are new.
     fn load_again(&mut self, input: Input, old_count: usize, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
@@ -244,12 +257,14 @@ impl FollowedSession {
         for ix in session.entry_indexes().take(old_count) {
             known_ids.insert(session.id(ix).as_bytes().to_vec());
         }
-        // If loading fails, nothing can be appended to the session that was read before.
+        // If loading fails, nothing can be appended to the session that was read before: the next
+        // call loads the file again, even if it has not changed since.
         self.snapshot = None;
 
         let open = self.open.reload_from(input)?;
         if open.session.header.id != self.open.session.header.id {
             ui.warn(&format!("{}: this is another session now", open.input.name));
+            // None of its entries was returned yet.
             self.known_ids = None;
         }
         self.open = open;

@@ -191,7 +191,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Prints the tree as it is now. If `range` is a whole path, the whole tree is printed as if its
 /// end were the leaf; otherwise, only the entries of the range. On a terminal, a heading with the
-/// usage precedes the tree. A search without a result is a negative answer.
+/// usage precedes the tree.
+///
+/// A search without a result is a negative answer ([`Exit::Found`]). With `--follow`, results may
+/// come later, so that nothing is printed about their absence.
 fn print_tree(
     args: &Args,
     open: &OpenSession,
@@ -209,22 +212,21 @@ fn print_tree(
     } else {
         build_range_view(session, range, options)
     };
-    let finds_nothing = drawing.tree_rows.is_empty() && args.is_search();
+    let is_empty = drawing.tree_rows.is_empty();
     let usage = if ui.stdout_is_terminal() {
         Some(usage_with_pruned(open))
     } else {
         None
     };
-    let has_rows = !drawing.tree_rows.is_empty();
     print_drawing(args, open, drawing, usage, ui)?;
-    if !has_rows && !args.follow {
+    if is_empty && !args.follow {
         ui.warn(&no_rows_note(args, open));
     }
-    Ok(if finds_nothing {
-        Exit::Found
+    if is_empty && args.is_search() {
+        Ok(Exit::Found)
     } else {
-        Exit::Done
-    })
+        Ok(Exit::Done)
+    }
 }
 
 /// Returns the reason why there are no rows, and what to try next.
@@ -245,8 +247,8 @@ fn no_rows_note(args: &Args, open: &OpenSession) -> String {
     format!("{what} (hint: {hint})")
 }
 
-/// Prints the tree, and then the entries that other programs append. Returns only on failure, for
-/// example if standard output is closed.
+/// Prints the tree, and then the entries that other programs append. Never returns `Ok`: it ends
+/// with a failure, for example if standard output is closed.
 fn follow_session(
     args: &Args,
     mut followed: FollowedSession,
@@ -256,17 +258,21 @@ fn follow_session(
     print_tree(args, &followed.open, whole, ui)?;
     ui.print_notes_at_once();
     let mut wait = watch_files(std::slice::from_ref(&followed.path));
-    let mut changed = ChangedFiles::default();
-    // The watcher reports only files with the extension of sessions, and a link by the name of its
-    // target. For other files, the session is read after each wait.
-    let is_reported =
+    // The watcher names a file that changes only if it has the extension of sessions; and it names
+    // the target of a link. Any other path is read after each wait.
+    let is_named_by_watcher =
         !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
+    // Entries may have been appended before the watcher was started, so the session is read before
+    // the first wait.
+    let mut changed = ChangedFiles::Any;
     loop {
-        if !is_reported || changed.may_include(&followed.path) {
+        if !is_named_by_watcher || changed.may_include(&followed.path) {
             let entries = followed.new_entries(ui);
             let drawing =
                 build_live_view(&followed.open.session, &entries, args.filter, &args.search);
-            print_drawing(args, &followed.open, drawing, None, ui)?;
+            // The heading with the usage was printed with the tree.
+            let usage = None;
+            print_drawing(args, &followed.open, drawing, usage, ui)?;
         }
         changed = wait(ui)?;
     }

@@ -332,11 +332,13 @@ impl<'a> TreePainter<'a> {
                 bars_at_starts.push(bars);
             }
             let tree_row = self.first_tree_row(group);
-            bars = bars_below_row(bars_beside_row(bars, tree_row), tree_row);
+            bars = bars_beside_row(bars, tree_row);
+            bars = bars_below_row(bars, tree_row);
         }
 
         let groups = &self.groups[shown];
         let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
+            // `draw_batches` begins a batch at each multiple of `BATCH_ROWS`.
             let bars = bars_at_starts[batch.start / BATCH_ROWS];
             self.draw_batch(groups, batch, bars, rows);
         };
@@ -348,7 +350,8 @@ impl<'a> TreePainter<'a> {
         draw_batches(&empty_rows, groups.len(), draw, ui)
     }
 
-    /// Draws one batch of rows. `bars_at_start` are the bars that reach its first row.
+    /// Draws one batch of rows. `bars_at_start` are the bars that reach its first row from above.
+    /// Bit N of such a number is set if level N has a bar.
     fn draw_batch(
         &self,
         groups: &[RowGroup],
@@ -357,13 +360,16 @@ impl<'a> TreePainter<'a> {
         rows: &mut RowBuffer,
     ) {
         let drawing = self.entry_painter.drawing;
-        // A row shows its date only if the row above has another date.
-        let index_before = batch.start.checked_sub(1);
-        let time_before = index_before.map(|index| {
-            let entry_before = self.shown_entry(&groups[index]);
-            drawing.session.entry(entry_before).time_ms
-        });
-        rows.set_previous_time(time_before);
+        // A row shows its date only if the row above has another date. The row above the first one
+        // belongs to the previous batch; the first batch has none.
+        let time_above = match batch.start {
+            0 => None,
+            start => {
+                let entry_above = self.shown_entry(&groups[start - 1]);
+                Some(drawing.session.entry(entry_above).time_ms)
+            }
+        };
+        rows.set_previous_time(time_above);
 
         let mut bars = bars_at_start;
         for group in &groups[batch] {
@@ -371,6 +377,7 @@ impl<'a> TreePainter<'a> {
             if drawing.is_live() {
                 rows.set_previous_time(None);
             }
+            // A branch may begin or end at this row, so the bars beside and below it may differ.
             let tree_row = self.first_tree_row(group);
             bars = bars_beside_row(bars, tree_row);
             self.draw_row(group, bars, rows);
@@ -453,11 +460,13 @@ impl<'a> TreePainter<'a> {
         if let Some(column) = &self.id_column {
             column.ids.draw_id(rows, ix, column.width);
         }
-        if rows.clock.is_some() {
+        let shows_time = rows.clock.is_some();
+        if shows_time {
             rows.push_time(drawing.session.entry(ix).time_ms);
             rows.push_str("  ");
             rows.finish_part(styles.dim);
         }
+
         self.push_bars(group, bars, rows);
         rows.finish_part(styles.dim);
         if drawing.is_active(ix) {
@@ -465,9 +474,12 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the mark of the drawn leaf, or of the nearest shown entry above it. With a REF, the
-    /// drawn leaf may be another entry than the one from which the agent continues. Only the latter
-    /// gets the mark of the active leaf.
+    /// Returns the mark of the entry `ix`, which is the drawn leaf, or the nearest entry above it
+    /// that is shown.
+    ///
+    /// There are three marks. If the drawn leaf is not shown, the mark says so. The active leaf,
+    /// from which the agent continues, has its own mark. With a REF, the drawn leaf may be another
+    /// entry: that has the third.
     fn leaf_mark(&self, ix: EntryIx) -> RowMark {
         let EntryPainter {
             drawing,
@@ -476,13 +488,14 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         let session = drawing.session;
-        // The leaf may be a label, or the mark of a switch, below the last entry of the
-        // conversation.
+        // The leaf may be bookkeeping, such as a label. Then the last entry of the conversation
+        // above it is marked, because people see that as the end.
         let drawn_end = session.conversation_end(drawing.leaf);
         if !drawing.is_leaf(ix) && drawn_end != Some(ix) {
             return RowMark::new("  (the leaf is below, not shown)".to_owned(), styles.dim);
         }
 
+        // A live drawing has only new entries, and its leaf is always the active one.
         let is_active = drawing.is_live() || drawn_end == session.conversation_end(session.leaf);
         let glyph = if is_active {
             glyphs.leaf
@@ -552,15 +565,17 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the marks at the end of a folded branch: whether its last entry was undone, and the
-    /// age of its newest entry.
+    /// Returns the marks at the end of the row of a folded branch: whether the branch was undone,
+    /// and the age of its newest entry.
     fn branch_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let styles = &self.entry_painter.styles;
         let mut marks = Vec::new();
+        // The row represents the branch by its last entry, whose id and time it shows.
         let last_entry = self.shown_entry(group);
         if self.entry_painter.drawing.is_undone(last_entry) {
             marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
         }
+        // The extent of a branch is that of everything at and below its first entry.
         let first_entry = self.first_tree_row(group).entry;
         if let Some(newest_ms) = self.branch_extents[first_entry.index()].newest_ms {
             let age = format_age(self.now_ms, newest_ms);
@@ -651,7 +666,8 @@ impl<'a> TreePainter<'a> {
             (true, false, false) => glyphs.tee,
         };
 
-        // The connector takes the last level of its row, so the bars have the others.
+        // The connector takes the last level of its row, so the bars have the others. A row with a
+        // connector is at least on level 1.
         let mut bar_levels = tree_row.level as usize;
         let mut max_bar_levels = self.max_levels;
         if tree_row.has_connector {
@@ -660,6 +676,7 @@ impl<'a> TreePainter<'a> {
         }
         for level in 0..bar_levels.min(max_bar_levels) {
             let has_bar = bars & (1 << level) != 0;
+            // As wide as a bar.
             rows.push_str(if has_bar { glyphs.bar } else { "   " });
         }
         if bar_levels > max_bar_levels {
