@@ -49,21 +49,24 @@ pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
 
 /// Returns numbers of pruned parts as words, for example `2 branches (40 entries, 3 of them
 /// bookkeeping)`.
-pub fn describe_pruned(entries: usize, notes: usize, branches: usize) -> String {
-    let entries = format_count(entries, "entry", "entries");
-    // `branches` does not count them.
-    let notes = if notes > 0 {
-        format!(", {notes} of them bookkeeping")
-    } else {
-        String::new()
-    };
-    match branches {
-        0 => entries,
-        _ => format!(
-            "{} ({entries}{notes})",
-            format_count(branches, "branch", "branches")
-        ),
+///
+/// `bookkeeping_count` is the number of those entries that are bookkeeping. It is printed only with
+/// branches, because the numbers of entries that `pisess branches` prints do not include
+/// bookkeeping.
+pub fn describe_pruned(
+    entry_count: usize,
+    bookkeeping_count: usize,
+    branch_count: usize,
+) -> String {
+    let entries = format_count(entry_count, "entry", "entries");
+    if branch_count == 0 {
+        return entries;
     }
+    let branches = format_count(branch_count, "branch", "branches");
+    if bookkeeping_count == 0 {
+        return format!("{branches} ({entries})");
+    }
+    format!("{branches} ({entries}, {bookkeeping_count} of them bookkeeping)")
 }
 
 /// Reads what was pruned from the session at a path. `None` if nothing was. If the path is a
@@ -175,10 +178,13 @@ pub fn pruned_failure(path: &Path, error: PrunedFileError) -> Failure {
     }
 }
 
-/// Returns the requests in a scope of a session, including pruned ones, each with its time. `None`
-/// if no requests were pruned.
+/// Returns the requests in a scope of a session, including pruned ones, each with its time in
+/// milliseconds since 1970. `None` if no requests were pruned, or if what was pruned cannot be
+/// read: then only the requests that are left are known.
 pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usage)>> {
-    let pruned = load_pruned(&open.input).ok()??;
+    let Ok(Some(pruned)) = load_pruned(&open.input) else {
+        return None;
+    };
     let options = LoadOptions {
         usage: true,
         workers: open.worker_count(),
@@ -189,6 +195,7 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
         &options,
     )
     .ok()?;
+    // The entries of a range have other indexes in the whole session.
     let scope_in_whole = match scope {
         RequestScope::AllBranches => RequestScope::AllBranches,
         RequestScope::Range(range) => RequestScope::Range(EntryRange {

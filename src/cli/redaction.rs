@@ -109,19 +109,27 @@ pub fn refuse_leftovers(is_any_left: bool) -> io::Result<()> {
     }
 }
 
-/// Returns a copy of a session without its secrets. Fails if a found secret is left in the copy.
+/// Returns a copy of a session without its secrets, and the report of what was removed.
+///
+/// The copy is then searched for the removed secrets. Fails if one of them is left. A text that is
+/// a secret in one place, and may be an ordinary word in others, remains in those: the report then
+/// has these places as `kept_ordinary`.
 pub fn redact_to_copy(
     session: &Input,
     redactor: &mut Redactor,
     workers: usize,
 ) -> Result<(Spooled, RedactionReport), Failure> {
+    // The copy and the report are made in one pass. Only the copy is returned by `spool_written`,
+    // so the report is assigned here.
     let mut report = RedactionReport::default();
     let copy = store::spool_written(&mut |out| {
         report = redact_session(session.source(), redactor, workers, Some(out))?;
         Ok(())
     })?;
-    let leftovers =
-        session.map_read_error(find_remaining(&copy, redactor, &mut report, workers))?;
+
+    // The second search adds `kept_ordinary` to the report.
+    let remaining = find_remaining(&copy, redactor, &mut report, workers);
+    let leftovers = session.map_read_error(remaining)?;
     refuse_left_over(&leftovers, session)?;
     Ok((copy, report))
 }
@@ -185,6 +193,10 @@ struct FirstPlace {
 
 impl RemovedSecrets {
     /// Removes the secrets from a session. Returns the redacted input, and the removed secrets.
+    ///
+    /// The secrets are kept, because the export is searched for them once it is written. Texts that
+    /// may also be ordinary words, such as a short password, are not: they may be in the export
+    /// without being secret there.
     pub fn remove_from(
         input: Input,
         args: &RedactionArgs,
@@ -193,14 +205,17 @@ impl RemovedSecrets {
         let values = args.read_values(&input, ui)?;
         let mut redactor = args.new_redactor(&input, values, ui)?;
         let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
+        // The redactor has found them while it made the copy.
         let mut secrets = redactor.found_values();
         secrets.retain(|value| !value.is_ordinary());
 
+        // The report names secrets only by their placeholders.
         let mut place_by_placeholder = HashMap::default();
         for places in report.group_by_secret() {
             let first = places[0];
             place_by_placeholder.insert(first.secret.placeholder(), first.clone());
         }
+        // One for each secret, in the same order.
         let mut first_places = Vec::new();
         for secret in &secrets {
             first_places.push(FirstPlace {

@@ -152,15 +152,17 @@ impl Args {
     /// Returns the kinds of payloads given by options, in the order of [`ValueKind::PAYLOADS`]; all
     /// kinds if no option is given.
     fn payload_kinds(&self) -> Vec<ValueKind> {
-        let is_given = [self.images, self.results, self.details];
-        if !is_given.contains(&true) {
-            return ValueKind::PAYLOADS.to_vec();
+        let mut kinds = ValueKind::PAYLOADS.to_vec();
+        if !self.images && !self.results && !self.details {
+            return kinds;
         }
-        let kinds = ValueKind::PAYLOADS.into_iter().zip(is_given);
+        kinds.retain(|kind| match kind {
+            ValueKind::Image => self.images,
+            ValueKind::Result => self.results,
+            ValueKind::Details => self.details,
+            ValueKind::Link => false,
+        });
         kinds
-            .filter(|(_, is_given)| *is_given)
-            .map(|(kind, _)| kind)
-            .collect()
     }
 
     /// Returns the number of bytes above which a payload is pruned. If only images are requested,

@@ -42,27 +42,31 @@ impl Alternatives {
 
     /// If a plan removes little of `size_before`, prints the options that would remove more.
     ///
-    /// An option is printed if it removes at least twice as much as the plan. The sizes of `--over`
-    /// descend, so each removes at least as much as the one before it. Of these, an option must
-    /// also remove twice as much as the last one that was printed.
+    /// An option is printed if it removes at least twice as much as the plan. Of the options
+    /// `--over SIZE`, one must also remove at least twice as much as the one that was printed
+    /// before it. For example, if the plan removes 1 MB, `--over 64k` 5 MB, and `--over 1k` 6 MB,
+    /// only `--over 64k` is printed.
     pub fn report(&self, size_before: usize, removed: usize, ui: &mut Ui) {
         if !is_little(removed, size_before) {
             return;
         }
         let mut hints = Vec::new();
-        let mut removed_by_named_size = removed;
+        // The sizes of `--over` descend in `options`, so each removes at least as much as the one
+        // before it.
+        let mut removed_by_printed_size = removed;
         for &Alternative { option, bytes } in &self.options {
             let is_size = option.starts_with("--over");
             let compared = if is_size {
-                removed_by_named_size
+                removed_by_printed_size
             } else {
                 removed
             };
-            if bytes == 0 || bytes < 2 * compared {
+            let removes_much_more = bytes > 0 && bytes >= 2 * compared;
+            if !removes_much_more {
                 continue;
             }
             if is_size {
-                removed_by_named_size = bytes;
+                removed_by_printed_size = bytes;
             }
             hints.push(format!("`{option}` would remove {}", format_bytes(bytes)));
         }
@@ -77,20 +81,25 @@ fn is_little(removed: usize, size: usize) -> bool {
 }
 
 /// Returns what other options would remove from a session, if its plan removes little: only
-/// `removed` bytes. `--compacted` is left out for a session whose entries cannot be pruned.
+/// `removed` bytes. Otherwise returns no options, because finding them takes time.
+///
+/// The options are `--compacted`, unless the plan has it already, or the entries of the session
+/// cannot be pruned; and `--over` with smaller sizes than that of the plan.
 pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alternatives, Failure> {
     let mut found = Alternatives::default();
     if !is_little(removed, job.open.input.source().len() as usize) {
         return Ok(found);
     }
 
+    // Only sizes smaller than `over` are tried, and with the same kinds of payloads.
     let (kinds, over) = match &job.task {
         Task::Payloads { over, kinds } => (kinds.clone(), *over),
+        // This prunes no payloads, so all sizes are tried.
         Task::Compacted => (ValueKind::PAYLOADS.to_vec(), u64::MAX),
         Task::Branch(_) | Task::Restore => return Ok(found),
     };
-    let is_compacted = matches!(job.task, Task::Compacted);
-    if !is_compacted && PruneBlocker::check(&job.open.session).is_ok() {
+    let is_compacted_already = matches!(job.task, Task::Compacted);
+    if !is_compacted_already && PruneBlocker::check(&job.open.session).is_ok() {
         let bytes = planned_bytes(job, Task::Compacted, ui)?;
         found.options.push(Alternative {
             option: "--compacted",

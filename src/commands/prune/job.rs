@@ -158,20 +158,22 @@ impl PruneJob<'_> {
         self.write.change.write_options(dialect)
     }
 
-    /// Refuses to remove entries of a session that an agent may have open. An agent that runs in
-    /// the session's working directory may have: it would continue from an entry that no longer
-    /// exists.
+    /// Refuses to remove entries of a session that an agent may have open, because it runs in the
+    /// session's working directory: the agent would continue from an entry that no longer exists.
+    ///
+    /// Payloads may be removed from such a session: the entries remain, and lines that the agent
+    /// appends meanwhile are kept.
     fn refuse_running(&self) -> Result<(), Failure> {
-        let mut agent_folders = Vec::new();
-        if self.removes_entries()
-            && let Some(cwd) = &self.open.session.header.cwd
-        {
-            agent_folders.push(PathBuf::from(&*cwd.to_string_lossy()));
+        if !self.removes_entries() {
+            return Ok(());
         }
-        let agent_folders: Vec<&Path> = agent_folders.iter().map(PathBuf::as_path).collect();
+        let Some(cwd) = &self.open.session.header.cwd else {
+            return Ok(());
+        };
+        let cwd = PathBuf::from(&*cwd.to_string_lossy());
         self.open
             .input
-            .refuse_running_agent(&agent_folders, self.write.change.force)
+            .refuse_running_agent(&[&cwd], self.write.change.force)
     }
 
     /// With `-n`, fails if the real run would be refused. A stream is never written, so nothing is
@@ -269,9 +271,11 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Writes the file beside a session: first the old records, then those that are pruned now. Old
-    /// records whose content the session still contains are left out: a run that was killed before
-    /// it rewrote the session has written these.
+    /// Writes the file beside a session: first the old records, then those that are pruned now.
+    ///
+    /// An old record is left out if the session still contains its content: a run that was killed
+    /// after it had written this file, and before it rewrote the session, leaves such records. They
+    /// are pruned now, so they are written once.
     fn write_side_file(
         &self,
         open: &OpenSession,
@@ -287,42 +291,17 @@ impl PruneJob<'_> {
         Ok(side_file)
     }
 
-    /// Writes a pruned copy. The file beside the copy includes everything that was pruned from the
-    /// session before. With `--force`, existing files are replaced; a file beside the copy is
-    /// replaced only if it belongs to this session.
+    /// Writes a pruned copy (`-o`). With `--force`, existing files are replaced.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, PruneOutcome), Failure> {
         let plan = self.plan_prune(self.open, ui)?;
-        let session = &self.open.session;
-        let input = &self.open.input;
-        let force = self.write.change.force;
-        let source_side_file = match input.file() {
-            Some(file) => open_if_exists(&pruned_file(&session_own_path(file)))?,
-            None => None,
-        };
-
         // The file beside the copy is written first, so that a copy never lacks its pruned parts.
-        let mut new_side_file = None;
-        if source_side_file.is_some() || !plan.is_empty() {
-            if force && let Some(replaced) = open_if_exists(&self.side_file)? {
-                // Fails for a file that is damaged, or belongs to another session.
-                read_side_file(self.open, replaced)?;
-            }
-            let old_records = match source_side_file {
-                Some(side_file) => Some(read_side_file(self.open, side_file)?),
-                None => None,
-            };
-            let if_exists = if force {
-                IfExists::Replace
-            } else {
-                IfExists::Refuse
-            };
-            let written =
-                self.write_side_file(self.open, &plan, old_records.as_ref(), if_exists)?;
-            new_side_file = Some(written);
-        }
+        // Until it is kept, dropping it removes it, or restores the file that it replaced.
+        let new_side_file = self.write_side_file_of_copy(&plan)?;
 
+        let input = &self.open.input;
         let source = input.source();
-        let pruned = plan.build_pruned_session(session, source);
+        let pruned = plan.build_pruned_session(&self.open.session, source);
+        let force = self.write.change.force;
         let committed = store::create(&self.target, input.file(), force, &mut |out| {
             copy_all(&pruned.with_source(source), out)
         })?;
@@ -330,5 +309,37 @@ impl PruneJob<'_> {
             ui.report_commit_warnings(&new_side_file.keep());
         }
         Ok((Some(committed), PruneOutcome::from_prune(&plan, self.open)))
+    }
+
+    /// Writes the file beside a pruned copy: everything that was pruned from the session before,
+    /// and what `plan` prunes. `None` if both are nothing.
+    ///
+    /// With `--force`, replaces an existing file, but only if it belongs to this session.
+    fn write_side_file_of_copy(&self, plan: &PrunePlan) -> Result<Option<CompanionFile>, Failure> {
+        let source_side_file = match self.open.input.file() {
+            Some(file) => open_if_exists(&pruned_file(&session_own_path(file)))?,
+            None => None,
+        };
+        if source_side_file.is_none() && plan.is_empty() {
+            return Ok(None);
+        }
+
+        let force = self.write.change.force;
+        if force && let Some(replaced) = open_if_exists(&self.side_file)? {
+            // Fails for a file that is damaged, or belongs to another session.
+            read_side_file(self.open, replaced)?;
+        }
+        let old_records = match source_side_file {
+            Some(side_file) => Some(read_side_file(self.open, side_file)?),
+            None => None,
+        };
+        let if_exists = if force {
+            IfExists::Replace
+        } else {
+            IfExists::Refuse
+        };
+        let new_side_file =
+            self.write_side_file(self.open, plan, old_records.as_ref(), if_exists)?;
+        Ok(Some(new_side_file))
     }
 }

@@ -104,13 +104,16 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
     Err(failure.with_hint("give one session by path or name"))
 }
 
-/// Finds the given sessions, or those of the stores. Directories are searched as by other commands
-/// that change many sessions. With `-n`, their subdirectories are always included.
+/// Finds the sessions of `--project`, those of all stores (`--all`), or the given ones. Given
+/// directories are searched as by other commands that change many sessions. With `-n`, their
+/// subdirectories are always included.
 fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     if let Some(project) = &args.project {
         let project = resolve_user_folder(project, ui);
         let found = SessionStores::locate_from(&project, ui).find_sessions(&Scope::CurrentProject);
-        let failures = search_failures(found.problems, true, ui);
+        // What cannot be read may be a session of the project, so it is a failure.
+        let is_strict = true;
+        let failures = search_failures(found.problems, is_strict, ui);
         if found.files.is_empty() && failures.is_empty() {
             ui.warn("no sessions of this project (hint: `pisess list --all` lists all projects)");
         }
@@ -212,11 +215,13 @@ impl JobResult {
     }
 }
 
-/// Plans to prune or restore a session. Fails if the session could not be changed now.
+/// Plans to prune or restore a session, for `-n`. Fails if the session could not be changed now: it
+/// is locked, for example, or in an archive.
 fn plan_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
     if job.task.is_restore() {
         let planned = job.plan_restore_outcome()?;
         return Ok(JobResult {
+            // The outcome of a prune has the size already.
             planned_size: Some(planned.size_after as usize),
             ..JobResult::new(planned.outcome, None)
         });
@@ -263,7 +268,10 @@ fn is_chosen(path: &Path, input: &Input, filter: SessionFilter) -> bool {
 }
 
 /// Prints a line for each session that was pruned or restored, and a total. With `-n`, prints a
-/// table.
+/// table. Warnings of all commits come first.
+///
+/// A failure to print does not undo what was written: the failure then names the number of sessions
+/// that were written.
 fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.dry_run {
         return print_plan(sessions, args, ui);

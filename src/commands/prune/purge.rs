@@ -7,8 +7,9 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::format::format_bytes;
 use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};
 
-/// SESSION.pruned, which was removed.
+/// SESSION.pruned, which was to be removed.
 struct PurgedFile {
+    /// Its size.
     bytes: u64,
     /// The error of the removal: the file may reappear after a power failure, or was not removed.
     error: Option<StoreError>,
@@ -23,23 +24,16 @@ impl PruneJob<'_> {
             return self.print_planned_purge(ui);
         }
 
-        let mut attempt = |locked_open: &OpenSession, _: Locked| {
-            let Some(side_file) = open_if_exists(&self.side_file)? else {
-                return Ok((None, None));
-            };
-            // If the file had another name (a hard link), its content would stay.
-            store::own_file(&self.side_file)?;
-            store::lock(&side_file, &self.write_options())?.refuse_hard_links()?;
-            let bytes = side_file.len();
-            read_side_file(locked_open, side_file)?;
-            // The file is removed under the lock: once the lock is released, another pisess may
-            // prune, and write a new file of this name.
-            let error = store::remove(&self.side_file).err();
-            Ok((None, Some(PurgedFile { bytes, error })))
+        // The file is removed under the lock of the session: once the lock is released, another
+        // pisess may prune, and write a new file of this name. The session itself is not changed,
+        // so nothing is committed.
+        let mut purge_locked = |locked_open: &OpenSession, _session_lock: Locked| {
+            let purged = self.purge_locked(locked_open)?;
+            Ok((None, purged))
         };
         let (_, purged) = self
             .open
-            .attempt_under_lock(&self.write_options(), &mut attempt)?;
+            .attempt_under_lock(&self.write_options(), &mut purge_locked)?;
         let name = &self.open.input.name;
         let Some(purged) = purged else {
             ui.print_status(&format!("{name}: nothing was pruned"));
@@ -58,7 +52,26 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
-    /// For `-n`: reports the size of SESSION.pruned, which would be removed.
+    /// Removes SESSION.pruned, while the session is locked. `None` if the file does not exist.
+    ///
+    /// # Errors
+    /// If the file may not be removed. That the removal itself failed is in [`PurgedFile::error`].
+    fn purge_locked(&self, locked_open: &OpenSession) -> Result<Option<PurgedFile>, Failure> {
+        let Some(side_file) = open_if_exists(&self.side_file)? else {
+            return Ok(None);
+        };
+        // If the file had another name (a hard link), its content would stay.
+        store::own_file(&self.side_file)?;
+        store::lock(&side_file, &self.write_options())?.refuse_hard_links()?;
+        let bytes = side_file.len();
+        // Fails for a file that is damaged, or belongs to another session.
+        read_side_file(locked_open, side_file)?;
+        let error = store::remove(&self.side_file).err();
+        Ok(Some(PurgedFile { bytes, error }))
+    }
+
+    /// For `-n`: reports the size of SESSION.pruned, which would be removed. Refuses the same files
+    /// as the removal, as far as that is known without a lock.
     fn print_planned_purge(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let name = &self.open.input.name;
         let Some(side_file) = open_if_exists(&self.side_file)? else {
@@ -66,6 +79,7 @@ impl PruneJob<'_> {
             return Ok(Exit::Done);
         };
         let size = format_bytes(side_file.len() as usize);
+        // Fails for a file that is damaged, or belongs to another session.
         read_side_file(self.open, side_file)?;
         ui.print_status(&format!(
             "{name}: what was pruned from it before would be removed for good ({size})"

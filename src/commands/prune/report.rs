@@ -104,6 +104,9 @@ impl PruneJob<'_> {
     /// Prints the plan of `-n`: a row for each payload or entry that would be pruned, and a summary
     /// with the sizes of the session before and after. For payloads, the summary also has the sizes
     /// of the context. With `--json`, the summary is printed on standard error.
+    ///
+    /// If the plan removes little, other options that would remove more are printed on standard
+    /// error, too.
     pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.refuse_in_dry_run()?;
         self.report_dependents(ui)?;
@@ -142,11 +145,8 @@ impl PruneJob<'_> {
         } else {
             ui.print(&(summary + "\n"))?
         }
-        find_alternatives(self, outcome.bytes, ui)?.report(
-            outcome.session_bytes,
-            outcome.bytes,
-            ui,
-        );
+        let alternatives = find_alternatives(self, outcome.bytes, ui)?;
+        alternatives.report(outcome.session_bytes, outcome.bytes, ui);
         Ok(Exit::Done)
     }
 
@@ -244,7 +244,7 @@ impl PruneJob<'_> {
     }
 
     /// Reports the result. `committed` is `None` if nothing was written. A failure to print does
-    /// not undo what was written (rule 7 of the store).
+    /// not undo what was written: the failure then says that the change is written.
     pub fn report_outcome(
         &self,
         committed: Option<Committed>,
@@ -263,13 +263,15 @@ impl PruneJob<'_> {
             self.open.input.report_path(ui);
         }
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
+        // Neither a purge nor a restoration keeps pruned parts.
         if !json && !self.is_purged && !matches!(self.task, Task::Restore) {
             ui.print_status(KEPT_NOTE);
         }
         Ok(Exit::Done)
     }
 
-    /// Returns the report of a result.
+    /// Collects what the report of this job needs. `is_written` is false with `-n`, and if there
+    /// was nothing to do; `outcome` then has what would be pruned.
     pub fn report(&self, is_written: bool, outcome: PruneOutcome) -> PruneReport {
         PruneReport {
             name: self.open.input.name.clone(),

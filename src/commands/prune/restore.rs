@@ -63,7 +63,10 @@ impl PruneJob<'_> {
         self.restore_under_lock()
     }
 
-    /// Plans a restore in place, for `-n`.
+    /// Plans a restore in place, for `-n`. Fails if the real run would be refused.
+    ///
+    /// Without SESSION.pruned, nothing was pruned: then there is nothing to restore, and nothing to
+    /// refuse.
     pub fn plan_restore_outcome(&self) -> Result<PlannedRestore, Failure> {
         let source = self.open.input.source();
         self.open.refuse_archived_side_file(&self.side_file)?;
@@ -81,7 +84,8 @@ impl PruneJob<'_> {
         })
     }
 
-    /// Writes the restored session to another file.
+    /// Writes the restored session to the file of `-o`, which is [`PruneJob::target`]. The session
+    /// and `pruned`, its SESSION.pruned, stay as they are.
     fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
         let input = &self.open.input;
         let restoration = self.plan_restore(self.open, pruned)?;
@@ -114,12 +118,17 @@ impl PruneJob<'_> {
 
     /// Restores the session under its lock, and then removes SESSION.pruned. That file is kept if
     /// one of its values has no place in the session.
+    ///
+    /// The file is removed once the session is rewritten, so that no value is ever in neither; and
+    /// before the lock is released, because another pisess may then prune the session, and write a
+    /// new file of this name. A failure to remove it is returned as `removal_error`, because the
+    /// session is restored all the same.
     fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
         let options = self.write_options();
         let mut original = None;
         let mut removal_error = None;
-        let mut attempt = |locked_open: &OpenSession,
-                           locked: Locked|
+        let mut restore_locked = |locked_open: &OpenSession,
+                                  locked: Locked|
          -> AttemptResult<PruneOutcome> {
             // The file is looked up under the lock, because another pisess may have pruned or
             // restored meanwhile.
@@ -128,13 +137,15 @@ impl PruneJob<'_> {
             };
             let restoration = self.plan_restore(locked_open, pruned)?;
             let outcome = PruneOutcome::from_restored(&restoration.restored_records);
-            // A value without a place in the session is in no file but this one.
             let mut remove_side_file = || {
-                if restoration.unplaced.is_empty() {
+                // A value without a place in the session is in no file but this one.
+                let is_needed = !restoration.unplaced.is_empty();
+                if !is_needed {
                     removal_error = store::remove(&self.side_file).err();
                 }
             };
-            // A killed restore may have left SESSION.pruned behind, although the session is whole.
+            // A killed restore may have left SESSION.pruned behind, although the session is
+            // whole.
             if outcome.is_empty() {
                 remove_side_file();
                 return Ok((None, outcome));
@@ -146,15 +157,16 @@ impl PruneJob<'_> {
                 .map_read_error(restoration.verify_original(source))?;
             let whole = restoration.restored_file(source);
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            // SESSION.pruned is removed before the lock is released: then another pisess may prune
-            // the session, and write a new file of this name.
+            // Calls `remove_side_file` after the rewrite, with the lock still held.
             let rewritten =
                 locked
                     .carrying_growth()
                     .rewrite_then(None, &mut write, &mut remove_side_file)?;
             Ok((Some(rewritten), outcome))
         };
-        let (committed, outcome) = self.open.attempt_under_lock(&options, &mut attempt)?;
+        let (committed, outcome) = self
+            .open
+            .attempt_under_lock(&options, &mut restore_locked)?;
         Ok(RestoredInPlace {
             committed,
             outcome,
@@ -207,27 +219,32 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Returns what is to be restored. If the placeholder of a pruned value is missing, the value
-    /// has no place in the session: then fails, unless `--force` is given.
+    /// Returns what is to be restored from `pruned`, the file SESSION.pruned. If the placeholder of
+    /// a pruned value is missing, the value has no place in the session: then fails, unless
+    /// `--force` is given. The failure names the first such value.
     fn plan_restore(
         &self,
         open: &OpenSession,
         pruned: SessionFile,
     ) -> Result<Restoration, Failure> {
-        let name = to_visible(&pruned.path().to_string_lossy());
+        let side_file_name = to_visible(&pruned.path().to_string_lossy());
         let restoration = read_side_file(open, pruned)?;
-        if self.write.change.force {
+        let is_forced = self.write.change.force;
+        let Some(first_unplaced) = restoration.unplaced.first() else {
+            return Ok(restoration);
+        };
+        if is_forced {
             return Ok(restoration);
         }
-        let Some(UnplacedRecord { entry_id, field }) = restoration.unplaced.first() else {
-            return Ok(restoration);
-        };
-        let missing = match restoration.unplaced.len() {
-            1 => format!("a placeholder for {name} is not"),
-            count => format!("{count} placeholders for {name} are not"),
+
+        let UnplacedRecord { entry_id, field } = first_unplaced;
+        // The subject and the verb of the message.
+        let placeholders_are_not = match restoration.unplaced.len() {
+            1 => format!("a placeholder for {side_file_name} is not"),
+            count => format!("{count} placeholders for {side_file_name} are not"),
         };
         let failure = open.input.failure(format_args!(
-            "{missing} in the session, such as {field} of {entry_id}"
+            "{placeholders_are_not} in the session, such as {field} of {entry_id}"
         ));
         Err(failure.with_hint("--force puts the others back and keeps SESSION.pruned"))
     }
