@@ -11,7 +11,7 @@ use crate::cli::period::TIME_EXAMPLES;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::peek;
 use crate::session::paths::is_windows_absolute;
-use clap::Command;
+use clap::{ArgMatches, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use foldhash::HashMap;
 use foldhash::HashSet;
@@ -431,10 +431,12 @@ fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
 /// The id of the argument `--from-session` of `pick`.
 const FROM_SESSION: &str = "from_session";
 
-/// Returns the path of the session that the words before the last one name: the last word may be
-/// one of its entries. `None` if they name no session, or if it is not found.
+/// Returns the path of the session whose entries complete the last word. The words before the last
+/// one name the session, as in `pisess show last 1f`. `None` if they name no session, or if it is
+/// not found.
 fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
     let words_before = &words[..words.len().saturating_sub(1)];
+    // Required arguments may still be missing.
     let matches = command
         .clone()
         .ignore_errors(true)
@@ -442,27 +444,42 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
         .ok()?;
     let (name, matches) = matches.subcommand()?;
     let subcommand = command.find_subcommand(name)?;
-    let session = subcommand
-        .get_positionals()
-        .find(|arg| value_name(arg) == "SESSION")?;
-    let session_word = matches
-        .get_raw(session.get_id().as_str())
-        .and_then(|mut values| values.next());
 
-    // `pick` copies entries from `--from-session`; only `--at` is an entry of the session it
-    // appends to.
-    let is_destination = words_before.last().is_some_and(|word| word == "--at");
-    let has_from_session = subcommand
-        .get_arguments()
-        .any(|arg| arg.get_id() == FROM_SESSION);
-    let mut from_session = None;
-    if has_from_session && !is_destination {
-        from_session = matches
-            .get_raw(FROM_SESSION)
-            .and_then(|mut values| values.next());
-    }
-    let argument = from_session.or(session_word)?;
+    let argument = find_session_argument(subcommand, matches, words_before)?;
     let home = ui.home();
     let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
     resolve_name(&path_or_name, ui).ok()
+}
+
+/// Returns the argument that names the session whose entries complete the last word: SESSION, or
+/// for `pick --from-session OTHER`, usually OTHER. `None` if neither is given.
+fn find_session_argument<'m>(
+    subcommand: &Command,
+    matches: &'m ArgMatches,
+    words_before: &[OsString],
+) -> Option<&'m OsStr> {
+    // The argument is found by the name of its value in the help.
+    let session = subcommand
+        .get_positionals()
+        .find(|arg| value_name(arg) == "SESSION")?;
+
+    // clap panics if it is asked for an argument that the command does not have.
+    let has_from_session = subcommand
+        .get_arguments()
+        .any(|arg| arg.get_id() == FROM_SESSION);
+    // `pick` copies entries of OTHER. Only `--at` is an entry of SESSION, to which they are copied.
+    let is_at = words_before.last().is_some_and(|word| word == "--at");
+    if has_from_session
+        && !is_at
+        && let Some(other) = first_raw_value(matches, FROM_SESSION)
+    {
+        return Some(other);
+    }
+    first_raw_value(matches, session.get_id().as_str())
+}
+
+/// Returns the first value of an argument; `None` if the argument is not given.
+fn first_raw_value<'m>(matches: &'m ArgMatches, id: &str) -> Option<&'m OsStr> {
+    let mut values = matches.get_raw(id)?;
+    values.next()
 }

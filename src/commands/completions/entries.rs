@@ -33,9 +33,10 @@ pub struct EntryCandidates {
 }
 
 impl EntryCandidates {
-    /// Reads the entries in the last MiB of a session (`TAIL_BYTES`). At most `MAX_IDS` ids are
-    /// offered.
+    /// Reads what can be completed from a session: of a large one, only the header and the last MiB
+    /// (`TAIL_BYTES`), so that completing is fast. At most `MAX_IDS` ids are offered, the newest.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<EntryCandidates, LoadError> {
+        // Each candidate is described by the row of its entry, as in the tree.
         let home = home.map(|home| Text::from(home.to_owned()));
         let options = LoadOptions {
             rows: Some(RowOptions {
@@ -45,9 +46,9 @@ impl EntryCandidates {
             ..LoadOptions::default()
         };
         let session = load(&peek::read_ends(source, TAIL_BYTES)?, &options)?;
-        let drawing = view_without_layout(&session, session.leaf);
+        let view = view_without_layout(&session, session.leaf);
         let candidate = |value: &str, ix| {
-            new_candidate(value, drawing.row_text(ix).to_string_lossy().into_owned())
+            new_candidate(value, view.row_text(ix).to_string_lossy().into_owned())
         };
 
         let mut labels = Vec::new();

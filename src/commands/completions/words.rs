@@ -57,30 +57,40 @@ impl BashLine {
     /// the last word.
     ///
     /// bash also splits words at characters such as `:`. So `word` may be only the end of the last
-    /// word, and bash keeps the text before it. `None` if the candidate does not begin with that
-    /// text.
+    /// word, and bash keeps the text before it. For example, the last word may be `label:do`: then
+    /// `word` is `do`, and of the candidate `label:done`, the text is `done`.
+    ///
+    /// `None` if the candidate does not begin with the text that bash keeps, or if a tilde for the
+    /// home directory would have to be quoted.
     pub fn text_to_insert(&self, candidate: &str, word: &str) -> Option<String> {
-        // bash gives the word as it was typed, without the quote that is open before it.
+        let kept_prefix = self.prefix_before(word);
+        let text = candidate.strip_prefix(kept_prefix)?;
+
+        let begins_with_home = kept_prefix.is_empty() && candidate.starts_with("~/");
+        if !begins_with_home {
+            return Some(quote_word(text, self.open_quote));
+        }
+        // A quoted tilde is not the home directory.
+        if self.open_quote.is_some() {
+            return None;
+        }
+        // The `~` stays without a backslash; `quote_word` would add one.
+        let below_home = &text["~".len()..];
+        Some(format!("~{}", quote_word(below_home, None)))
+    }
+
+    /// Returns the start of the last word that bash keeps if it replaces `word`: all before `word`.
+    /// Returns an empty text if `word` is the whole last word.
+    fn prefix_before(&self, word: &str) -> &str {
+        let Some(last) = self.words.last() else {
+            return "";
+        };
+        // bash gives the word as it was typed, without the quote that is open before it. With that
+        // quote, it is split as the line was, so that both are without quotes and backslashes.
         let mut quoted_word = String::from_iter(self.open_quote);
         quoted_word.push_str(word);
-        let typed_word = split_line(&quoted_word).words.pop().unwrap_or_default();
-        let kept_prefix = self
-            .words
-            .last()
-            .and_then(|last| last.strip_suffix(&*typed_word))
-            .unwrap_or_default();
-        if kept_prefix.is_empty()
-            && candidate.starts_with("~/")
-            && let Some(below_home) = candidate.strip_prefix('~')
-        {
-            // A quoted tilde is not the home directory, so an unquoted one must stay unquoted.
-            return match self.open_quote {
-                Some(_) => None,
-                None => Some(format!("~{}", quote_word(below_home, None))),
-            };
-        }
-        let inserted = candidate.strip_prefix(kept_prefix)?;
-        Some(quote_word(inserted, self.open_quote))
+        let plain_word = split_line(&quoted_word).words.pop().unwrap_or_default();
+        last.strip_suffix(&*plain_word).unwrap_or("")
     }
 }
 
@@ -96,8 +106,8 @@ fn quote_word(text: &str, open_quote: Option<char>) -> String {
         }
     }
 
-    // bash closes the quote of a completed word. But if the word ends with the quote character,
-    // bash takes that for the closing quote, so one more is needed.
+    // bash closes the quote of a completed word. But if the word ends with the quote character, as
+    // in `it'\''` for `it'`, bash takes that for the closing quote, so one more is needed.
     if let Some(quote) = open_quote
         && quoted.ends_with(quote)
     {
