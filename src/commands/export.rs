@@ -301,7 +301,8 @@ impl Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;
-    // When it is dropped at the end, the new directory is removed if nothing was exported to it.
+    // When it is dropped at the end, the new directory is removed if nothing was exported to it:
+    // after a failure, or if there is nothing to export.
     let _new_folder = make_output_folder(args, ui)?;
     if format == Rendition::Messages {
         return examples::export_examples(args, ui);

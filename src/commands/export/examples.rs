@@ -36,14 +36,18 @@ struct Sources<'a> {
 impl Sources<'_> {
     /// Interprets the arguments after the first session: a REF, or further sessions and
     /// directories. The second argument is a REF if it is the last and does not look like a path.
+    ///
+    /// clap stores the second argument in `at` in any case, and the others in `others`.
     fn from_args(args: &Args) -> Result<Sources<'_>, Failure> {
         let mut paths = vec![args.session.as_path()];
-        let mut reference = args.at.as_deref();
-        if let Some(second) = reference {
-            let second = Path::new(second);
-            if !args.others.is_empty() || name_argument(second).is_none() {
-                paths.push(second);
-                reference = None;
+        let mut reference = None;
+        if let Some(second) = args.at.as_deref() {
+            let is_last = args.others.is_empty();
+            let looks_like_path = name_argument(Path::new(second)).is_none();
+            if is_last && !looks_like_path {
+                reference = Some(second);
+            } else {
+                paths.push(Path::new(second));
             }
         }
         paths.extend(args.others.iter().map(PathBuf::as_path));
@@ -133,8 +137,9 @@ struct ExampleWriter<'a> {
 }
 
 impl ExampleWriter<'_> {
-    /// Writes all sessions. Keeps the failure of an only session; of several sessions, reports each
-    /// failure and goes on.
+    /// Writes all sessions. If there is only one, stores its failure in [`ExampleWriter::failure`],
+    /// which then is the failure of the command. If there are several, reports each failure, and
+    /// goes on.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
         if self.is_single_session {
             let opened = Input::open_to_read(&self.args.session, ui);
@@ -153,7 +158,8 @@ impl ExampleWriter<'_> {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
         for file in found.files {
-            if file.owner.is_some() {
+            let is_sub_agent = file.owner.is_some();
+            if is_sub_agent {
                 continue;
             }
             let opened = open_session(&file.path, ui);
@@ -294,7 +300,12 @@ fn has_user_message(session: &Session, end: Position) -> bool {
         .any(|ix| session.is_message(ix, Role::User))
 }
 
-/// Writes the lines to standard output, or to a file whose path is then printed.
+/// Writes the lines of all conversations to standard output, or to a file. Then prints the path of
+/// the file; with `--json`, an object with the path and the number of conversations. After the
+/// lines on standard output, nothing is printed.
+///
+/// # Errors
+/// If the file is one of the sessions that were read, or if it exists and `--force` is not given.
 fn write_result(
     args: &Args,
     lines: &Spooled,
@@ -316,7 +327,10 @@ fn write_result(
         };
         return Err(error.into());
     }
-    let committed = store::create_private(&path, None, args.force, &mut write, None)?;
+    // The sessions were compared with the output above, and the lines need no check.
+    let source = None;
+    let check = None;
+    let committed = store::create_private(&path, source, args.force, &mut write, check)?;
     ui.report_commit_warnings(&committed);
     let shown = output.to_string_lossy().into_owned();
     ui.print_after_write(&shown, |ui| {
@@ -349,9 +363,12 @@ fn output_path(args: &Args, ui: &Ui) -> PathBuf {
         _ => Path::new("sessions"),
     };
     let name = store::with_suffix(stem, SUFFIX);
-    match &args.output {
-        Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
-        Some(output) => output.clone(),
-        None => name,
+    let Some(output) = &args.output else {
+        return name;
+    };
+    if ui.resolve_path(output).is_dir() {
+        output.join(name)
+    } else {
+        output.clone()
     }
 }

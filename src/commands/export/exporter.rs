@@ -112,9 +112,12 @@ impl Exporter<'_> {
             Some(bar) => bar,
             None => ui.start_spinner("exporting"),
         };
+        // With `--force`, any file is replaced.
         if self.args.force {
             return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
         }
+        // Without `--force`, a file that is not a page of this session is not replaced: then
+        // creating the file fails.
         let Some(page) = self.find_own_page(contents, &path) else {
             return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
         };
@@ -153,14 +156,15 @@ impl Exporter<'_> {
     ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
         let replaces_page = may_replace == MayReplace::OwnPage;
-        // The check below refuses to replace anything but the page.
+        // To replace a page, the store must permit to replace any file. `check_written` then
+        // refuses to replace anything but the page.
         let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
 
-        // The store calls `check` with the complete file, right before the file gets its name. If
-        // `check` fails, the path stays as it was.
+        // The store calls this with the complete file, right before the file gets its name. If it
+        // fails, the path stays as it was. It sets `left_secrets` for the message below.
         let mut left_secrets = BTreeSet::new();
-        let mut check = |written: &dyn ReadAt| {
+        let mut check_written = |written: &dyn ReadAt| {
             self.refuse_secrets(written, &mut left_secrets)?;
             if replaces_page {
                 self.require_own_page(contents, path)?;
@@ -168,12 +172,16 @@ impl Exporter<'_> {
             Ok(())
         };
         let needs_check = self.removed.is_some() || replaces_page;
-        let check: Option<&mut CheckContent> = if needs_check { Some(&mut check) } else { None };
+        let check: Option<&mut CheckContent> = if needs_check {
+            Some(&mut check_written)
+        } else {
+            None
+        };
         let create_result = store::create_private(path, session.file(), force, &mut write, check);
 
         if let Some(removed) = self.removed {
-            // This comes first: `create_result` has failed as well then, but does not name the
-            // secret.
+            // If a secret is left, `create_result` is a failure as well, but does not name the
+            // secret. So this comes before `create_result` is returned.
             removed.refuse_left_in_export(&left_secrets, session)?;
             report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }
@@ -301,7 +309,7 @@ impl Exporter<'_> {
             }
             Rendition::StaticPage => write_static_page(contents, self.workers, &mut out)?,
             Rendition::Page => write_page(contents, self.workers, self.args.attach, &mut out)?,
-            // `export_examples` writes this format.
+            // Not reached: `export_examples` writes this format, without an `Exporter`.
             Rendition::Messages => {}
         }
         io::Write::flush(&mut out)

@@ -39,10 +39,13 @@ pub fn output_path(
         Some(stem) => store::with_suffix(Path::new(stem), extension),
         None => PathBuf::from("-"),
     };
-    match &args.output {
-        Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
-        Some(output) => output.clone(),
-        None => name,
+    let Some(output) = &args.output else {
+        return name;
+    };
+    if ui.resolve_path(output).is_dir() {
+        output.join(name)
+    } else {
+        output.clone()
     }
 }
 

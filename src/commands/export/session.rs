@@ -111,6 +111,9 @@ fn warn_if_within_turn(open: &OpenSession, range: EntryRange, ui: &mut Ui) {
 }
 
 /// Collects the contents of the export, before options leave anything out.
+///
+/// # Errors
+/// If the entries that REF or `--last` selects do not exist, or cannot be exported in this format.
 fn load_contents<'a>(
     args: &Args,
     format: Rendition,
@@ -127,21 +130,26 @@ fn load_contents<'a>(
                 .with_hint("omit --attach, or give one REF to export the path to it"),
         );
     }
+    // A trajectory is a single path, so without REF it is the path to the leaf. The other formats
+    // have all branches.
     let is_trajectory = format == Rendition::Trajectory;
     let part = if args.selects_part() || is_trajectory {
         ExportedPart::Range(range)
     } else {
         ExportedPart::AllBranches(range.end)
     };
+
     let mut contents = Contents::new(&open.session, open.input.source(), part);
     contents.requests = requests_with_pruned(open, part.request_scope());
     contents.is_redacted = args.redact;
     if format == Rendition::Page {
+        // Only this format shows them.
         contents.work = count_work(open, &contents);
         contents.file_name = file_name(&open.input);
     }
     let shown = contents.entries.iter().copied();
     contents.rendered = args.renderers.render(open, shown, ui)?;
+
     if is_trajectory && !has_steps(&contents) {
         return Err(open
             .input
