@@ -182,7 +182,7 @@ impl MatchPainter {
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 
-        let mut notes = turn_note(entry_match);
+        let mut notes = branch_note(entry_match);
         for note in self.notes_for_people(entry_match) {
             let least_columns = columns + LEAST_SNIPPET_COLUMNS;
             if least_columns + display_width(&notes) + display_width(note) <= self.width {
@@ -302,9 +302,11 @@ impl MatchPainter {
         push_styled(&after, style, out);
     }
 
-    /// Appends the rows of matches and of the entries around them. In text, a row `--` precedes an
-    /// entry that is not adjacent to the entry above. Matches outside entries, for example in the
-    /// title, come first.
+    /// Appends the rows of matches and of the entries around them, in file order. In text, a row
+    /// `--` precedes an entry that does not directly follow the entry above in the conversation.
+    ///
+    /// Matches on lines that are not entries, for example in the title, come first: nothing is
+    /// around them.
     pub fn push_context_rows(
         &self,
         path: &Path,
@@ -320,21 +322,25 @@ impl MatchPainter {
             prefixes: prefixes.as_ref(),
         };
         for entry_match in matches {
-            if session.entry_on_line(entry_match.line).is_none() {
+            let is_in_entry = session.entry_on_line(entry_match.line).is_some();
+            if !is_in_entry {
                 self.push_row(&found, entry_match, RowKind::Match, out);
             }
         }
 
+        // All other matches are in entries, which `entries_around_matches` returns with the entries
+        // around them. It leaves out the lines of the matches above.
         let lines: Vec<_> = matches.iter().map(|entry_match| entry_match.line).collect();
-        let drawing = view_without_layout(session, session.leaf);
+        let view = view_without_layout(session, session.leaf);
         for nearby in entries_around_matches(session, &lines, self.max_above, self.max_below) {
-            if !nearby.continues && !out.is_empty() && !self.json {
+            let has_gap_above = !nearby.continues && !out.is_empty();
+            if has_gap_above && !self.json {
                 out.extend_from_slice(self.gap_row().as_bytes());
             }
             match nearby.match_index {
                 Some(index) => self.push_row(&found, &matches[index], RowKind::Match, out),
                 None => {
-                    let context = self.context_match(&drawing, nearby.entry);
+                    let context = self.context_match(&view, nearby.entry);
                     self.push_row(&found, &context, RowKind::Context, out);
                 }
             }
@@ -344,9 +350,9 @@ impl MatchPainter {
     /// Returns an entry near a match in the form of a match, so that [`Self::push_row`] can append
     /// it. Its snippet is the text of its row in the tree. Its role is, in JSON, as in the file,
     /// and in text as in the tree.
-    fn context_match(&self, drawing: &TreeView, ix: EntryIx) -> Match {
-        let session = drawing.session;
-        let row = drawing.row(ix);
+    fn context_match(&self, view: &TreeView, ix: EntryIx) -> Match {
+        let session = view.session;
+        let row = view.row(ix);
         let role = if self.json {
             session
                 .role_name(ix)
@@ -366,13 +372,16 @@ impl MatchPainter {
             tool: None,
             continuation: None,
             has_failed: session.entry(ix).flags.contains(Flags::FAILED),
-            is_active: Some(drawing.is_active(ix)),
+            is_active: Some(view.is_active(ix)),
             texts: MatchTexts::default(),
         }
     }
 
-    /// Appends the only row of a session: with `-c` the number of matching entries, after the path
-    /// if several sessions are searched; otherwise its path. Appends nothing if entries have rows.
+    /// Appends the only row of a session, with `-c`, `-l` or `-L`. Appends nothing without these
+    /// options, because the matches have rows then.
+    ///
+    /// With `-l` and `-L`, the row is the path of the session. With `-c`, it is the number of
+    /// matching entries; if several sessions are searched, the path precedes it, as in `a.jsonl:3`.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;
@@ -438,7 +447,7 @@ pub enum RowKind {
 
 /// Returns the note of a match that starts a new branch: the entry that it follows, as in `  (after
 /// 1a2b3c4d)`. Returns an empty text for other matches.
-fn turn_note(entry_match: &Match) -> String {
+fn branch_note(entry_match: &Match) -> String {
     match &entry_match.continuation {
         Some(EntryContinuation::Branches {
             after: Some(parent),

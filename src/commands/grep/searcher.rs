@@ -215,7 +215,8 @@ impl Searcher {
         })
     }
 
-    /// Returns the trail with which a search begins. Only `--follow` needs one: the first search
+    /// Returns the trail with which a search begins: the path that new entries take through the
+    /// tree. Only `--follow` needs one, to show which entry a match continues. The first search
     /// starts it at the end of the file, and each later search continues it with the appended
     /// entries.
     fn start_trail(
@@ -226,6 +227,7 @@ impl Searcher {
     ) -> io::Result<Trail> {
         let was_searched_before = state.snapshot.is_some();
         if was_searched_before {
+            // `None` if the file was replaced: then all of it is new.
             let appended_from = state.resume.map(|resume| resume.offset);
             let trail = state.trail.clone();
             trail.read_appended(source, appended_from, buffer)
@@ -253,20 +255,24 @@ impl Searcher {
             matches,
             ..
         } = collected;
+        // Whole texts are separated by empty lines.
         if painter.prints_whole_text && !rows.is_empty() && !tool_rows.is_empty() {
             rows.push(b'\n');
         }
         rows.extend_from_slice(&tool_rows);
 
+        // With entries around matches, no rows were formatted during the search.
         if !matches.is_empty() {
             let session = load(source, &painter.options)
                 .map_err(|error| Failure::from_load_error(&state.name, error))?;
             painter.push_context_rows(&state.path, &matches, &session, &mut rows);
         }
 
+        // Only with `-c`, `-l` and `-L`; otherwise this appends nothing. With `-L`, a session has a
+        // row if it has no match.
         let has_matches = count > 0;
-        // With `-L`, the session has a row if it has no match.
-        if has_matches != painter.lists_unmatched {
+        let is_listed = has_matches != painter.lists_unmatched;
+        if is_listed {
             painter.push_summary(&state.path, header, count, &mut rows);
         }
         Ok(rows)
@@ -387,29 +393,41 @@ impl Searcher {
         state.printed_count() >= self.max_matches
     }
 
-    /// Searches what was appended to a session since the previous search; the whole file if it was
-    /// replaced. Returns `None` if the file has not changed, cannot be read, is standard output, or
-    /// has as many matches as requested.
+    /// Searches what was appended to a session since the previous search. Searches the whole file
+    /// if it is new, or was replaced.
+    ///
+    /// Returns `None` if there is nothing to print: the file has not changed, or is standard
+    /// output; as many matches were printed as requested; or the file cannot be read, which is
+    /// tried again after the next change.
     fn search_appended(
         &self,
         state: &mut SessionState,
         buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> Option<Matches> {
-        let session_file = match &state.snapshot {
-            Some(snapshot) => snapshot.look(&state.path).ok()??,
-            None => SessionFile::open(&state.path).ok()?,
+        // `look` returns `None` if the file has not changed.
+        let changed_file = match &state.snapshot {
+            Some(snapshot) => snapshot.look(&state.path).ok()?,
+            None => Some(SessionFile::open(&state.path).ok()?),
         };
+        let session_file = changed_file?;
         let has_grown = match &state.snapshot {
             Some(snapshot) => snapshot.is_start_of(&session_file).ok()?,
             None => false,
         };
+        // The search continues where the previous one ended, unless the file was replaced.
         if !has_grown {
             state.resume = None;
         }
+        // This is stored even if the file is not searched below: as long as it does not change, it
+        // need not be opened again.
         state.snapshot = Some(session_file.snapshot().clone());
 
-        if self.has_enough_matches(state) || ui.stdout_predicate()(session_file.handle()) {
+        if self.has_enough_matches(state) {
+            return None;
+        }
+        let is_stdout = ui.stdout_predicate();
+        if is_stdout(session_file.handle()) {
             return None;
         }
         let source = WholeLines::new(&session_file).ok()?;
@@ -466,8 +484,8 @@ impl MatchCollector<'_, '_> {
             if self.printed_keys.contains(&key) {
                 return ControlFlow::Continue(());
             }
+            // Later searches do not print this match, whether it is printed now or left out.
             self.collected.keys.push(key);
-            // The key was added above, so that the next search does not print this match, either.
             if self.is_left_out {
                 return ControlFlow::Continue(());
             }
