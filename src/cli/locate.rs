@@ -144,8 +144,10 @@ impl SessionStores {
         None
     }
 
-    /// Returns the archives in a scope, sorted by path. Two stores may share archives, but no
-    /// archive is returned twice.
+    /// Returns the archives in a scope, sorted by path, each once.
+    ///
+    /// The archives of a store are beside its root. Stores whose roots are the same directory, once
+    /// links are resolved, share their archives.
     pub fn find_archives(&self, scope: ArchiveScope) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archive_roots() {
@@ -153,16 +155,20 @@ impl SessionStores {
                 found.extend(archives_below(&archives)?);
                 continue;
             }
+            // `root` is a path without links.
             let mut stores: Vec<&Store> = self.stores.iter().collect();
             stores.retain(|store| OnDisk.resolve_links(&store.root) == root);
 
-            // A flat store has the sessions of all projects in one directory.
+            // A flat store has the sessions of all projects in one directory. Which of its archives
+            // belong to the project is only in their headers.
             if stores.iter().any(|store| store.is_flat()) {
                 let mut own_archives = archives_below(&archives)?;
                 own_archives.retain(|path| self.belongs_to_project(path));
                 found.extend(own_archives);
                 continue;
             }
+            // Other stores have directories for the project. Those for its archives have the same
+            // names.
             for folder in stores.iter().flat_map(|store| &store.folders) {
                 if let Some(name) = folder.file_name() {
                     found.extend(archives_below(&archives.join(name))?);
@@ -376,10 +382,14 @@ fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store
     for store in &mut stores {
         let real_root = OnDisk.resolve_links(&store.root);
         for folder in &mut store.folders {
-            if let Ok(below_root) = folder.strip_prefix(&store.root) {
-                // `join` with an empty path would end the root with a slash, so it is not used.
-                *folder = real_root.iter().chain(below_root).collect();
-            }
+            let Ok(below_root) = folder.strip_prefix(&store.root) else {
+                continue;
+            };
+            // In a flat store, the directory is the root itself, and `below_root` is empty. `join`
+            // would then add a slash at the end.
+            let mut real_folder: PathBuf = real_root.iter().collect();
+            real_folder.extend(below_root);
+            *folder = real_folder;
         }
         store.root = real_root;
     }

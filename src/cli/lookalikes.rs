@@ -14,6 +14,7 @@ use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{Glance, ReadAt};
+use std::fs::File;
 
 /// The maximum width of the common title, before the words that differ.
 const MAX_TITLE_WIDTH: usize = 32;
@@ -26,8 +27,12 @@ const MOST_BYTES_OF_ALL: u64 = 64 << 20;
 /// The maximum length of the line by which copies are recognized, in bytes.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// Adds titles for sessions of one conversation whose rows have the same title: this title, and the
-/// first words after the entries that the session shares with the most similar other row.
+/// Adds titles for sessions that are copies or forks of one conversation, and whose rows would have
+/// the same title. A title is added to `titles` by the index of its session.
+///
+/// Such a session gets the common title, and the first words that are its own: those after the
+/// entries that it shares with the session that is most similar to it. For example, two forks of
+/// `Fix the tests` become `Fix the tests … now in Rust` and `Fix the tests … now in Go`.
 pub fn add_distinguishing_titles(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -38,8 +43,11 @@ pub fn add_distinguishing_titles(
         for index in indexes {
             conversations.extend(Conversation::read(index, &list[index]));
         }
+        // For each conversation, the number of its first entries that it shares.
         let ids: Vec<Vec<Text>> = conversations.iter().map(Conversation::ids).collect();
-        for (conversation, shared_length) in conversations.iter().zip(shared_lengths(&ids)) {
+        let shared_lengths = shared_lengths(&ids);
+        for (conversation, shared_length) in conversations.iter().zip(shared_lengths) {
+            // Without a shared entry, the sessions have the same title by chance.
             if shared_length == 0 {
                 continue;
             }
@@ -138,9 +146,12 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Reads a session once more. `None` if it cannot be read.
+    /// Reads the conversation of a listed session. The list keeps only what its rows show, so the
+    /// file is read again. `None` if it cannot be read.
     fn read(index: usize, listed: &ListedSession) -> Option<Conversation> {
-        let input = Input::open_path(&listed.path, &|_| false).ok()?;
+        // A session that is standard output was left out of the list.
+        let is_stdout = |_: &File| false;
+        let input = Input::open_path(&listed.path, &is_stdout).ok()?;
         let session = input.load(&LoadOptions::default()).ok()?;
         let mut entries = session.path(session.leaf);
         entries.retain(|&ix| session.is_conversation(ix));

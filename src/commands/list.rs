@@ -296,6 +296,8 @@ fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
 
 /// Prints the rows as paths, as JSON or as a table. `last` is the path to which the name `last`
 /// refers.
+///
+/// In the table, sessions with the same title get titles that differ.
 fn print_rows(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -324,7 +326,9 @@ fn print_rows(
         return Ok(());
     }
     warn_of_unlisted_last(list, rows, last, args, ui);
+    // The titles that replace those of the sessions, by the index of the session.
     let mut distinct = distinct_titles(list, rows, read_first_message);
+    // This reads the sessions again, so it needs files in the formats of pi and oh-my-pi.
     if args.source.is_none() {
         add_distinguishing_titles(list, rows, &mut distinct);
     }
@@ -360,7 +364,12 @@ impl Args {
             return;
         }
         // If there are no files, the search has already warned.
-        if first_paths.is_empty() || self.lists_cwd() || self.period.is_given() {
+        if first_paths.is_empty() {
+            return;
+        }
+        // Files in the stores of a project are sessions, unless reading them was reported as a
+        // failure. With a period, an empty list is an ordinary answer.
+        if self.lists_cwd() || self.period.is_given() {
             return;
         }
         let note = foreign::only_foreign_note(first_paths);

@@ -290,7 +290,11 @@ impl StatsOfFile {
 }
 
 impl Args {
-    /// Finds the sessions of pi and oh-my-pi, of another agent, or of all agents.
+    /// Finds the sessions of pi and oh-my-pi. With `--source`, finds those of another agent, or of
+    /// all agents.
+    ///
+    /// `period` is not used to select sessions of other agents. For pi, it decides whether to warn
+    /// of archives that are not read.
     fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         let Some(source) = self.source else {
             return self.sessions.find_sessions(period, ui);
@@ -298,16 +302,17 @@ impl Args {
         if !self.sessions.paths.is_empty() {
             return self.find_given_sessions(source, period, ui);
         }
+        // Without `--all`, only the sessions of the current project are read.
         let here = ui.current_folder().to_owned();
-        let folder = if self.sessions.all {
+        let project = if self.sessions.all {
             None
         } else {
             Some(here.as_path())
         };
-        let of_others = find_sessions_of(source.origins(), folder, ui);
+        let of_others = find_sessions_of(source.origins(), project, ui);
         if source == SourceChoice::All {
-            // Sessions of pi are read first: then an import is counted, and its source is a copy of
-            // it.
+            // A session may have been imported from another agent, so that both have the same
+            // requests. These are counted once, for the session that is read first: the import.
             let mut sessions = self.sessions.find_sessions(period, ui)?;
             sessions.add_files(of_others);
             return Ok(sessions);
@@ -325,7 +330,9 @@ impl Args {
         Ok(SessionsToRead::from_files(of_others))
     }
 
-    /// Finds the given sessions of an agent, and its sessions in the given directories.
+    /// Finds the given sessions of an agent, and its sessions in the given directories. For
+    /// `--source all`, the sessions are found as without `--source`, because any path may be given
+    /// then.
     fn find_given_sessions(
         &self,
         source: SourceChoice,
@@ -368,8 +375,7 @@ impl Args {
     }
 }
 
-/// Returns the options for loading a session. The keys of entries identify copies in other
-/// sessions. So they are needed only for the sums of several sessions.
+/// Returns the options for loading a session. `is_single` is whether only one session is read.
 fn load_options(
     args: &Args,
     is_single: bool,
@@ -377,8 +383,12 @@ fn load_options(
     ui: &Ui,
 ) -> LoadOptions {
     LoadOptions {
+        // Several sessions are read in parallel, each by one thread.
         workers: if is_single { ui.processor_count() } else { 1 },
+        // As they are in the file, for the rows of entries.
         timestamps: args.lists_entries(),
+        // The keys identify copies of entries in other sessions. They are needed only for the sums
+        // of several sessions, in which an entry counts once.
         entry_keys: !args.lists_entries() && !is_single,
         usage: true,
         prices,

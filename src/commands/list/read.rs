@@ -264,19 +264,26 @@ fn read_foreign_file(
     let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
     let name = to_visible(&file.path.to_string_lossy());
     let mut session = read_once(&file.path, &converted.session, modified_ms, options, &name)?;
+
+    // Id and size are those of the agent's own file, and not of the converted session.
     session.listed.id = Text::from(head.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
-    // Claude Code keeps sub-agents in a directory below their session. The other agents name that
-    // session in the first line of the sub-agent's file, or in the name of its directory.
-    session.listed.owner = match (&file.owner, &head.sub_agent) {
-        (None, Some(agent)) => rollouts
+    // The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below
+    // that of the owner. The other agents name the owner in the first line of the sub-agent's file,
+    // or in the name of its directory.
+    let mut owner = file.owner.clone();
+    if owner.is_none()
+        && let Some(agent) = &head.sub_agent
+    {
+        owner = rollouts
             .find_owner(&file.path, &agent.session)
             .or_else(|| foreign::find_owner_beside(&file.path, agent))
-            .map(Arc::from),
-        (owner, _) => owner.clone(),
-    };
+            .map(Arc::from);
+    }
+    session.listed.owner = owner;
     Ok(Some(SessionOfFile {
         session,
+        // `prune` does not change sessions of other agents.
         pruned_failure: None,
     }))
 }
@@ -284,6 +291,8 @@ fn read_foreign_file(
 /// Reads the whole first user message from the session's file. `None` if the file has changed since
 /// it was listed, or cannot be read.
 pub(super) fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
-    let input = Input::open_path(&session.path, &|_| false).ok()?;
+    // A session that is standard output was left out of the list.
+    let is_stdout = |_: &File| false;
+    let input = Input::open_path(&session.path, &is_stdout).ok()?;
     first_message(session, input.source()).ok()
 }

@@ -33,15 +33,19 @@ fn repository_at(folder: &Path) -> Option<PathBuf> {
         return None;
     }
 
-    let git_folder = match OnDisk.read_small_file(&dot_git) {
-        Some(_) => folder.join(read_path(&dot_git, "gitdir: ")?),
-        None => dot_git,
+    // A directory cannot be read as a file.
+    let is_file = OnDisk.read_small_file(&dot_git).is_some();
+    let git_folder = if is_file {
+        folder.join(read_path(&dot_git, "gitdir: ")?)
+    } else {
+        dot_git
     };
-    let common_folder = match read_path(&git_folder.join("commondir"), "") {
-        Some(common) => git_folder.join(common),
+    // The main worktree has no `commondir`: its directory is the shared one.
+    let shared_folder = match read_path(&git_folder.join("commondir"), "") {
+        Some(relative) => git_folder.join(relative),
         None => git_folder,
     };
-    let common_folder = OnDisk.resolve_links(&common_folder);
+    let common_folder = OnDisk.resolve_links(&shared_folder);
     if common_folder.ends_with(".git") {
         return common_folder.parent().map(Path::to_owned);
     }

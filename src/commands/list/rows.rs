@@ -107,25 +107,25 @@ impl ListColumn {
     }
 }
 
-/// Prints the rows of a list as a table. `distinct` has, by index in the list, titles that replace
-/// those that begin like many others. `last` is the session to which the name `last` refers. The
-/// column of `order` is always shown.
+/// Prints the rows of a list as a table. `distinct_titles` has, by index in the list, titles that
+/// replace those that begin like many others. `last` is the session to which the name `last`
+/// refers. `order` is the order of the rows: the column by which they are sorted is always shown.
 pub fn print(
     list: &[ListedSession],
     rows: &[ListRow],
-    distinct: &HashMap<usize, String>,
+    distinct_titles: &HashMap<usize, String>,
     last: Option<&Path>,
     order: Order,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let mut columns = list_columns(list, rows, distinct, last, ui)?;
+    let mut columns = list_columns(list, rows, distinct_titles, last, ui)?;
     columns.retain(|column| column.is_shown || column.sort_order == Some(order));
     if let Some(width) = ui.row_width() {
         drop_columns(&mut columns, width + COLUMN_GAP, order);
     }
 
-    let titles: Vec<_> = columns.iter().map(|column| column.column).collect();
-    let mut table = Table::new(titles);
+    let table_columns: Vec<_> = columns.iter().map(|column| column.column).collect();
+    let mut table = Table::new(table_columns);
     for row_index in 0..rows.len() {
         let mut row = Vec::new();
         for column in &mut columns {
@@ -314,9 +314,11 @@ impl ColumnSource<'_> {
             .with_rank(6)
     }
 
-    /// Returns, for each row, the length of the shortest prefix of its short id (of `id_length`
-    /// characters) that no other short id in the list has. The unit is characters.
+    /// Returns, for each row, the number of characters that distinguish its session: those of the
+    /// shortest prefix of its short id that no other short id in the list has. `id_length` is the
+    /// number of characters of a short id.
     fn unique_start_lengths(&self, id_length: usize) -> Vec<usize> {
+        // Those of the whole list, also of sessions without a row.
         let mut short_ids = Vec::new();
         for session in self.list {
             short_ids.push(short_id(session, id_length));
@@ -325,8 +327,8 @@ impl ColumnSource<'_> {
         let mut lengths = Vec::new();
         for session in &self.sessions {
             let id = short_id(session, id_length);
-            let unique_len = prefixes.prefix_len(&Text::from(&*id));
-            lengths.push(id[..unique_len].chars().count());
+            let unique_bytes = prefixes.prefix_len(&Text::from(&*id));
+            lengths.push(id[..unique_bytes].chars().count());
         }
         lengths
     }
@@ -417,16 +419,19 @@ fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the short name of each directory, by its path: the shortest suffix of whole names that
-/// no other directory has. The short names are truncated to `width` columns, unless they would no
-/// longer be distinct. Without a width, a short name is the whole path, with `~` for the home
-/// directory.
+/// no other directory has. For example, `/src/a/app` and `/src/b/app` become `a/app` and `b/app`.
+///
+/// The short names are truncated to `width` columns, unless they would no longer be distinct.
+/// Without a width, a short name is the whole path, with `~` for the home directory.
 fn short_folder_names<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
     home: Option<&str>,
 ) -> HashMap<String, String> {
-    let folders: HashSet<String> = folders.map(Cow::into_owned).collect();
-    let folders: Vec<String> = folders.into_iter().collect();
+    let distinct_folders: HashSet<String> = folders.map(Cow::into_owned).collect();
+    let folders: Vec<String> = distinct_folders.into_iter().collect();
+    // As they are printed, so that widths and suffixes are those of the printed text. This list,
+    // and the short names, have the order of `folders`.
     let whole_paths: Vec<String> = folders
         .iter()
         .map(|folder| to_visible(&abbreviate_home(folder, home)))
@@ -487,12 +492,13 @@ fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
     starts.map(|start| &path[start..])
 }
 
-/// Returns the last cell of a row: the session's name or first user message, or the title in
-/// `distinct` that replaces it. Sub-agents and archives are marked.
+/// Returns the last cell of a row: the title of the session, which is its name or first user
+/// message. `distinct_title`, if given, replaces the title, because other rows have the same one.
 ///
 /// A row nested below another session is indented, with a line to that session; if it continues
-/// that session, it has an arrow instead.
-fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
+/// that session, it has an arrow instead. The name of a sub-agent, and a mark for an archive,
+/// precede the title, as in `└─ reviewer: Review the parser`.
+fn title_cell(session: &ListedSession, distinct_title: Option<&String>, row: &ListRow) -> String {
     /// From this level on, rows are not indented further.
     const DEEPEST: usize = 24;
     /// The indentation of a level, as wide as a connector.
@@ -508,19 +514,22 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
         title += &LEVEL_INDENT.repeat(level - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
-    // Most agents name the file of a sub-agent after it. Codex does not.
-    if session.owner.is_some()
-        && RolloutName::parse(&session.path).is_none()
+    // Most agents name the file of a sub-agent after it. Codex does not: its files are rollouts.
+    let is_sub_agent = session.owner.is_some();
+    let is_named_after_agent = RolloutName::parse(&session.path).is_none();
+    if is_sub_agent
+        && is_named_after_agent
         && let Some(stem) = session.path.file_stem()
     {
+        // oh-my-pi begins the names of its own sub-agents, such as the advisor, with underscores.
         title += stem.to_string_lossy().trim_start_matches('_');
         title += ": ";
     }
     if is_archive(&session.path) {
         title += "(archived) ";
     }
-    match distinct {
-        Some(distinct) => title += distinct,
+    match distinct_title {
+        Some(distinct_title) => title += distinct_title,
         None => title += &display_title(&session.title(), session.message_count),
     }
     to_visible(&title)

@@ -11,22 +11,20 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, text_array};
 use std::path::Path;
 
-/// Returns an empty table for billed entries.
+/// Returns an empty table for billed entries. Its columns are in the order of the cells that
+/// [`id_cell`] and [`entry_cells`] return.
 pub fn new_table() -> Table {
-    let [input, output, read, write] =
-        ["input", "output", "cache r", "cache w"].map(Column::number);
-    let [entry, time, role] = ["entry", "time", "role"].map(Column::text);
-    let model = Column::text("model").allow_shrink();
     Table::new([
-        entry,
-        time,
-        role,
-        input,
-        output,
-        read,
-        write,
+        Column::text("entry"),
+        Column::text("time"),
+        Column::text("role"),
+        Column::number("input"),
+        Column::number("output"),
+        // Tokens that were read from the provider's cache, or written to it.
+        Column::number("cache r"),
+        Column::number("cache w"),
         Column::number("cost"),
-        model,
+        Column::text("model").allow_shrink(),
     ])
 }
 

@@ -201,7 +201,9 @@ impl StatsGroups {
     }
 
     /// Adds an entry, or one of its calls, to the sums of its group and to the sums of all groups.
-    /// `add` is called once for each of the two.
+    /// `add` is called once for each of the two. `path` is the path of the session.
+    ///
+    /// If groups are files alone, also adds the session to those that used the file.
     fn add_to_group(
         &mut self,
         path: &Path,
@@ -215,8 +217,7 @@ impl StatsGroups {
             return;
         }
 
-        let header = &stats.session.header;
-        let lists_sessions = self.by == [GroupKey::File];
+        let groups_only_files = self.by == [GroupKey::File];
         let keys = self
             .by
             .iter()
@@ -224,8 +225,8 @@ impl StatsGroups {
             .collect();
         let group = self.find_or_add_group(keys, path, &stats.session);
         add(&mut group.totals);
-        if lists_sessions {
-            group.add_session(path, header);
+        if groups_only_files {
+            group.add_session(path, &stats.session.header);
         }
     }
 
@@ -330,8 +331,12 @@ impl StatsGroups {
         }
     }
 
-    /// Sorts the groups by one of the keys. Dates are in order. Other keys are ordered by the sums
-    /// of all groups with the same value, so that these groups stay together.
+    /// Sorts the groups by one of the keys. Dates ascend. Other keys are ordered by the sums of all
+    /// groups with the same value, so that these groups stay together, the largest sum first. Of
+    /// equal sums, the value that came first remains first.
+    ///
+    /// Groups with the same value keep their order, which an earlier sort by another key has given
+    /// them: `sort_by` is stable.
     fn sort_by_key(&mut self, key_index: usize) {
         let by = self.by[key_index];
         if matches!(by, GroupKey::Day | GroupKey::Week | GroupKey::Month) {

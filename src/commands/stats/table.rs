@@ -138,7 +138,8 @@ impl TableLayout {
     }
 }
 
-/// Returns the column of a figure. The second title is for tables with abbreviated numbers.
+/// Returns the column of a figure. The second title is for tables with abbreviated numbers. The
+/// figure with the largest `expendability` is the first to be left out of a narrow table.
 const fn new_figure(
     kind: FigureKind,
     [title, short_title]: [&'static str; 2],
@@ -284,7 +285,7 @@ impl StatsGroups {
     }
 
     /// Prints the table, leaving out figures for which there is no space. On a terminal, bars
-    /// compare several groups, unless keys would have to be shortened for the bars.
+    /// compare the costs of several groups, unless keys would have to be shortened for the bars.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.by == [GroupKey::File] {
             return self.build_file_table(ui.row_width()).print(ui);
@@ -292,6 +293,7 @@ impl StatsGroups {
         let room = ui.row_width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let may_have_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
+        // The layout of the table beside bars of the minimum width; `None` without bars.
         let mut layout_beside_bars = None;
         if may_have_bars {
             let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
@@ -303,6 +305,7 @@ impl StatsGroups {
         let has_bars = layout_beside_bars.is_some();
         let layout = layout_beside_bars.unwrap_or_else(|| self.choose_layout(room, false));
 
+        // The bars get what the table leaves, which may be more than their minimum.
         let table_width = self.table_width(&layout);
         let bar_width = room
             .saturating_sub(table_width + COLUMN_GAP)
@@ -322,9 +325,12 @@ impl StatsGroups {
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
     /// they fit, else with abbreviated numbers, else fewer figures.
     ///
-    /// Keys get at least two fifths of the room. They get more if figures with abbreviated numbers
-    /// leave more. In a table with bars, these are all figures; without bars, they are only the
-    /// main ones.
+    /// Keys get at least two fifths of the room, and more if the figures, with abbreviated numbers,
+    /// leave more. In a table with bars, the keys leave space for all figures. In a table without
+    /// bars, they leave space only for the main figures, so that the others are left out first.
+    ///
+    /// `room` is [`usize::MAX`] if the output is not a terminal: then nothing is truncated,
+    /// abbreviated or left out.
     fn choose_layout(&self, room: usize, has_bars: bool) -> TableLayout {
         let mut layout = TableLayout {
             key_widths: vec![usize::MAX; self.by.len()],
@@ -333,8 +339,8 @@ impl StatsGroups {
             shows_small_costs: self.compares_small_costs(),
             shows_whole_keys: true,
         };
-        // In a pipe, nothing is truncated, abbreviated or left out.
-        if room == usize::MAX {
+        let is_terminal = room != usize::MAX;
+        if !is_terminal {
             return layout;
         }
 
@@ -451,12 +457,16 @@ impl StatsGroups {
     /// table of `width` columns, paths are shortened to leave space for the other columns. Without
     /// a width, no path is shortened.
     fn build_file_table(&self, width: Option<usize>) -> Table {
-        let longest_path = match width {
+        // A path may be wider than other keys, because it is the only one.
+        let widest_path = MAX_KEY_WIDTH + MIN_KEY_WIDTH;
+        let path_width = match width {
             Some(width) => width
                 .saturating_sub(WIDTH_BESIDE_FILE)
-                .clamp(MIN_KEY_WIDTH, MAX_KEY_WIDTH + MIN_KEY_WIDTH),
+                .clamp(MIN_KEY_WIDTH, widest_path),
             None => usize::MAX,
         };
+        // The index of the key `file`, which is the only one.
+        let key_index = 0;
         let mut table = Table::new([
             Column::text("file"),
             Column::number("reads"),
@@ -472,14 +482,15 @@ impl StatsGroups {
                 .map(|session| to_visible(&session.id_suffix))
                 .collect();
             let cells = [
-                self.fit_key(group, 0, longest_path),
+                self.fit_key(group, key_index, path_width),
                 group_digits(group.totals.reads as f64),
                 group_digits(group.totals.writes as f64),
                 group_digits(group.totals.tool_failures as f64),
                 group_digits(group.totals.sessions as f64),
                 ids.join(" "),
             ];
-            table.add_linked_row(cells.map(plain_cell).into(), self.address_of_key(group, 0));
+            let address = self.address_of_key(group, key_index);
+            table.add_linked_row(cells.map(plain_cell).into(), address);
         }
         table
     }

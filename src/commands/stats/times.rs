@@ -9,27 +9,35 @@ use pisess_json::write::Object;
 /// The times of one or several sessions, in milliseconds. `wall_ms` is the sum of the other three.
 #[derive(Clone, Copy, Default)]
 struct Times {
+    /// The time in which the model worked.
     agent_ms: i64,
+    /// The time in which the agent's tools ran.
     tools_ms: i64,
+    /// The time in which the agent waited for the user.
     waiting_ms: i64,
+    /// The time from the first to the last entry.
     wall_ms: i64,
 }
 
 impl Times {
     /// Divides the time of a session into the agent's work, its tools, and waiting for the user.
-    fn of_session(totals: &Totals) -> Times {
-        let wall_ms = match (totals.first_ms, totals.last_ms) {
+    /// `totals` must be those of one session: between two sessions, nobody waits.
+    fn from_session_totals(totals: &Totals) -> Times {
+        // The time of all turns, which includes that of the tools.
+        let worked_ms = totals.took_ms;
+        let tools_ms = totals.tools_took_ms;
+
+        let span_ms = match (totals.first_ms, totals.last_ms) {
             (Some(first), Some(last)) => last - first,
             _ => 0,
         };
-        let tools_ms = totals.tools_took_ms;
-        let agent_ms = totals.took_ms - tools_ms;
-        // The first counted reply may have begun before the first counted entry.
-        let wall_ms = wall_ms.max(totals.took_ms);
+        // The first counted reply may have begun before the first counted entry: then the work took
+        // longer than the time between the entries.
+        let wall_ms = span_ms.max(worked_ms);
         Times {
-            agent_ms,
+            agent_ms: worked_ms - tools_ms,
             tools_ms,
-            waiting_ms: wall_ms - totals.took_ms,
+            waiting_ms: wall_ms - worked_ms,
             wall_ms,
         }
     }
@@ -60,7 +68,7 @@ impl Times {
 pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
     let mut sessions: Vec<(&StatsGroup, Times)> = Vec::new();
     for group in &groups.groups {
-        sessions.push((group, Times::of_session(&group.totals)));
+        sessions.push((group, Times::from_session_totals(&group.totals)));
     }
     sessions.sort_by_key(|(_, times)| std::cmp::Reverse(times.wall_ms));
     if json {
