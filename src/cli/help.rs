@@ -47,7 +47,8 @@ const SESSION_FORMS: &str = "SESSION is a file, - for standard input, `last` (th
     directory whose file changed last; a new label counts as a change), `last~1` (the session \
     before `last`), the start or end of a session's id, or a session's name.";
 
-/// Returns the whole command line with its help arranged.
+/// Returns the whole command line with its help arranged. The help of pisess itself is written by
+/// this module, so clap prints nothing else there. In the help of commands, clap lists the options.
 pub fn arrange_help(
     cli: Command,
     commands: &[GroupedCommand],
@@ -55,6 +56,7 @@ pub fn arrange_help(
 ) -> Command {
     let overview = overview_text(&cli, commands);
     let full_text = full_text(&cli, commands);
+    // The options of all commands. They are collected before they are hidden below.
     let mut common = Vec::new();
     for arg in cli.get_arguments() {
         if arg.is_global_set() {
@@ -63,6 +65,7 @@ pub fn arrange_help(
     }
 
     let mut cli = cli
+        // `-h` prints `before_help`, and `--help` prints `before_long_help`.
         .help_template("{before-help}")
         .before_help(overview)
         .before_long_help(full_text)
@@ -75,7 +78,11 @@ pub fn arrange_help(
     cli.mut_subcommand("help", |command| arrange_command(command, None, &common))
 }
 
-/// Returns a command with its help arranged as summary, usage, examples, description, options.
+/// Returns a command with its help arranged as summary, usage, examples, description, options. The
+/// short help (`-h`) has no examples and no description. `common` are the options of all commands.
+///
+/// clap lists all options together. Those below one of the [`SHARED_HEADINGS`] are hidden there,
+/// and listed after the others.
 fn arrange_command(command: Command, guide: Option<&Guide>, common: &[Arg]) -> Command {
     let mut shared_options = Vec::new();
     for heading in SHARED_HEADINGS {
@@ -88,21 +95,22 @@ fn arrange_command(command: Command, guide: Option<&Guide>, common: &[Arg]) -> C
             shared_options.push(SharedOptions { heading, args });
         }
     }
-    let short_end = short_end(&shared_options);
-    let long_end = long_end(&command, guide, &shared_options);
-    let long_start = long_start(&command, guide);
+    let after_short_help = short_end(&shared_options);
+    let after_long_help = long_end(&command, guide, &shared_options);
+    let before_long_help = long_start(&command, guide);
 
-    let command = if long_start.is_empty() {
+    let command = if before_long_help.is_empty() {
         command
     } else {
-        command.before_long_help(long_start)
+        command.before_long_help(before_long_help)
     };
     command
-        // The summary is printed before the usage, the description after it.
+        // clap would print the summary and the description before the usage. The description is
+        // part of `before_long_help` now, which follows the usage.
         .long_about(None::<&str>)
         .help_template("{about}\n\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
-        .after_help(short_end)
-        .after_long_help(long_end)
+        .after_help(after_short_help)
+        .after_long_help(after_long_help)
         .mut_args(hide_if_shared)
 }
 
@@ -195,8 +203,12 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
     text + &heading_line("More, with `pisess help TOPIC`") + &format_rows(rows)
 }
 
-/// Returns the output of `pisess` alone and of `pisess -h`: at most 24 lines of 80 columns.
+/// Returns the output of `pisess` alone and of `pisess -h`. A test checks that it fits on a
+/// terminal of 24 lines and 80 columns.
+///
+/// `commands` must be sorted by group: the commands of a group share a row.
 fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
+    // For each group, its name and the names of its commands.
     let mut rows: Vec<[String; 2]> = Vec::new();
     for command in commands {
         match rows.last_mut() {
@@ -364,9 +376,12 @@ const EXAMPLE_INDENT: usize = 2;
 /// The columns by which a continuation line is indented further than the first line.
 const CONTINUATION_INDENT: usize = 4;
 
-/// Folds a command line with backslashes to lines of at most `columns`. Breaks it only at spaces
-/// outside quotes. [`EXAMPLE_INDENT`] is not part of `columns`: the caller has indented the first
-/// line, and here the others are indented likewise.
+/// Folds a command line to lines of at most `columns`. Breaks it only at spaces outside quotes.
+/// Each line but the last ends in a backslash, so that a shell joins them again. If there is no
+/// such space, a line remains longer.
+///
+/// [`EXAMPLE_INDENT`] is not part of `columns`: the caller has indented the first line, and here
+/// the others are indented likewise. Examples are ASCII, so a byte is a column.
 fn fold_line(line: &str, columns: usize) -> String {
     const LINE_END: &str = " \\\n";
 

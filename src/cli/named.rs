@@ -241,7 +241,8 @@ fn resolve_other_name(
 }
 
 /// Returns the failures for paths that a search could not read. For paths that were not named, but
-/// found below others, prints only warnings, unless `is_strict` is set.
+/// found below others, prints only warnings, unless `is_strict` is set. Also prints a warning for
+/// each path that was read, but is unusual: its problem has no error.
 pub fn search_failures(problems: Vec<SearchProblem>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
     for problem in problems {

@@ -57,6 +57,11 @@ struct Inherited {
 impl Rollouts {
     /// Opens the source to which a file belongs, as one sequence of lines.
     ///
+    /// A conversation of Codex (a thread) is written to several files (rollouts). Its source begins
+    /// with what it inherits, if it was forked: the parts of other threads that precede it. Then
+    /// come its own rollouts, in the order in which they were written. Any other file is the whole
+    /// source.
+    ///
     /// # Errors
     /// If one of the source's files cannot be read. A base that is missing or too short is no
     /// error: it is left out together with the bases before it, and the import reports that.
@@ -76,9 +81,10 @@ impl Rollouts {
         for (index, rollout) in thread.iter().enumerate() {
             let file = open_source(&rollout.path)?;
             let base = read_base(&file, &rollout.path)?;
-            if index == 0
-                && let Some(base) = &base
-            {
+            // The base of the first rollout is in another thread. The base of a later one is a
+            // rollout before it, which is in the source already.
+            let is_first = index == 0;
+            if is_first && let Some(base) = &base {
                 for part in find_inherited(base, &stored)? {
                     source.push_inherited(Box::new(part.file), part.end, &part.rollout_id);
                 }
@@ -112,8 +118,12 @@ impl Rollouts {
     }
 
     /// Returns the rollouts in the store of a file. If the file is in no store, returns those in
-    /// its directory. Each place is searched only once; other threads wait for that search.
+    /// its directory.
+    ///
+    /// Each place is searched only once. Other threads wait for that search, because the lock is
+    /// held meanwhile.
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
+        // `sessions` or `archived_sessions`, which are both in the root of a store.
         let store_folder = path.ancestors().find(|folder| {
             let name = folder.file_name().unwrap_or_default();
             STORE_FOLDERS.iter().any(|known| name == *known)
@@ -215,8 +225,11 @@ fn read_base(file: &Opened, path: &Path) -> Result<Option<HistoryBase>, Failure>
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
 }
 
-/// Keeps only the last rollout of each thread, because it represents the whole thread. Files that
-/// the user named are kept as well.
+/// Keeps only the last readable rollout of each thread, because it represents the whole thread. Of
+/// a rollout that exists compressed and uncompressed, keeps the latter.
+///
+/// Files that the user named are kept as well, and all files that are not rollouts. If no rollout
+/// of a thread can be read, all of them are kept, so that reading them reports the failures.
 pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     drop_compressed_copies(files);
     let mut threads: HashMap<String, Vec<Rollout>> = HashMap::default();
@@ -238,10 +251,10 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
         let Some(name) = RolloutName::parse(&file.path) else {
             return true;
         };
-        let is_last = last_of_thread
-            .get(&name.thread)
-            .is_none_or(|last| last.rollout == name.rollout);
-        is_last || file.is_given
+        match last_of_thread.get(&name.thread) {
+            Some(last) => last.rollout == name.rollout || file.is_given,
+            None => true,
+        }
     });
 }
 

@@ -95,6 +95,7 @@ pub fn extract_summary(
     material: &SummaryInput,
 ) -> Result<BuiltinSummary, Failure> {
     let workers = open.worker_count();
+    // The redactor replaces secrets in the summary by placeholders, which it numbers.
     let summarize = |redactor| {
         let summary = summary::extract_summary(material, &open.session, redactor, workers, || {
             open.entry_reader()
@@ -106,7 +107,9 @@ pub fn extract_summary(
         return Ok(summary);
     }
 
-    // The numbers of placeholders depend on all secrets of the session, so these are counted first.
+    // The first redactor has numbered only the secrets that it met. In a copy by `redact`, the
+    // numbers depend on all secrets of the session. So these are numbered first, and the summary is
+    // made again. Few summaries need that, and it takes time.
     let mut redactor = Redactor::default();
     let numbering = number_secrets(open.input.source(), &mut redactor, workers);
     open.input.map_read_error(numbering)?;

@@ -216,7 +216,8 @@ fn add_lines(
 }
 
 impl Args {
-    /// Whether entries are given by options, and not as JSON.
+    /// Whether entries are given by options, and not as JSON. Each option from which
+    /// [`Args::entry_lines`] makes an entry must be here.
     fn has_entry_options(&self) -> bool {
         let texts = [
             &self.name,
@@ -269,7 +270,10 @@ impl Args {
         Ok(())
     }
 
-    /// Adds the entries given by options. `--name` also sets the title line of an oh-my-pi session.
+    /// Adds the entries given by options.
+    ///
+    /// oh-my-pi stores the name of a session twice: as an entry, and in the title line. So `--name`
+    /// also sets the title line in a session of that agent.
     fn add_entries(
         &self,
         open: &OpenSession,

@@ -312,53 +312,59 @@ struct History {
     indexes: HashMap<CallKey, usize>,
 }
 
-/// The identity of a call. A session that was forked or copied has the same.
+/// The identity of a call. The copy of a call, in a session that was forked or copied, has the same
+/// key.
 #[derive(PartialEq, Eq, Hash)]
 struct CallKey {
     entry_id: String,
     time_ms: i64,
-    /// The number of calls of the same entry before this one.
-    place: usize,
+    /// The number of earlier calls of the same entry: one message may have several calls.
+    calls_before: usize,
 }
 
 impl History {
-    /// Adds the calls of a session. If another session has a copy of a call, the session that began
-    /// first counts.
+    /// Adds the calls of a session, in the order of the file. If another session has a copy of a
+    /// call, the session that began first counts as the writer. The text of the call remains: it is
+    /// the same.
     fn add_session(&mut self, calls: Vec<WritingCall>) {
-        let mut counts: HashMap<String, usize> = HashMap::default();
+        let mut call_counts: HashMap<String, usize> = HashMap::default();
         for call in calls {
             let WritingCall { writer, change } = call;
-            let index = self.writers.len();
+            let new_index = self.writers.len();
+
+            // Without an id, a copy cannot be recognized, so the call is added as a new one.
             if !writer.entry_id.is_empty() {
-                let count = counts.entry(writer.entry_id.clone()).or_default();
+                let call_count = call_counts.entry(writer.entry_id.clone()).or_default();
                 let key = CallKey {
                     entry_id: writer.entry_id.clone(),
                     time_ms: writer.time_ms,
-                    place: *count,
+                    calls_before: *call_count,
                 };
-                *count += 1;
+                *call_count += 1;
                 if let Some(&known) = self.indexes.get(&key) {
                     if writer.session_started_ms < self.writers[known].session_started_ms {
                         self.writers[known] = writer;
                     }
                     continue;
                 }
-                self.indexes.insert(key, index);
+                self.indexes.insert(key, new_index);
             }
-            let written = WrittenText::new(index, writer.time_ms, change);
+            let written = WrittenText::new(new_index, writer.time_ms, change);
             self.written.extend(written);
             self.writers.push(writer);
         }
     }
 }
 
-/// Returns the calls of a session that wrote to the file, on all branches.
+/// Returns the calls of a session that wrote to the file `target`, on all branches. `session_path`
+/// is the path of the session, which `input` has open.
 fn read_calls(
-    path: &Path,
+    session_path: &Path,
     input: &Input,
     target: &BlameTarget,
     home: Option<&Text<'static>>,
 ) -> Result<Vec<WritingCall>, Failure> {
+    // The calls of files are found among the calls of tools; the timestamps are printed.
     let session = input.load(&LoadOptions {
         file_calls: true,
         tool_calls: true,
@@ -371,14 +377,14 @@ fn read_calls(
         folders: Folders { cwd, home },
     };
     let entries: Vec<EntryIx> = session.entry_indexes().collect();
-    let is_wanted = |path: &str| target.is_named_by(path, cwd);
+    let is_wanted = |recorded_path: &str| target.is_named_by(recorded_path, cwd);
     let listed = list_operations(&reader, &entries, paths, &is_wanted);
     let mut calls = Vec::new();
     for operation in input.map_read_error(listed)? {
         if !WrittenText::may_come_from(&operation) {
             continue;
         }
-        let call = read_writing_call(path, &session, &reader, &operation);
+        let call = read_writing_call(session_path, &session, &reader, &operation);
         calls.push(input.map_read_error(call)?);
     }
     Ok(calls)

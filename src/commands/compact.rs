@@ -422,6 +422,9 @@ impl Compactor<'_> {
 
     /// Returns the agent's estimate of all messages that a compaction could summarize, that is, if
     /// it kept nothing. The estimate is 0 if there are none.
+    ///
+    /// The sum is not scaled here: [`MessageEstimate::scaled_tokens`] multiplies it by the agent's
+    /// factor, as the agent does when it decides what to keep.
     fn estimate_messages(&self) -> Result<MessageEstimate, Failure> {
         let Some(preparation) = self.prepare_from(FirstKept::Nothing)? else {
             return Ok(MessageEstimate {
@@ -496,6 +499,7 @@ impl Compactor<'_> {
     ) -> Result<Compaction, Failure> {
         let given_summary = self.args.summary.read_given_summary(&self.open.input, ui)?;
         let mut preparation = self.require_preparation()?;
+        // The hook comes first: it may change `preparation`, of which the summary is made.
         let hook_summary = match hook {
             Some(hook) => self.ask_hook(hook, &mut preparation, ui)?,
             None => None,
@@ -554,8 +558,9 @@ impl Compactor<'_> {
     /// Runs the hook, applies its answer, and returns the summary in the answer; `None` if the
     /// answer has none.
     ///
-    /// The answer may replace the instructions; it may also replace, in `preparation`, the cut and
-    /// the size of the context. If it moves the cut, `preparation` is computed again.
+    /// The answer may replace the instructions in `self.args`; it may also replace, in
+    /// `preparation`, the cut and the size of the context. If it moves the cut, `preparation` is
+    /// computed again.
     fn ask_hook(
         &mut self,
         hook: &ShellCommand,
@@ -572,6 +577,7 @@ impl Compactor<'_> {
             let has_summary = answer.summary.is_some();
             self.move_cut(preparation, id, has_summary, hook)?;
         }
+        // After the cut: moving it computes the size again, which the answer overrides.
         if let Some(tokens_before) = answer.tokens_before {
             preparation.tokens_before = tokens_before;
         }
@@ -599,6 +605,8 @@ impl Compactor<'_> {
             *preparation = moved;
             return Ok(());
         }
+        // No message precedes the cut. The rest of `preparation` is needed only to make a summary,
+        // which the hook has given.
         if !has_summary {
             let why = format!("no message precedes its `firstKeptEntryId`: {id}");
             return Err(hook.failure(&why));

@@ -313,21 +313,22 @@ fn is_reported(args: &Args, path: &Path) -> bool {
     has_new_name && !args.write.change.dry_run && !args.write.change.json
 }
 
-/// Returns the entry of `--before`. Fails if it is not a user message.
+/// Returns the entry before which `--before` forks: the one at `position`, to which the argument
+/// REF was resolved. Fails if it is not a user message.
 fn require_user_message(
     args: &Args,
     open: &OpenSession,
-    chosen_position: Position,
+    position: Position,
 ) -> Result<EntryIx, Failure> {
-    match chosen_position {
-        Position::Entry(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
-        _ => {
-            let reference = args.at.as_deref().unwrap_or(CURRENT_REFERENCE);
-            let what = format_args!("{reference} is not a user message");
-            let failure = open.input.failure(what);
-            Err(failure.with_hint(format!("the nearest one is {reference}^{{user}}")))
-        }
+    if let Position::Entry(ix) = position
+        && open.session.is_message(ix, Role::User)
+    {
+        return Ok(ix);
     }
+    let reference = args.at.as_deref().unwrap_or(CURRENT_REFERENCE);
+    let what = format_args!("{reference} is not a user message");
+    let failure = open.input.failure(what);
+    Err(failure.with_hint(format!("the nearest one is {reference}^{{user}}")))
 }
 
 /// Builds the new session. It is a copy of all branches (`--branches`), of the subtree of `end`
@@ -416,20 +417,28 @@ fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &
     }
 }
 
-/// Returns the directory in which the agent looks for sessions of the target project (`--cwd`) and
-/// agent (`--for`). The directory may not exist yet.
+/// Returns the directory in which the agent (`--for`) looks for sessions of the target project
+/// (`--cwd`). The directory may not exist yet. `None` if the fork is written elsewhere:
 ///
-/// `None` if `-o` or `--dir` names another place, if the session is in that directory already, or if
-/// it is read from a stream: then the fork goes to standard output. Also `None` if neither option is
-/// given, except for a session of another agent, whose fork is never put beside it.
+/// - to the place that `-o` or `--dir` names;
+/// - to standard output, if the session is read from a stream;
+/// - beside the session, if neither `--cwd` nor `--for` is given. A session of another agent is the
+///   exception, because pi does not look beside it;
+/// - beside the session, if that is the directory itself.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
-    let is_foreign = open.input.foreign.is_some();
-    let is_elsewhere = args.cwd.is_some() || args.agent.is_some() || is_foreign;
     let has_given_path = args.write.output.is_some() || args.dir.is_some();
+    if has_given_path {
+        return None;
+    }
     // A session of another agent was converted, so it is no longer read from its file.
+    let is_foreign = open.input.foreign.is_some();
     let is_foreign_file = is_foreign && open.input.path.is_some();
     let is_stream = open.input.file().is_none() && !is_foreign_file;
-    if !is_elsewhere || has_given_path || is_stream {
+    if is_stream {
+        return None;
+    }
+    let has_given_target = args.cwd.is_some() || args.agent.is_some();
+    if !has_given_target && !is_foreign {
         return None;
     }
 
@@ -444,9 +453,11 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         &stores,
         args.target_dialect().unwrap_or(open.session.dialect),
     )?;
-    if let Some(file) = open.input.file()
-        && OnDisk.resolve_links(parent_folder(file.path())) == folder
-    {
+    let is_beside_session = open
+        .input
+        .file()
+        .is_some_and(|file| OnDisk.resolve_links(parent_folder(file.path())) == folder);
+    if is_beside_session {
         return None;
     }
     Some(folder)

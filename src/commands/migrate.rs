@@ -209,7 +209,7 @@ fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
         {
             refuse_output_in_dry_run(output, &open.input, args.write.change.force)?;
         }
-        let outcome = MigrationOutcome::new(path, loaded, status_without_migration(loaded));
+        let outcome = MigrationOutcome::from_session(path, loaded, status_of_unchanged(loaded));
         return report_outcomes(&[outcome], args, ui);
     }
 
@@ -267,8 +267,7 @@ fn migrate_with_retries(
 }
 
 /// Migrates one file. Fails if the file is changed or replaced meanwhile. A file of version 3 is
-/// not written. With `--check` or `-n`, no file is written; with `-n`, the file is locked for a
-/// moment, so that the same refusals occur as without it.
+/// not written. With `--check` or `-n`, no file is written.
 fn try_migrate(
     path: &Path,
     args: &Args,
@@ -278,13 +277,15 @@ fn try_migrate(
     let file = SessionFile::open(path)?;
     let session = load(&file, options)
         .map_err(|error| load_failure(&to_visible(&path.to_string_lossy()), &file, error))?;
-    let unchanged = MigrationOutcome::new(path, &session, status_without_migration(&session));
+    let unchanged = MigrationOutcome::from_session(path, &session, status_of_unchanged(&session));
     if session.format == Format::V3 || args.check {
         return Ok(unchanged);
     }
 
     let locked = store::lock(&file, &args.write.change.write_options(session.dialect))?;
     if args.write.change.dry_run {
+        // A file that is locked, in use or has several names is refused, as without `-n`. Returning
+        // releases the lock.
         locked.refuse_hard_links()?;
         return Ok(unchanged);
     }
@@ -298,11 +299,12 @@ fn try_migrate(
         .done()?;
     Ok(MigrationOutcome {
         committed: Some(committed),
-        ..MigrationOutcome::new(path, &session, Status::Migrated)
+        ..MigrationOutcome::from_session(path, &session, Status::Migrated)
     })
 }
 
-fn status_without_migration(session: &Session) -> Status {
+/// Returns the status of a session that is not migrated.
+fn status_of_unchanged(session: &Session) -> Status {
     if session.format == Format::V3 {
         Status::Current
     } else {
@@ -311,8 +313,9 @@ fn status_without_migration(session: &Session) -> Status {
 }
 
 impl MigrationOutcome {
-    /// Returns the outcome for a session that was read, before anything is committed.
-    fn new(path: &Path, session: &Session, status: Status) -> MigrationOutcome {
+    /// Returns the outcome for a session that was read. `session` is the session before it is
+    /// migrated. If it is migrated, the caller adds the commit.
+    fn from_session(path: &Path, session: &Session, status: Status) -> MigrationOutcome {
         let version = match session.format {
             Format::V1 => "v1",
             Format::Draft => "draft",
@@ -391,7 +394,7 @@ impl MigrationOutcome {
 }
 
 /// Prints the outcomes, and returns the worst exit code among them. A failure to print does not
-/// undo a migration (rule 7 of the store).
+/// undo a migration: that failure names the files that were migrated.
 fn report_outcomes(
     outcomes: &[MigrationOutcome],
     args: &Args,
@@ -403,11 +406,10 @@ fn report_outcomes(
     for outcome in outcomes {
         outcome.report_to_stderr(args, ui);
         exit = exit.max(outcome.exit(args));
-        if outcome.status == Status::Migrated {
-            migrated_paths.push(outcome.path.to_string_lossy());
-        }
-        if outcome.old_file.is_err() {
-            failed_count += 1;
+        match outcome.status {
+            Status::Migrated => migrated_paths.push(outcome.path.to_string_lossy()),
+            Status::Failed => failed_count += 1,
+            _ => {}
         }
     }
 
@@ -487,6 +489,7 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
 }
 
 /// Returns an outcome as a line, with the version and the number of entries before the migration.
+/// This is not called for a failure, which has neither.
 fn outcome_line(outcome: &MigrationOutcome) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let (from, entries) = match &outcome.old_file {
@@ -496,6 +499,7 @@ fn outcome_line(outcome: &MigrationOutcome) -> String {
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
+        // Of the other statuses, `migrate` uses only `Migrated` and `Failed`.
         _ => format!("{path}: migrated from {from}, {entries} entries\n"),
     }
 }

@@ -234,11 +234,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     ui.adjust_exit_code(code)
 }
 
-/// Completes a command line, runs it, and returns the exit code. With `--choose`, the user chooses
-/// the missing arguments. On a terminal, a missing session is `last` for a command that reads; for
-/// a command that writes, the user is asked.
+/// Completes a command line, runs it, and returns the exit code.
+///
+/// A command line that cannot be parsed is completed in one of these ways:
+/// 1. `--all` together with directories is removed, because it adds nothing to them.
+/// 2. With `--choose`, the user chooses the missing arguments.
+/// 3. If only a session is missing, on a terminal: for a command that writes, the user chooses it;
+///    for a command that reads, it is `last`.
+///
+/// Otherwise, running the line reports its error.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
+    // `--all` conflicts with directories.
     if is_conflict(&parsed)
         && let Some(line) = choose::without_redundant_all(args, &LINE_PARSER, ui)
     {
@@ -252,7 +259,8 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     // These options apply already while the command line is completed: notes and questions are
     // printed.
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
-    let must_ask = parsed.is_err() && choose::must_ask_for_session(args, &LINE_PARSER, ui)?;
+    let is_incomplete = parsed.is_err();
+    let must_ask = is_incomplete && choose::must_ask_for_session(args, &LINE_PARSER, ui)?;
     if cli.choose || must_ask {
         return match choose::choose_missing(args, &LINE_PARSER, ui) {
             Ok(completed) => run_parsed(parse(&completed), &completed, ui),
@@ -260,14 +268,13 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
             Err(Stop::Failed(failure)) => Err(failure),
         };
     }
-    if parsed.is_err()
-        && let Some(completed) = choose::take_last(args, &LINE_PARSER, ui)?
-    {
+    if is_incomplete && let Some(completed) = choose::take_last(args, &LINE_PARSER, ui)? {
         return run_parsed(parse(&completed), &completed, ui);
     }
     run_parsed(parsed, args, ui)
 }
 
+/// Whether two arguments of a command line exclude each other.
 fn is_conflict(parsed: &Result<ArgMatches, clap::Error>) -> bool {
     match parsed {
         Ok(_) => false,

@@ -209,8 +209,12 @@ pub enum ShowFormat {
     Markdown,
 }
 
-/// Prints entries in full, as JSON, or as quotations. With `--children`, prints a row for each
-/// child of the entries. `--json` takes precedence over `--children`.
+/// Prints entries in the form that the options request: in full, as JSON, as quotations, or as
+/// rows; or prints their blocks of code, writes their images, or prints files or a patch.
+///
+/// clap refuses options that request two forms, except `--json`, which is also a form of several
+/// others: with `--code`, `--images`, `--file`, `--files` or `--patch`, these print JSON. With
+/// `--children`, the children are printed as JSON, and not as rows.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.file.is_some() || args.files {
         return files::show_files(args, ui);
@@ -219,10 +223,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return patch::show_patch(args, ui);
     }
     if args.images.is_some() {
+        // Only the paths of the written files are printed.
         ui.disable_pager();
     }
     let is_quotation = args.format == ShowFormat::Markdown;
     let prints_children = args.children && !args.json;
+    // Only rows and quotations need the text of rows.
     let options = if prints_children || is_quotation {
         row_options(ui)
     } else {
@@ -317,6 +323,7 @@ fn print_quotations(
     entries: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    // The entries to show may be on any branch.
     let mut contents = Contents::new(
         &open.session,
         open.input.source(),
@@ -341,9 +348,11 @@ fn print_quotations(
     Ok(())
 }
 
-/// Returns the entries to show: those that the arguments select, or with `--children` their
-/// children. Without an argument, this is the last entry of the conversation; with `--code`, the
-/// last answer; with `--images`, the whole conversation.
+/// Returns the entries to show: those that `--last` or the arguments select, or with `--children`
+/// the children of these. Without an argument, this is the last entry of the conversation; with
+/// `--code`, the last answer; with `--images`, the whole conversation.
+///
+/// clap refuses `--last` together with arguments or `--children`.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     if args.last.entry_count.is_some() {
         let range = open.resolve_range(None, args.last.entry_count)?;
@@ -407,7 +416,8 @@ fn require_shown(
     })
 }
 
-/// Reads what is shown of an entry. Its line, which may be long, is freed before it is painted.
+/// Reads what is shown of an entry. The result does not borrow from the line of the entry: that may
+/// be long, and is freed when this returns, before the entry is painted.
 fn read_shown(reader: &EntryReader, ix: EntryIx, folders: Folders) -> io::Result<ShownEntry> {
     let entry = reader.session().entry(ix);
     let line = reader.read_line(ix)?;

@@ -69,11 +69,13 @@ pub struct Args {
 /// Makes the summary of a move from one entry to another, and moves there with it. With `--print`,
 /// or if no entry to move to is given, only prints the summary.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    // The summary leaves out secrets. The rules for them are compiled while the session is loaded.
+    start_compiling_rules();
+    // The summary reads all messages of the branch.
     let load = LoadOptions {
         message_spans: true,
         ..LoadOptions::default()
     };
-    start_compiling_rules();
     let open = OpenSession::open(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
@@ -87,6 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
     if args.print || args.to.is_none() {
+        // clap refuses them with `--print`, but not without REF.
         args.refuse_options_of_moves()?;
         return print_summary(step, ui);
     }
@@ -108,7 +111,8 @@ impl Args {
     }
 }
 
-/// Prints the summary of a move, without moving.
+/// Prints the summary of a move, without moving. With `--prepare` or `--prompt`, prints what the
+/// summary would be made of.
 fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);
@@ -124,9 +128,11 @@ fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
 
-    let text = summary.text.to_string_lossy();
+    // The JSON has the text as it would be stored. For people, the agent's preamble is left out: it
+    // only explains to a model what a branch summary is.
+    let stored_text = summary.text.to_string_lossy();
     let preamble = step.open.session.agent().constants().branch_preamble;
-    let text = text.strip_prefix(preamble).unwrap_or(&text).trim();
-    ui.print(&(to_visible_lines(text) + "\n"))?;
+    let own_text = stored_text.strip_prefix(preamble).unwrap_or(&stored_text);
+    ui.print(&(to_visible_lines(own_text.trim()) + "\n"))?;
     Ok(Exit::Done)
 }

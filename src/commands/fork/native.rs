@@ -78,13 +78,14 @@ impl NativeFork<'_> {
         })
     }
 
-    /// Writes the session. On a terminal, also prints the command that continues it.
+    /// Writes the session. If it is written to the agent's store, also lists its title there and,
+    /// on a terminal, prints the command that continues it. Elsewhere, the agent would not find it.
     pub fn write(&self, creation: Creation, now_ms: i64, ui: &mut Ui) -> Result<Exit, Failure> {
         let path = creation.path.clone();
         let is_in_store = creation.folder.is_some();
         let exit = self.open.create_session(creation, &self.args.write, ui)?;
         if is_in_store && !self.args.write.change.dry_run {
-            self.list_title(now_ms, ui);
+            self.add_to_title_list(now_ms, ui);
         }
         if is_reported(self.args, &path) && is_in_store && ui.stderr_is_terminal() {
             let id = quote_word(self.new_session.id.as_ref());
@@ -93,12 +94,15 @@ impl NativeFork<'_> {
         Ok(exit)
     }
 
-    /// Adds the session's title to the file in which the agent looks for titles. The session is
-    /// written already, so a failure is only a warning.
-    fn list_title(&self, now_ms: i64, ui: &mut Ui) {
+    /// Adds the session's title to the file in which the agent looks for titles. Does nothing if
+    /// the session has no name, or if the agent has no such file.
+    ///
+    /// The session is written already, so a failure is only a warning.
+    fn add_to_title_list(&self, now_ms: i64, ui: &mut Ui) {
         let Some(title) = self.open.session.name() else {
             return;
         };
+        // The directory of the agent, with all its files.
         let Some(root) = agent_root(self.agent, ui) else {
             return;
         };
@@ -145,8 +149,11 @@ impl NativeFork<'_> {
     }
 }
 
-/// Appends a line to a file of the agent, or creates the file with this line. The agent may append
-/// to the file at the same time: then the file is opened again, and the append is repeated.
+/// Appends a line to a file of the target agent, or creates the file with this line. If the agent
+/// appends at the same time, the append is repeated after its lines.
+///
+/// # Errors
+/// If the file cannot be written, or if the agent creates it at the same time: it is not replaced.
 fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     if !path.exists() {
         store::create(path, None, false, &mut |out| out.write_all(line))?;
@@ -156,11 +163,13 @@ fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     let mut locked = store::lock(&file, &WriteOptions::default())?;
     loop {
         if locked.is_stale() {
-            locked.reopen()?;
+            // Only the new end of the file counts: the line does not depend on the contents, so the
+            // file that is returned here is not read.
+            let _grown_file = locked.reopen()?;
         }
         locked = match locked.append(line)? {
             Attempt::Done(_) => return Ok(()),
-            Attempt::Stale(again) => *again,
+            Attempt::Stale(still_locked) => *still_locked,
         };
     }
 }

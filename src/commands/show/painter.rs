@@ -71,16 +71,21 @@ impl ShownPainter<'_> {
     /// Appends the heading of an entry: its id, its name, the subject of its tool call, and its
     /// remarks. The subject is a command or a path. It is truncated if the line is too long.
     fn push_heading(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
+        const AFTER_ID: &str = "  ";
+        const BEFORE_SUBJECT: &str = " ";
+
         let id = self.heading_id(ix);
         let name = visible_text(&shown.name);
         let remarks = self.heading_remarks(ix);
-        let mut width_of_others = cell_width(&id) + 2 + display_width(&name) + 1;
+        // The columns of everything but the subject, in the order in which it is appended below.
+        let mut width_of_others =
+            cell_width(&id) + AFTER_ID.len() + display_width(&name) + BEFORE_SUBJECT.len();
         for (text, _) in &remarks {
             width_of_others += display_width(DOT) + display_width(text);
         }
 
         *out += &format_cell(&id);
-        *out += "  ";
+        *out += AFTER_ID;
         *out += &apply_style(&name, self.name_style(ix));
         let subject = self.format_subject(&shown.subject, width_of_others);
         if !subject.is_empty() {
@@ -88,7 +93,8 @@ impl ShownPainter<'_> {
                 Some(address) => link_text(&subject, &address),
                 None => subject,
             };
-            *out += &format!(" {subject}");
+            *out += BEFORE_SUBJECT;
+            *out += &subject;
         }
         for (text, style) in &remarks {
             *out += &apply_style(DOT, self.styles.dim);
@@ -249,16 +255,20 @@ const DOT: &str = Glyphs::UNICODE.dot;
 /// the language `diff`.
 #[derive(Default)]
 struct DiffFinder {
+    /// Whether the line above belongs to a hunk.
     is_in_hunk: bool,
-    is_in_block: bool,
+    /// Whether the line above belongs to a fenced block of a diff.
+    is_in_diff_block: bool,
 }
 
 impl DiffFinder {
     /// Returns the sign of the next line of the text. Lines have to be given in order, because the
     /// sign depends on the lines above.
     fn next_sign(&mut self, line: &str) -> DiffSign {
-        if line.trim_start().starts_with("```") {
-            self.is_in_block = line.trim_start().starts_with("```diff");
+        // A fence begins or ends a block. Both end a hunk that is not in a block of its own.
+        let unindented = line.trim_start();
+        if unindented.starts_with("```") {
+            self.is_in_diff_block = unindented.starts_with("```diff");
             self.is_in_hunk = false;
             return DiffSign::Common;
         }
@@ -266,9 +276,14 @@ impl DiffFinder {
             self.is_in_hunk = true;
             return DiffSign::Common;
         }
-        let continues_hunk = line.is_empty() || line.starts_with([' ', '+', '-', '\\']);
-        self.is_in_hunk &= continues_hunk;
-        if self.is_in_hunk || self.is_in_block {
+
+        // A line of a hunk begins with its sign, or a backslash (`\\ No newline at end of file`).
+        // An unchanged empty line may have lost the space that is its sign.
+        let may_be_in_hunk = line.is_empty() || line.starts_with([' ', '+', '-', '\\']);
+        if !may_be_in_hunk {
+            self.is_in_hunk = false;
+        }
+        if self.is_in_hunk || self.is_in_diff_block {
             classify_diff_line(line)
         } else {
             DiffSign::Common
