@@ -1,6 +1,6 @@
 //! Converts entries of pi to those of oh-my-pi.
 
-use super::Converted::{self, Counterpart, Kept};
+use super::Converted;
 use super::{convert_blocks, start_entry};
 use crate::agents::pi::edits::{ContextEdit, LoadedEdit, replace_content};
 use crate::session::content::{has_truthy, is_block};
@@ -19,10 +19,12 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
     if role == Role::System {
-        return Some(Kept("a system prompt: oh-my-pi builds its own"));
+        return Some(Converted::Kept("a system prompt: oh-my-pi builds its own"));
     }
     let edited = match edit {
-        Some(ContextEdit::Omit) => return Some(Kept("an edit omits it from the context")),
+        Some(ContextEdit::Omit) => {
+            return Some(Converted::Kept("an edit omits it from the context"));
+        }
         Some(ContextEdit::Replace(content)) => replace_content(message, content.as_deref()),
         None => None,
     };
@@ -35,7 +37,8 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
     };
     // The adapted message, if there is one, includes the edit.
     let changed_message = adapted.or(edited)?;
-    Some(Counterpart(with_member(entry, "message", &changed_message)))
+    let line = with_member(entry, "message", &changed_message);
+    Some(Converted::Counterpart(line))
 }
 
 /// Returns an assistant message with content and a stop reason that oh-my-pi accepts; `None` if it
@@ -69,7 +72,8 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with_member(current, "stopReason", accepted_reason))
 }
 
-/// Converts a block. Redacted thinking has a type of its own in oh-my-pi.
+/// Converts a block. Redacted thinking has a type of its own in oh-my-pi. The result is never
+/// `None`, by which [`convert_blocks`] drops a block.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     if is_block(block, "thinking")
         && has_truthy(block, "redacted")
@@ -83,14 +87,17 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-/// Applies the edit of a custom message. `None` without an edit: such a message is the same in both
-/// agents. If the edit has no new content, the content becomes empty.
+/// Converts a custom message by applying its edit, because oh-my-pi has no edits. `None` if the
+/// message has no edit: then it is the same in both agents. If the edit has no new content, the
+/// content becomes empty.
 pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
-    match edit? {
-        ContextEdit::Omit => Some(Kept("an edit omits it from the context")),
+    let edit = edit?;
+    match edit {
+        ContextEdit::Omit => Some(Converted::Kept("an edit omits it from the context")),
         ContextEdit::Replace(content) => {
             let content = content.as_deref().unwrap_or(b"[]");
-            Some(Counterpart(with_member(entry, "content", content)))
+            let line = with_member(entry, "content", content);
+            Some(Converted::Counterpart(line))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Converts entries of oh-my-pi to those of pi.
 
-use super::Converted::{self, Counterpart, Kept};
+use super::Converted;
 use super::{POSITION_KEYS, convert_blocks, start_entry};
 use crate::agents::oh_my_pi::llm::convert_non_turn;
 use crate::agents::oh_my_pi::message::{is_transient, sendable_content};
@@ -19,19 +19,23 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let role = Role::from_member(message.get("role"));
     match role {
         Role::HookMessage => {
-            let message = with_member(message, "role", b"\"custom\"");
-            Some(Counterpart(with_member(entry, "message", &message)))
+            let renamed = with_member(message, "role", b"\"custom\"");
+            let line = with_member(entry, "message", &renamed);
+            Some(Converted::Counterpart(line))
         }
-        Role::PythonExecution if has_truthy(message, "excludeFromContext") => Some(Kept(
-            "Python that the user ran outside of the context; pi has no such message",
-        )),
+        Role::PythonExecution if has_truthy(message, "excludeFromContext") => {
+            let note = "Python that the user ran outside of the context; pi has no such message";
+            Some(Converted::Kept(note))
+        }
         Role::Developer | Role::FileMention | Role::PythonExecution => {
-            Some(Counterpart(as_custom_message(entry, message, role)))
+            let line = as_custom_message(entry, message, role);
+            Some(Converted::Counterpart(line))
         }
         _ => {
             let content = convert_blocks(message.get("content")?, convert_block)?;
-            let message = with_member(message, "content", &content);
-            Some(Counterpart(with_member(entry, "message", &message)))
+            let converted = with_member(message, "content", &content);
+            let line = with_member(entry, "message", &converted);
+            Some(Converted::Counterpart(line))
         }
     }
 }
@@ -100,19 +104,16 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 /// A message that oh-my-pi would not send is kept as a custom entry, which pi does not send either.
 pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
-        return Some(Kept(
+        return Some(Converted::Kept(
             "a note that oh-my-pi leaves out when it opens the session again",
         ));
     }
     let Some(content) = sendable_content(entry) else {
-        return Some(Kept("a custom message without content"));
+        return Some(Converted::Kept("a custom message without content"));
     };
     let converted_content = convert_blocks(content, convert_block)?;
-    Some(Counterpart(with_member(
-        entry,
-        "content",
-        &converted_content,
-    )))
+    let line = with_member(entry, "content", &converted_content);
+    Some(Converted::Counterpart(line))
 }
 
 /// Converts a change of the default model, which oh-my-pi writes as `provider/model`. oh-my-pi also
@@ -126,12 +127,12 @@ pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
         None
     };
     let Some((provider, id)) = default_model else {
-        return Some(Kept("a model for a role that pi does not have"));
+        return Some(Converted::Kept("a model for a role that pi does not have"));
     };
     let line = start_entry("model_change", entry)
         .str("provider", provider)
         .str("modelId", id);
-    Some(Counterpart(line.finish()))
+    Some(Converted::Counterpart(line.finish()))
 }
 
 /// Converts a change of the thinking level to no level (missing or `null`) to one to `off`. `None`

@@ -133,7 +133,6 @@ fn find_counterpart(
     to: Dialect,
     edit: Option<&LoadedEdit>,
 ) -> Option<Converted> {
-    use Converted::{Counterpart, Kept};
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::convert_message(entry),
@@ -141,16 +140,26 @@ fn find_counterpart(
         (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry),
         (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::convert_custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::convert_model_change(entry),
-        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::convert_model_change(entry).map(Counterpart),
-        (Kind::BranchSummary, OhMyPi) => {
-            for_oh_my_pi::convert_branch_summary(entry).map(Counterpart)
+        (Kind::ModelChange, OhMyPi) => {
+            for_oh_my_pi::convert_model_change(entry).map(Converted::Counterpart)
         }
-        (Kind::ThinkingLevelChange, Pi) => for_pi::convert_thinking_level(entry).map(Counterpart),
-        (Kind::TitleChange, Pi) => Some(Counterpart(for_pi::convert_title_change(entry))),
-        (Kind::SessionInfo, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_session_info(entry))),
-        (Kind::ModelUsage, Pi) => Some(Counterpart(for_pi::convert_model_usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Counterpart(for_pi::convert_reset_boundary(entry))),
+        (Kind::BranchSummary, OhMyPi) => {
+            for_oh_my_pi::convert_branch_summary(entry).map(Converted::Counterpart)
+        }
+        (Kind::ThinkingLevelChange, Pi) => {
+            for_pi::convert_thinking_level(entry).map(Converted::Counterpart)
+        }
+        (Kind::TitleChange, Pi) => {
+            Some(Converted::Counterpart(for_pi::convert_title_change(entry)))
+        }
+        (Kind::SessionInfo, OhMyPi) => Some(Converted::Counterpart(
+            for_oh_my_pi::convert_session_info(entry),
+        )),
+        (Kind::ModelUsage, Pi) => Some(Converted::Counterpart(for_pi::convert_model_usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Converted::Counterpart(for_oh_my_pi::convert_usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Converted::Counterpart(for_pi::convert_reset_boundary(
+            entry,
+        ))),
         // A type that only the other agent writes is kept; any other type is the same in both.
         _ => {
             let schema = kind.schema();
@@ -158,7 +167,7 @@ fn find_counterpart(
             if only_writer == to {
                 return None;
             }
-            Some(Kept(schema.kept_as))
+            Some(Converted::Kept(schema.kept_as))
         }
     }
 }
@@ -232,8 +241,11 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 ///
 /// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    // An entry without a counterpart is in the data of a custom entry; any other is in a member of
+    // its counterpart.
     let is_kept = content::member_is(entry, "customType", KEPT_ENTRY_TYPE);
-    let origin = entry.get(if is_kept { "data" } else { ORIGINAL_KEY })?;
+    let origin_key = if is_kept { "data" } else { ORIGINAL_KEY };
+    let origin = entry.get(origin_key)?;
     if !origin.get("agent")?.is(to.agent().constants().name) {
         return None;
     }
